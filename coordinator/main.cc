@@ -148,8 +148,8 @@ bool WaitUnlessEnding(Duration time) {
   return ::sigtimedwait(&ending, nullptr, &timeout) < 0;
 }
 
-// Opens the database and migrates its schema. If the database is unreachable, retries for 30 s or
-// until the process receives SIGTERM or SIGINT.
+// Upgrades the database schema to this program's version. If the database is unreachable, retries
+// for 30 s, or until the process receives SIGTERM or SIGINT.
 Status MigrateWithPatience(storage::Database& database) {
   Clock& clock = Clock::Real();
   const MonotonicTime deadline = clock.Now() + kDatabasePatience;
@@ -317,8 +317,8 @@ int Main(int argc, char** argv) {
     std::cerr << "assay-coordinator: " << usable.message() << "\n";
     return kUsageError;
   }
-  // Block SIGTERM and SIGINT before any thread starts. All threads inherit the mask, so these
-  // signals are received only by sigwait below.
+  // Block SIGTERM and SIGINT before any thread starts, because every thread inherits the mask. Only
+  // sigwait below then receives these signals.
   const sigset_t ending = EndingSignals();
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   ::signal(SIGPIPE, SIG_IGN);

@@ -1,6 +1,6 @@
 // The core of the coordinator: it schedules campaigns, keeps sessions with agents and stores
-// results. It is independent of gRPC, which coordinator/rpc adds, and of PostgreSQL, which main.cc
-// adds.
+// results. It depends neither on gRPC nor on PostgreSQL: coordinator/rpc contains the gRPC server,
+// and main.cc opens the database.
 #pragma once
 
 #include <memory>
@@ -32,9 +32,9 @@ class Coordinator {
 
   // Starts scheduling.
   void Start();
-  // Stops scheduling and closes every agent's session, asking the agent to reconnect after
-  // `reconnect_after`. Running jobs continue on their agents, and the next coordinator takes them
-  // over.
+  // Stops scheduling and closes all sessions with agents. Asks the agents to reconnect after
+  // `reconnect_after`. Running jobs continue on their agents, and the next coordinator process
+  // takes them over.
   void Shutdown(Duration reconnect_after);
 
   // Creates the session for a new stream between this coordinator and an agent. Messages to the
@@ -48,8 +48,8 @@ class Coordinator {
   Executor& executor() const { return environment_.executor; }
   const Options& options() const { return options_; }
 
-  // Call when the database reports that another coordinator process has queued jobs, freed nodes or
-  // advanced a campaign.
+  // Call this when the database reports that another coordinator process has queued jobs, freed
+  // nodes or advanced a campaign.
   void OnNotification();
 
   // Registers a callback for every agent that opens a session from now on. It runs on the executor.

@@ -16,19 +16,19 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
-  // Called when an attempt to run a job ends after `running`. The outcome is "succeeded", "failed",
-  // "skipped", "cancelled" or "requeued".
+  // Called when an attempt to run a job has ended. `running` is the duration of the attempt. The
+  // outcome is "succeeded", "failed", "skipped", "cancelled" or "requeued".
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,
                         Duration /*running*/) {}
-  // Called when a job has finished, with the time that it did not spend measuring. `start_delay` is
-  // the time from the agent's receipt of the job to the start of the first runner process.
-  // `outside_runner` is the job's total time outside runner processes.
+  // Called when a job has finished, to report the time that was not spent on measuring.
+  // `start_delay` is the time between the arrival of the job at the agent and the start of the
+  // first runner process. `outside_runner` is the job's total time outside runner processes.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
 };
 
-// The dependencies of a Coordinator, all of which must outlive it. Methods of the stores block, so
+// The dependencies of a Coordinator. All of them must outlive it. Methods of the stores block, so
 // call them only on `executor`, which needs at least two threads.
 struct Environment {
   Clock& clock;
@@ -47,8 +47,8 @@ struct Options {
   // Interval for finding lost notifications, expired leases and campaigns without a verdict.
   Duration poll = std::chrono::seconds(3);
   // Time limit for all agents of a job on several nodes to get ready. When it expires, the attempt
-  // fails and its nodes become free. It is longer than the agents' own limit, so that an agent,
-  // which knows the cause, reports the failure first.
+  // fails and its nodes become free. The limit is longer than the agents' own limit, because an
+  // agent knows the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
 };
 

@@ -13,7 +13,7 @@
 namespace assay::coordinator {
 
 // A registry of callbacks that run when a campaign changes. Thread-safe. A callback runs on the
-// thread that calls Notify, without a lock held. It must return at once and may run once more after
+// thread that calls Notify, with no lock held, and must return quickly. It may run once more after
 // Unsubscribe has returned.
 class Watchers {
  public:

@@ -1,5 +1,5 @@
-// Prometheus metrics of the coordinator. Jobs, campaigns and nodes never become label values,
-// because every new label value creates another time series.
+// Prometheus metrics of the coordinator. No label contains a job, campaign or node, because every
+// new label value creates another time series.
 #pragma once
 
 #include <prometheus/collectable.h>

@@ -18,8 +18,8 @@
 
 namespace assay::coordinator::rpc {
 
-// Runs `body`, which returns a Status. If `body` throws, logs the exception and returns INTERNAL,
-// because gRPC would silently swallow an exception from a callback.
+// Runs `body` and returns its Status. If `body` throws, logs the exception and returns INTERNAL.
+// gRPC would silently swallow an exception from a callback.
 template <typename Body>
 Status Guarded(const char* what, Body&& body) {
   try {
@@ -53,9 +53,9 @@ class Calls {
   Executor& executor() const { return executor_; }
 
   // Runs `body` on the executor, where it may block, and answers the call with the Status that it
-  // returns. Request and response stay valid until then. While the database is unreachable, `body`
-  // is retried for about three seconds, so it must fill the response only after its last step that
-  // can fail. If too many calls are in progress, answers RESOURCE_EXHAUSTED at once.
+  // returns. The request and the response stay valid until then. While the database is unreachable,
+  // `body` is retried for about three seconds, so it must fill the response only after its last
+  // step that can fail. If too many calls are in progress, answers RESOURCE_EXHAUSTED at once.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
@@ -72,8 +72,8 @@ class Calls {
     return reactor;
   }
 
-  // Like Answer, for a call that `body` answers later, by calling its argument once. Few of these
-  // may be in progress.
+  // Like Answer, but `body` may return before the result is known. It gets a Done function, which
+  // it must call exactly once with the result. Only four such calls may be in progress at a time.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,

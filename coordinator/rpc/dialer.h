@@ -29,13 +29,14 @@ class Dialer {
   Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls, bool insecure);
   ~Dialer();
 
-  // Opens a session with the agent at `address` (HOST:PORT), and another one whenever it ends. Does
-  // nothing if the address is already in use here. Returns INVALID_ARGUMENT if the address is
-  // malformed or these credentials do not allow connecting to it.
+  // Opens a session with the agent at `address` (HOST:PORT), and opens a new one whenever the
+  // session ends. Does nothing if this was already called for `address`. Returns INVALID_ARGUMENT
+  // if the address is malformed, or an error if the credentials do not allow connecting to it.
   Status Dial(const std::string& address);
 
-  // Calls `answered` once: with the agent as soon as a session with `address` is open, or with an
-  // error if none is open within `patience` or the dialer stops. Call Dial first.
+  // Waits for a session with `address`, for which Dial must have been called. Calls `answered`
+  // once: with the agent as soon as a session is open, or with an error after `patience` or if the
+  // dialer stops.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 

@@ -32,9 +32,9 @@ constexpr Duration kHelloPatience = std::chrono::seconds(10);
 constexpr auto kCheckPatience = std::chrono::seconds(1);
 constexpr char kNodeTokens = 'n';
 
-// Returns the page size and token of a list request (see Google's AIP-158). Page size 0 selects
-// `normal`, and sizes above 10,000 become 10,000. Returns INVALID_ARGUMENT for a negative size or a
-// very long token. The code that reads the page validates the token.
+// Returns the page size and the page token of a list request (see Google's AIP-158). A page size of
+// 0 means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
+// size is negative or the token is very long. Does not check what the token contains.
 template <typename Request>
 Result<PageRequest> PageOf(const Request& request, int normal) {
   constexpr int kMost = 10'000;
@@ -254,8 +254,8 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
   }
 };
 
-// The server side of a session stream that an agent opened. Deletes itself in OnDone, the last
-// callback of gRPC.
+// The server side of a session stream that an agent opened. The object deletes itself in OnDone,
+// which is the last callback from gRPC.
 class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
                       public StreamOperations {
  public:

@@ -25,8 +25,8 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Starts the gRPC server. The coordinator must outlive it. If listening fails, the error gives
-  // the address and the reason.
+  // Starts the gRPC server. The coordinator must outlive it. If the server cannot listen, the error
+  // gives the address and the reason.
   static Result<std::unique_ptr<Server>> Start(Coordinator& coordinator, ServerOptions options);
   ~Server();
 
@@ -34,12 +34,12 @@ class Server {
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
 
-  // Returns OK if the port accepts a connection and the server answers a health check, each within
-  // a second.
+  // Returns OK if the server is working: its port must accept a connection within a second, and it
+  // must answer a health check within another second.
   Status Check() const;
 
-  // Closes agents' sessions, ends every stream and waits until all calls have ended, for at most
-  // `patience`. Idempotent. The executor must run until this returns.
+  // Closes the sessions with agents, ends every stream, and waits for at most `patience` until all
+  // calls have ended. Idempotent. The executor must run until this returns.
   void Shutdown(Duration patience);
 
  private:

@@ -5,8 +5,8 @@
 namespace assay::coordinator::rpc {
 namespace {
 
-// Limit for queued outgoing messages. Above it, no further messages are read, so that a peer that
-// sends requests without reading the answers must wait.
+// Maximum number of queued outgoing messages. Above it, no messages are read from the peer, so a
+// peer cannot send requests indefinitely without reading the answers.
 constexpr size_t kMaxOutbound = 1024;
 
 std::string KeyOf(const v1::CoordinatorMessage& message) {

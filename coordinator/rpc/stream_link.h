@@ -24,9 +24,9 @@
 
 namespace assay::coordinator::rpc {
 
-// A FIFO queue of messages to send to one agent. A new message replaces a queued one with the same
-// meaning, such as a lease renewal or the assignment of the same job. The queue of an agent that
-// stops reading therefore grows only with the answers to its own requests. Not thread-safe.
+// A FIFO queue of messages to one agent. A new message replaces a queued one with the same meaning,
+// such as a lease renewal or the assignment of the same job. If an agent stops reading, its queue
+// therefore grows only with the answers to its own requests. Not thread-safe.
 class OutboundQueue {
  public:
   void Push(v1::CoordinatorMessage message);

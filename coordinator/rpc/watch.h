@@ -20,10 +20,10 @@
 
 namespace assay::coordinator::rpc {
 
-// Creates the reactor of one WatchCampaign call, which streams a campaign's changes. The reactor
-// deletes itself when the call is done. The coordinator and the calls must outlive it. If changes
-// come faster than the client reads, several are merged into one message. A client that reads
-// nothing for 30 s is disconnected.
+// Creates the reactor for one WatchCampaign call, which streams the changes of a campaign. The
+// reactor deletes itself when the call is done. `coordinator` and `calls` must outlive it. If
+// changes come faster than the client reads, several of them are merged into one message. A client
+// that reads nothing for 30 s is disconnected.
 grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
                                                               const Calls& calls,
                                                               grpc::CallbackServerContext& context,

@@ -1,5 +1,5 @@
 // Manages attempts, which are single runs of a job. Sends the job to the agents of its nodes,
-// starts jobs on several nodes together, and decides what happens to the job when the attempt ends.
+// starts all nodes of a job together, and decides what happens to the job when the attempt ends.
 #pragma once
 
 #include <functional>
@@ -14,18 +14,17 @@
 
 namespace assay::coordinator {
 
-// After the first agent of a job has reported a failure, the others have this long to report too.
-// Ranks notice a silent rank up to two seconds apart, and an agent reports only after its processes
-// have ended.
+// How long the coordinator waits for the other agents of a job after the first of them has reported
+// a failure. Ranks may notice a silent rank up to two seconds apart, and an agent reports a failure
+// only after its processes have ended.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
-// Starts attempts and decides how they end. Thread-safe. Methods that return a Status block on the
-// database. After UNAVAILABLE nothing has been decided, so call again. An attempt ends when the
-// agent of rank 0 has finished (it sends all results of the job), when the cause of a failure is
-// known, when an agent is lost, or when a job on several nodes does not start in time. Agents that
-// have not finished then get CancelJob. It precedes any later Assign on the same stream, so a node
-// stops its old job before it starts a new one. An agent's report of a failure is acknowledged when
-// the attempt has ended.
+// Starts attempts to run jobs and decides how they end. Thread-safe. Methods that return a Status
+// block on the database. If a method returns UNAVAILABLE, it has decided nothing: call it again.
+// An attempt ends when the agent of rank 0 has finished, when the cause of a failure is known, when
+// an agent is lost, or when a job on several nodes does not start in time. All agents that have not
+// finished then get CancelJob, before any later Assign, so a node stops its old job before it
+// starts a new one. A report of a failure is acknowledged after the attempt has ended.
 class Attempts {
  public:
   struct Ended {
@@ -39,9 +38,9 @@ class Attempts {
   Attempts(const Environment& environment, const Options& options, RunningJobs& running,
            const Sessions& sessions, const GracePeriod& grace, OnEnded on_ended);
 
-  // Sends a newly claimed job to its agents. Fails the attempt instead if the job needs several
-  // GPUs and its nodes have different driver or NCCL versions (VERSION_MISMATCH), or several GPU
-  // models that the job does not allow (MIXED_GPUS).
+  // Sends a newly claimed job to its agents. A job on several GPUs fails instead with
+  // VERSION_MISMATCH if the driver or NCCL versions of its nodes differ, or with MIXED_GPUS if it
+  // has GPUs of several models and does not allow that.
   Status Begin(const storage::LeasedJob& job);
   // Sends the job again to an agent that did not receive its Assign, under the same epoch.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);
@@ -52,8 +51,8 @@ class Attempts {
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
   // Decides attempts whose other agents have not reported within kReportsWait.
   Status DecideOverdue();
-  // Ends the attempt with a failure that the coordinator found. `at_fault` lists the ids of the
-  // nodes at fault, and the failure will name the first of them.
+  // Ends the attempt with a failure that the coordinator itself has detected. `at_fault` lists the
+  // ids of the nodes at fault. The failure names the first of them.
   Status Fail(const storage::LeasedJob& job, v1::Failure failure,
               std::vector<std::string> at_fault = {});
 
@@ -63,8 +62,8 @@ class Attempts {
   // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // Returns the job if this epoch is still its current attempt. From then on this coordinator leads
-  // the attempt, even if another one led it before. Returns nullopt if the job has moved on.
+  // Returns the job if `job.epoch` is still its current attempt, and nullopt otherwise. If another
+  // coordinator led the attempt before, this coordinator leads it from now on.
   Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job);
 
  private:

@@ -52,8 +52,9 @@ class Decision {
  private:
   using NodeSet = std::set<size_t>;  // Positions in evidence_.nodes.
 
-  // Returns a failure that an agent reported and that is more than a lost peer. If the job timed
-  // out because nodes were late although the others were ready quickly, blames the late nodes.
+  // Decides on a failure that is more than the loss of a connection to another rank. Usually
+  // returns it as the agent reported it. If the job timed out because some nodes were late while
+  // the others had been ready quickly, blames the late nodes.
   std::optional<Blame> OfCause(v1::Failure failure) const {
     Blame blame{std::move(failure), {}};
     const std::vector<std::string> late = LateNodes();
@@ -80,9 +81,9 @@ class Decision {
             {}};
   }
 
-  // Returns true if some nodes of the gang may never have started. A lost coordinator may have
-  // started only some of them, and a rank that timed out may have waited for one that was not
-  // started.
+  // Returns true if some nodes of the job may never have started. This happens if the previous
+  // coordinator was lost after it had started only some of them. A rank that timed out may then
+  // have waited for a rank that was never started.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -119,12 +120,13 @@ class Decision {
                     RankText(rank), Silence(report)));
   }
 
-  // Decides about hosts that are silent or missing (have never connected). Rank 0 has a connection
-  // to every other rank, so its report decides:
-  //   - If it hears another node, the silent node is at fault, or else the missing one.
-  //   - If it hears none of several nodes, its own node is at fault.
-  //   - If there is only one other node and it hears nothing, neither node is at fault.
-  // Returns nullopt if no other node is silent or missing.
+  // Decides who is at fault if hosts have fallen silent or have never connected. `report` usually
+  // comes from rank 0, because only rank 0 has a connection to every other rank.
+  //   - If rank 0 hears another node, a silent node is at fault. If none is silent, the node that has
+  //     never connected is at fault.
+  //   - If rank 0 hears none of several other nodes, its own node is at fault.
+  //   - If there is only one other node and rank 0 does not hear it, neither node is blamed.
+  // Returns nullopt if no other node is silent or unconnected.
   std::optional<Blame> OfSilentHosts(const v1::Failure& report) const {
     const std::optional<size_t> own = NodeOf(report.rank());
     if (!own || evidence_.nodes.size() < 2) return std::nullopt;
@@ -150,9 +152,8 @@ class Decision {
                                                    : "are cut off from the gang",
                                 NameOf(*own), heard.size(), others));
     }
-    // If one node fell silent and another has never connected, the missing node says nothing about
-    // the link to the silent one. In that case do not conclude that rank 0's node is cut off from
-    // all.
+    // A node that has never connected may simply be late. If only one other node has fallen silent,
+    // that is too little evidence that rank 0's node is cut off from all others.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,
@@ -186,8 +187,9 @@ class Decision {
     return {std::move(report), {}};
   }
 
-  // Returns rank 0's report if it is more than the end of a connection, otherwise the first such
-  // report. The end of a connection alone is usually the consequence of another rank's failure.
+  // Returns the first report, in rank order, whose reason is not PEER_LOST, or the first report if
+  // there is none. PEER_LOST only means that a connection has ended, which is usually the
+  // consequence of another rank's failure.
   const v1::Failure& MostInformative() const {
     const v1::Failure* best = nullptr;
     for (const NodeEvidence& node : evidence_.nodes) {

@@ -1,5 +1,5 @@
 // Decides which failure ends an attempt to run a job, and which nodes are at fault. Agents only
-// report what they observed. All decisions about blame are made here.
+// report what they observed. They do not blame any node themselves.
 #pragma once
 
 #include <optional>
@@ -35,11 +35,10 @@ struct Blame {
   std::vector<std::string> also_at_fault;
 };
 
-// Decides which failure ends an attempt and which nodes are at fault. Returns nullopt if reports
-// that have not arrived yet may show the cause; with `last_call` it always decides. At least one
-// node must have reported a failure. The first of these applies: a cause that an agent reports, a
-// lost agent, a missed start, a frozen rank, silent hosts, a lost connection. blame.cc explains
-// each.
+// Decides which failure ends an attempt and which nodes are at fault. At least one node must have
+// reported a failure. Returns nullopt if reports that are still missing may show the cause, unless
+// `last_call` is true. Uses the first explanation that fits: a cause that an agent reported, a lost
+// agent, a missed start, a frozen rank, silent hosts, or a lost connection.
 std::optional<Blame> DecideBlame(const Evidence& evidence, bool last_call);
 
 // Returns the failure AGENT_LOST, which blames this node.

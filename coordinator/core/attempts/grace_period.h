@@ -6,10 +6,10 @@
 
 namespace assay::coordinator {
 
-// A period in which the coordinator does not treat silent agents as lost. It begins when the
-// process starts, and after every time when the database did not answer or the process was
-// suspended (by SIGSTOP or a paused host). Suspension is detected by polls that begin late. Agents
-// lose their sessions meanwhile and need up to a minute to reconnect. Thread-safe.
+// A period in which the coordinator does not treat silent agents as lost, because the reason may be
+// this process itself. The period begins when the process starts, when the database did not answer,
+// and when the process was suspended (by SIGSTOP or a paused host). Polls that begin late reveal a
+// suspension. Agents need up to a minute to reconnect after it. Thread-safe.
 class GracePeriod {
  public:
   // Begins a period of one lease, because the process has just started.
@@ -17,8 +17,8 @@ class GracePeriod {
 
   // Call at the start of a poll.
   void BeginPoll();
-  // Call at the end of a poll; the next poll is due after `next`. Set `database_away` if the
-  // database did not answer during this poll.
+  // Call this at the end of a poll. The next poll is due after `next`. `database_away` says that
+  // the database did not answer during this poll.
   void EndPoll(Duration next, bool database_away);
 
   // Returns true while agents may be silent because of this process.

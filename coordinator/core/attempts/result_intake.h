@@ -1,4 +1,4 @@
-// Accepts results from agents: checks each result against the job that it claims to belong to,
+// Accepts results from agents. Checks each result against the job to which it claims to belong,
 // stores results in batches, and acknowledges them.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace assay::coordinator {
 
-// Returns what is wrong with a result that `node_id` sent for `job`, or an empty string if nothing
-// is. A result is rejected if the node has no part in the job, the case or parameters differ from
-// the job's, a successful case has no passed verification, or a number is not finite.
+// Explains why a result that `node_id` sent for `job` is invalid, or returns an empty string if it
+// is valid. A result is invalid if the node does not run this job, if the case or its parameters
+// are not the job's, if a successful case has no passed verification, or if a number is not finite.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 
@@ -27,8 +27,8 @@ class ResultIntake {
   ResultIntake(const Environment& environment, RunningJobs& running, Attempts& attempts,
                OnStored on_stored);
 
-  // Stores results and returns one acknowledgement for each, in the same order. After UNAVAILABLE
-  // it is unknown which results were stored, so call again with all of them.
+  // Stores results and returns one acknowledgement for each, in the same order. If it returns
+  // UNAVAILABLE, some of the results may have been stored, so call it again with all of them.
   Result<std::vector<v1::ResultAck>> Take(const std::string& node_id,
                                           const std::vector<v1::CaseResult>& results);
 

@@ -24,16 +24,16 @@ Duration Backoff(size_t failures) {
   return std::min<Duration>(delay, std::chrono::seconds(30));
 }
 
-// Returns the node that the failure names, or all nodes of the attempt if it names none. Returns no
-// nodes unless the failure is of class NODE.
+// Returns the node that the failure names, or all nodes of the attempt if it names no node. Returns
+// no nodes if the failure is not of class NODE, because then no node is to blame.
 NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
   if (failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id.empty()) return {failure.node_id};
   return {failure.node_ids.begin(), failure.node_ids.end()};
 }
 
-// Retries the job without the nodes at fault in this attempt. Also avoids the nodes at fault in
-// earlier attempts, the latest first, as long as enough other nodes are left.
+// Retries the job on other nodes than those at fault in this attempt. Also avoids the nodes at
+// fault in earlier attempts, beginning with the latest, as long as enough other nodes are left.
 RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
   std::vector<NodeSet> at_fault;  // The latest first.
   const auto add = [&](const storage::AttemptFailure& failure) {

@@ -14,14 +14,14 @@ struct RetryDecision {
   bool same_nodes = false;  // As of storage::FinishedAttempt.
 };
 
-// Decides whether a job is retried after `failure`, and on which nodes:
-//   cancelled       the user cancelled the job: never
-//   USER            the user must change something: never
-//   INFRASTRUCTURE  yes, preferably not on nodes at fault in earlier attempts
-//   NODE            the same, and never on the nodes at fault in this attempt
-//   JOB             first on the same nodes, then once on other nodes if there are enough
-// Every retry counts against the campaign's limit. It waits 1 to 30 s if too few nodes are left to
-// avoid all nodes at fault. `also` lists nodes at fault that `failure` does not name.
+// Decides whether and where a job is retried. This depends on the class of `failure`:
+//   cancelled       no retry, because the user cancelled the job
+//   USER            no retry, because the user must change something first
+//   INFRASTRUCTURE  retry, and avoid the nodes at fault in earlier attempts if possible
+//   NODE            retry, and also avoid the nodes at fault in this attempt
+//   JOB             retry on the same nodes, then once on other nodes if there are enough
+// The campaign limits the number of retries. A retry waits 1 to 30 s if there are too few other
+// nodes. `also` lists nodes at fault that `failure` does not name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 

@@ -224,8 +224,8 @@ std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node
     if (member == entry.members.end() || member->second.finished) continue;
     if (Lists(reported, job_id, entry.job.epoch)) continue;
     if (now - member->second.assigned < grace) continue;
-    // This agent may have finished its part before this coordinator process restarted. Therefore
-    // only the agent of rank 0 decides whether the job is missing.
+    // An agent that does not list the job may have finished its part before this coordinator
+    // process restarted. Therefore only the agent of rank 0 decides whether the job is missing.
     const bool follower = node_id != entry.job.node_ids.front();
     if (entry.adopted && follower && !member->second.reported) continue;
     const bool restarted = !member->second.agent_instance_id.empty() && member->second.reported &&

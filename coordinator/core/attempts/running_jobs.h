@@ -50,9 +50,9 @@ class RunningJobs {
  public:
   explicit RunningJobs(const Clock& clock) : clock_(clock) {}
 
-  // Adds a job that was claimed just now or adopted, which means that its agents started it under
-  // an earlier coordinator process. If the attempt is already known, only updates the copy of its
-  // database record.
+  // Adds a job. `adopted` is false if this process has just claimed the job, and true if the agents
+  // started it under an earlier coordinator process. If the attempt is already known, only updates
+  // the copy of its database record.
   void Add(storage::LeasedJob job, bool adopted);
 
   // Returns nullopt if this process does not lead the job under this epoch.
@@ -60,27 +60,28 @@ class RunningJobs {
 
   void Remove(const storage::JobEpoch& job);
 
-  // Records that an Assign was sent to the agent process `agent_instance_id` on this node. `name`
-  // is the node's name as shown to users.
+  // Records that an Assign (the message that gives a job to an agent) was sent to this node.
+  // `agent_instance_id` identifies the agent process. `name` is the node's name as users see it.
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
 
   // Returns the node's name, even after its agent has left, or its id if the name is unknown.
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
-  // Records that a State message from the agent of `node_id` lists these jobs. `name` is the node's
-  // name as shown to users, or empty if the agent has left since.
+  // Records that the agent of `node_id` has listed these jobs in a State message, its heartbeat.
+  // `name` is the node's name as users see it, or empty if the agent's session has ended since.
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
-  // Records that all ranks of this node are ready. Returns nothing until every agent of the gang is
-  // ready, and then one GangGo (the message to start) per agent. If an agent repeats its GangReady
-  // later, returns GangGo for it again. GangGo contains the token of rank 0's current process, so a
-  // gang that had started only in part before a restart of this process never starts as a whole.
+  // Records that all ranks of this node are ready. When every agent of the gang (the nodes of one
+  // job) is ready, returns one GangGo message for each, which tells it to start. Returns nothing
+  // before that. If an agent later repeats its GangReady, returns its GangGo again. A GangGo
+  // contains the token of rank 0's current process. A gang that had started only in part when this
+  // process restarted therefore never starts as a whole.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
-  // Records that an agent has finished without failure. Returns true if that ends the attempt,
-  // because the agent runs rank 0, which sends all results of the job.
+  // Records that an agent has finished its part of the job without failure. Returns true if the
+  // agent runs rank 0. The attempt then ends, because that agent sends all results of the job.
   bool NoteFinished(const storage::JobEpoch& job, const std::string& node_id);
 
   void NoteOutcome(const v1::CaseResult& result);
@@ -112,23 +113,24 @@ class RunningJobs {
   // An attempt that a node should be running but did not list in its State.
   struct Missing {
     storage::JobEpoch job;
-    // True if the agent process that ran the job has been replaced by another one, so that the
-    // job's processes no longer exist.
+    // True if a new agent process has replaced the one that ran the job. The processes of the job
+    // no longer exist then.
     bool agent_restarted = false;
     // True if the gang has started without this agent, which can then not join any more.
     bool gang_started = false;
     // True for an adopted job if the agent has never reported it to this process.
     bool unheard = false;
   };
-  // Returns the jobs that the agent's State should list but does not. Leaves out jobs that were
-  // assigned less than `grace` ago, because their Assign may still be on its way.
+  // Returns the jobs that the agent should have listed in its State message but did not. `reported`
+  // contains the jobs that it listed. Skips jobs that were assigned less than `grace` ago, because
+  // the Assign message may still be on its way.
   std::vector<Missing> MissingAt(const std::string& node_id, const std::string& agent_instance_id,
                                  const std::vector<storage::JobEpoch>& reported,
                                  Duration grace) const;
 
-  // An attempt with a lost agent, and the node of that agent. An agent is lost if no State has
-  // listed the job for `lease`. Before a gang has started, `absent` is enough if the agent is not
-  // `in_session`, because the other nodes of the gang are idle meanwhile.
+  // An attempt with a lost agent, and the node of that agent. An agent is lost if it has not
+  // mentioned the job for `lease`. While a job on several nodes has not started yet, the shorter
+  // time `absent` applies to agents without a session, because the other nodes are idle meanwhile.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
@@ -136,8 +138,8 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
-  // Returns true if some agent of the job has reported to this process and has not finished. If
-  // such an agent falls silent, LostSince reports it.
+  // Returns true if at least one agent of the job has reported the job to this process and has not
+  // finished it. LostSince will report this agent if it falls silent.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
   // Returns the gangs that have waited longer than `prepare` for agents to be ready.
@@ -156,8 +158,8 @@ class RunningJobs {
     std::string agent_instance_id;  // Empty until known.
     std::string name;               // As well.
     MonotonicTime assigned;
-    // When the agent last mentioned the job. Absent if this process adopted the job and the agent
-    // has not reported yet: its session may be with another coordinator.
+    // When the agent last mentioned the job. Not set if this process adopted the job and has heard
+    // nothing from the agent, whose session may be with another coordinator.
     std::optional<MonotonicTime> last_seen;
   };
   // The stage of a job on several nodes; kStarted for all other jobs.

@@ -164,8 +164,9 @@ Status Scheduler::SweepUnprepared() {
   return Status::Ok();
 }
 
-// Ends attempts whose coordinator is gone. A running coordinator ends its own attempts, because it
-// knows the reason, except for those that it adopted or could not end.
+// Ends attempts whose lease has expired, usually because their coordinator is gone. Skips an
+// attempt if one of its agents has reported the job to this process. If that agent falls silent,
+// the attempt ends for this more specific reason.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));

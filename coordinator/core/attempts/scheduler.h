@@ -1,6 +1,6 @@
-// Assigns queued jobs to nodes, detects lost attempts, and decides the verdicts of campaigns. Runs
-// when something happens: a campaign is submitted, a node connects, a job ends, or the database
-// sends a notification. A slow poll covers events that were lost.
+// Assigns queued jobs to nodes, detects lost attempts, and decides the verdicts of campaigns.
+// Reacts to events: a campaign is submitted, a node connects, a job ends, or the database sends a
+// notification. A slow poll makes up for notifications that were lost.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@
 
 namespace assay::coordinator {
 
-// Schedules jobs and detects lost ones. Thread-safe; create with std::make_shared. While the
-// database does not answer, all work waits for the next poll.
+// Schedules jobs and detects lost ones. Thread-safe. Create it with std::make_shared. If the
+// database does not answer, all work is postponed to the next poll.
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, RunningJobs& running,

@@ -230,8 +230,8 @@ std::string Describe(const v1::StoredResult& stored, const GpuNames& gpu_names) 
   return text + PlaceOf(result.provenance(), gpu_names);
 }
 
-// Explains to the user why a `% of spec` rule cannot be evaluated: there is no spec sheet for the
-// GPU, or the sheet has no peak for this case. Suggests a rule with an absolute limit instead.
+// Explains to the user why a rule with a limit in `% of spec` cannot be evaluated: the GPU has no
+// spec sheet, or the sheet has no peak for this case. Suggests a rule with an absolute limit.
 std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
                          const GpuNames& gpu_names) {
   const v1::CaseResult& result = stored.case_result();

@@ -43,10 +43,10 @@ struct AcceptRule {
 // Parses one rule. INVALID_ARGUMENT names the character (1-based) and what was expected there.
 Result<AcceptRule> ParseAcceptRule(std::string_view text);
 
-// Checks that a rule's metric and parameters exist in the schema of its benchmark, and that its
-// unit converts to the metric's unit. `% of spec` requires a metric of a GPU benchmark for which
-// higher is better. If `cases` is not null, the rule must cover at least one of them. Returns
-// INVALID_ARGUMENT if a check fails.
+// Checks that the rule's metric and parameters exist in the schema of its benchmark, and that its
+// unit can be converted to the metric's unit. A limit in `% of spec` is allowed only for GPU
+// benchmarks, and only if a higher value of the metric is better. If `cases` is not null, the rule
+// must cover at least one of these cases. Returns INVALID_ARGUMENT if a check fails.
 Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
                        const std::vector<ParameterMap>* cases);
 
@@ -54,8 +54,7 @@ Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema
 bool Covers(const AcceptRule& rule, const ParameterMap& parameters);
 
 // Returns the factor that converts a number from unit `from` to unit `to`, for example 1000 from
-// "TFLOP/s" to "GFLOP/s". Returns nullopt unless the units are equal except for an SI or binary
-// prefix.
+// "TFLOP/s" to "GFLOP/s". Returns nullopt if the units differ by more than an SI or binary prefix.
 std::optional<double> UnitFactor(std::string_view from, std::string_view to);
 
 struct CampaignVerdict {
@@ -63,8 +62,8 @@ struct CampaignVerdict {
   std::vector<v1::RuleVerdict> rules;
 };
 
-// A function that returns the display name of a GPU, such as "GPU 3", or the UUID itself if the GPU
-// is unknown.
+// A function that returns the display name of a GPU, such as "GPU 3". If the GPU is unknown, it
+// returns the UUID itself.
 using GpuNames = std::function<std::string(const std::string& uuid)>;
 
 // Returns the verdict on a finished campaign. It passes if all its accept rules hold and no job
@@ -73,8 +72,8 @@ using GpuNames = std::function<std::string(const std::string& uuid)>;
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const GpuNames& gpu_names);
 
-// Evaluates one rule on all results. The explanation gives the worst value and where it was
-// measured.
+// Evaluates one rule on all results. The verdict includes an explanation with the worst value and
+// where it was measured.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const GpuNames& gpu_names);
 

@@ -135,7 +135,7 @@ class Expander {
     for (const auto& [name, schema] : schemas_) names.push_back(name);
     std::string error = "no connected node has a benchmark " + Quote(matrix.benchmark());
     const std::string closest = ClosestName(matrix.benchmark(), names);
-    // List all known benchmarks only in the first of these errors. A campaign written for GPUs can
+    // Only the first of these errors lists all known benchmarks. A campaign written for GPUs can
     // name dozens of benchmarks that a fleet without GPUs does not have.
     if (!std::exchange(benchmarks_listed_, true)) {
       error += "; " + Suggest(matrix.benchmark(), names);

@@ -22,7 +22,7 @@ inline constexpr int64_t kMaxCaseRuns = 250'000;
 
 struct Expansion {
   // The jobs in the order in which they should run: all jobs of repetition 1, then all of
-  // repetition 2, and so on. Within a repetition they have the order of the campaign file.
+  // repetition 2, and so on. Within a repetition, they follow the order of the campaign file.
   std::vector<storage::NewJob> jobs;
   // Number of cases to run, summed over all jobs.
   int64_t case_runs = 0;
@@ -30,14 +30,14 @@ struct Expansion {
   std::vector<v1::LeftOut> left_out;
 };
 
-// Creates the jobs of campaign `spec` for the connected nodes of `fleet`. If the spec has errors,
-// returns INVALID_ARGUMENT with one violation per error, each with its line in the campaign file.
-// The number of parameter combinations is checked before any is created, so an oversized campaign
-// is rejected quickly.
+// Creates the jobs of the campaign `spec` for the connected nodes of `fleet`. If the spec has
+// errors, returns INVALID_ARGUMENT with one violation per error, each with its line in the campaign
+// file. Counts the parameter combinations before it creates any, so it rejects an oversized
+// campaign quickly.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
-// Returns the newest version of every benchmark that the nodes offer, sorted by name. Clears
-// `unsupported_reason`, which describes a single node. Skips malformed schemas.
+// Returns the newest version of every benchmark that the nodes offer, sorted by name. Skips
+// malformed schemas. Clears `unsupported_reason`, because that field describes a single node.
 std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::coordinator

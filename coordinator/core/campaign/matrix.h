@@ -15,13 +15,13 @@
 
 namespace assay::coordinator {
 
-// A range of parameter values in a campaign, such as {from: 8, to: 8GiB, factor: 2}. Always valid:
-// from <= to, and either factor >= 2 or step >= 1.
+// A range of parameter values in a campaign, such as {from: 8, to: 8GiB, factor: 2}. Every object
+// is valid: from <= to, and either factor >= 2 or step >= 1.
 class NumberRange {
  public:
   // Parses a range of values for the parameter that `spec` describes. The parameter must be an
   // integer or a size in bytes, and both ends must be within its bounds. Otherwise returns
-  // INVALID_ARGUMENT, which names the wrong field and what it must be.
+  // INVALID_ARGUMENT with the name of the wrong field and its allowed values.
   static Result<NumberRange> Parse(const v1::ValueRange& range, const ParameterSpec& spec);
 
   // Returns the number of values without making them.
@@ -40,19 +40,19 @@ class NumberRange {
 // The checked axes of an entry. Its cases are made on demand, so a count of billions costs nothing.
 class Matrix {
  public:
-  // Checks the parameter values in `spec` against the benchmark's `schema` and appends every error
-  // to `violations`. The field of an error starts with `path`, such as "benchmarks[1]". Do not use
-  // the matrix if there was an error. Does not expand a range of more than `case_limit` values.
+  // Checks the parameter values in `spec` against the benchmark's `schema`. Appends every error to
+  // `violations`; its field starts with `path`, such as "benchmarks[1]". If there was an error, the
+  // matrix must not be used. A range with more than `case_limit` values is not expanded.
   Matrix(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema, std::string path,
          int64_t case_limit, Violations& violations);
 
   // Returns the number of cases in the cross product, which may be beyond any integer type.
   double case_count() const { return case_count_; }
 
-  // Returns the parameters of every case; the first axis varies slowest. Call only if case_count()
-  // is within the limit. Appends one error for each parameter whose value conflicts with other
-  // values of the same case. Returns no cases if a parameter that copies another (`=m`) would get a
-  // value outside its own bounds.
+  // Returns the parameters of every case. The first axis varies slowest. Call this only if
+  // case_count() is within the limit. Appends one error for each parameter whose value conflicts
+  // with other values of the same case. Returns no cases if a parameter that copies another one
+  // (`=m`) would get a value outside its own bounds.
   std::vector<ParameterMap> Cases(Violations& violations) const;
 
  private:

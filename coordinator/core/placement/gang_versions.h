@@ -15,16 +15,16 @@ namespace assay::coordinator {
 std::string GangVersions(const v1::NodeDescription& node);
 
 // Compares the driver, CUDA runtime and NCCL versions of nodes. Returns an empty string if they are
-// equal, otherwise the differences: "NCCL is 2.28.9 on a, c and 2.27.3 on b". Unknown versions
-// count as equal to each other.
+// equal, and otherwise the differences: "NCCL is 2.28.9 on a, c and 2.27.3 on b". Versions that are
+// unknown count as equal to each other.
 std::string VersionMismatch(const std::vector<const v1::NodeDescription*>& nodes);
 
-// Returns the models of the given GPUs of a node, sorted and without duplicates, such as "H200 SXM"
-// or "H100 PCIe and H200 NVL". A model includes the form factor and the MIG profile.
+// Returns the models of the given GPUs of one node, sorted and without duplicates, such as "H200
+// SXM" or "H100 PCIe and H200 NVL". A model name includes the form factor and the MIG profile.
 std::string GangGpus(const v1::NodeDescription& node, const std::vector<int>& gpu_indices);
 
-// Returns an empty string if the given GPUs are of one model on all nodes, otherwise the models by
-// node: "the GPU is H100 SXM on a, b and H200 SXM on c".
+// Compares the models of the given GPUs on all nodes. Returns an empty string if they are equal.
+// Otherwise returns the models with their nodes: "the GPU is H100 SXM on a, b and H200 SXM on c".
 std::string GpuMismatch(const std::vector<const v1::NodeDescription*>& nodes,
                         const std::vector<int>& gpu_indices);
 

@@ -25,9 +25,9 @@ struct GangWait {
   bool adopted = false;
 };
 
-// Explains why a job on several nodes has not started. Names the ranks that are not ready, says
-// when their agents last reported the job, and lists the ready ranks with the time since they
-// became ready.
+// Explains why a job on several nodes has not started. Names the ranks that are not ready and says
+// when their agents last mentioned the job. Then lists the ready ranks and how long they have been
+// ready.
 std::string DescribeWait(const GangWait& wait);
 
 // Returns the ids of the nodes that are not ready, in rank order.
@@ -36,9 +36,9 @@ std::vector<std::string> LateNodes(const GangWait& wait);
 // Describes the last known state of the nodes that are not ready: "g2 did not take the job".
 std::string WhyLate(const GangWait& wait);
 
-// Returns true if all ready nodes became ready in less than half of the waiting time. In that case
-// the late nodes are to blame, not a time limit that is too short. Returns false if no node is
-// ready.
+// Returns true if all ready nodes became ready in less than half of the waiting time. A timeout is
+// then the fault of the late nodes, and not of a time limit that is too short. Returns false if no
+// node is ready.
 bool OthersWereQuick(const GangWait& wait);
 
 }  // namespace assay::coordinator

@@ -17,7 +17,7 @@ using NodeFieldRow = schema::Field<v1::Node>;
 const std::vector<NodeFieldRow>& NodeFields();
 
 // Returns a node's values for one field of a filter, such as "gpu.model", "driver" or "label.rack".
-// If the field is unknown, returns INVALID_ARGUMENT, which suggests the closest field and lists all
+// If there is no such field, returns INVALID_ARGUMENT with the most similar field and a list of all
 // fields.
 Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
 

@@ -94,16 +94,16 @@ Placements Listed(std::vector<Placement> list) {
   return {std::move(list), count, {}};
 }
 
-// Returns an empty result with a `shortage`, which says that there are too few nodes or GPUs.
-// `field` is the field of the campaign entry that asks for too many, such as ".ranks", or "" for
-// the whole entry.
+// Returns an empty result whose `shortage` says that there are too few nodes or GPUs. `field` is
+// the field of the campaign entry that asks for too many, such as ".ranks". It is empty if the
+// whole entry does.
 Placements TooFew(const PlacementRequest& request, const std::string& field,
                   std::string description) {
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}};
 }
 
-// Returns the indices of the `count` GPUs that a job uses on a node: the first of the GPUs that the
-// user listed, or 0 to count - 1 if the user listed none.
+// Returns the indices of the `count` GPUs that a job uses on a node. These are the first of the
+// GPUs that the user listed, or GPUs 0 to count - 1 if the user listed none.
 std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   std::vector<int> indices = request.gpu_indices;
   if (indices.empty()) {
@@ -113,9 +113,9 @@ std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   return indices;
 }
 
-// Returns false and adds a violation if the policy PAIRS, which measures pairs of nodes, is used
-// for jobs that do not run on two nodes. `parameter` names the benchmark parameter that sets the
-// number of nodes, or is empty if there is none.
+// Checks the PAIRS policy, which measures pairs of nodes. If the policy is used for jobs that do
+// not run on exactly two nodes, adds a violation and returns false. `parameter` names the benchmark
+// parameter that sets the number of nodes, or is empty if there is none.
 bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
               Violations& violations) {
   if (request.policy != v1::PLACEMENT_POLICY_PAIRS || nodes == 2) return true;
@@ -137,8 +137,8 @@ void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
                  request.line);
 }
 
-// Returns placements on single nodes, which all use the GPUs in `gpu_indices`. EACH makes one per
-// node, and ANY makes a single one for which every node is a candidate.
+// Returns placements on single nodes, all with the GPUs in `gpu_indices`. The EACH policy makes one
+// placement per node. The ANY policy makes a single placement that allows every node.
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes& nodes,
                                     const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{1, IdsOf(nodes), gpu_indices}};
@@ -162,8 +162,8 @@ std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request, const Nod
   return placements;
 }
 
-// Returns false and adds a violation if no node has one of the listed GPUs, or if fewer GPUs are
-// listed than needed.
+// Checks the GPUs that the user listed. Adds a violation and returns false if a listed GPU exists
+// on none of the nodes, or if fewer than `needed` GPUs are listed. Accepts an empty list.
 bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t needed,
                      Violations& violations) {
   std::set<int> present;
@@ -190,9 +190,9 @@ bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t
 }
 
 // Places all ranks of a job on one node, each rank on its own GPU. Uses the first GPUs that the
-// user listed, or GPUs 0 to ranks - 1. EACH makes one placement per node, or one per GPU if there
-// is a single rank. ANY makes one placement for any suitable node. The GPUs must be of one model
-// unless `mixed_gpus` is set.
+// user listed, or GPUs 0 to ranks - 1. The EACH policy makes one placement per node, or one per GPU
+// if there is a single rank. The ANY policy makes one placement that allows any suitable node. All
+// GPUs must be of one model unless `mixed_gpus` is set.
 Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
                        Violations& violations) {
   const int ranks = request.ranks;
@@ -227,8 +227,8 @@ Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Splits `nodes` into consecutive groups of `size`. If the last group would be smaller, it also
-// gets nodes of the previous group. Requires at least `size` nodes.
+// Splits `nodes` into consecutive groups of `size` nodes. If too few nodes are left for the last
+// group, it overlaps with the previous group. Requires at least `size` nodes.
 std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
   std::vector<Ids> groups;
   for (size_t first = 0; first < nodes.size(); first += size) {
@@ -239,13 +239,14 @@ std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
   return groups;
 }
 
-// Returns every pair of nodes exactly once, in the order of a round-robin tournament (circle
-// method). The pairs of one round have no node in common, so they can run at the same time.
+// Returns every pair of nodes exactly once, in the order of a round-robin tournament. The pairs of
+// one round have no node in common, so they can be measured at the same time.
 std::vector<Ids> TournamentPairs(const Ids& nodes) {
   std::vector<Ids> pairs;
   if (nodes.size() < 2) return pairs;
-  // The circle method fixes the last place and rotates all others. If the number of nodes is odd,
-  // the last place is empty, and the node that is paired with it sits out the round.
+  // The circle method makes the rounds of the tournament: it fixes the last place and rotates all
+  // others. If the number of nodes is odd, the last place is empty, and the node that is paired
+  // with it pauses for one round.
   const size_t places = nodes.size() + nodes.size() % 2;
   const size_t turning = places - 1;
   for (size_t round = 0; round < turning; ++round) {
@@ -304,9 +305,9 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) 
   });
 }
 
-// Returns the largest set of nodes that have equal software versions and one GPU model at
-// `gpu_indices`. If that set is too small for the job and mixed GPUs are allowed, ignores the GPU
-// models.
+// Returns the largest set of nodes that have the same software versions and whose GPUs at
+// `gpu_indices` are of one model. If that set is too small for the job and mixed GPUs are allowed,
+// ignores the GPU models.
 Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
                      const std::vector<int>& gpu_indices) {
   const Nodes one_model = Where(nodes, [&](const v1::Node& node) {
@@ -319,9 +320,9 @@ Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
   return Largest(GroupBy(nodes, GangVersions));
 }
 
-// Splits `nodes` into sets of one GPU model, each large enough for the job. Nodes of rarer models
-// form one last set, which also gets nodes of other sets until it is large enough. Requires that
-// `nodes` as a whole is large enough.
+// Splits `nodes` into one set per GPU model, each large enough for the job. The nodes of rarer
+// models form one last set. If that set is too small, nodes of other sets are added to it. `nodes`
+// as a whole must be large enough for the job.
 std::vector<Nodes> SetsByModel(const PlacementRequest& request, const Nodes& nodes,
                                const std::vector<int>& gpu_indices) {
   const auto size = static_cast<size_t>(request.nodes);
@@ -372,11 +373,12 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
   return all;
 }
 
-// Places a GPU collective over several nodes with equally many ranks each, numbered node by node.
-// EACH groups the nodes of each GPU model by name, ANY selects from the largest set of nodes with
-// the same software and GPU model, and PAIRS covers every pair of nodes. Adds a violation if no
-// group has equal driver, CUDA runtime and NCCL versions. If one has, the others are placed too:
-// their jobs fail when they are scheduled, and the error tells the user about the difference.
+// Places a GPU collective on several nodes with the same number of ranks each. The EACH policy
+// groups the nodes of each GPU model by name. ANY selects from the largest set of nodes with the
+// same software and GPU model. PAIRS covers every pair of nodes. At least one group of nodes must
+// have equal driver, CUDA runtime and NCCL versions; otherwise adds a violation. The other groups
+// are placed too. Their jobs fail when they are scheduled, and the error explains the difference to
+// the user.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
@@ -421,8 +423,8 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Places a network benchmark with one rank per node. EACH makes consecutive groups of nodes by
-// name, ANY one placement on any nodes, and PAIRS every pair of nodes.
+// Places a network benchmark with one rank per node. The EACH policy makes consecutive groups of
+// nodes by name. ANY makes one placement on any nodes. PAIRS covers every pair of nodes.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};

@@ -25,8 +25,8 @@ struct Placements {
   std::vector<Placement> list;
   // Number of placements. If it exceeds PlacementRequest::most, the list stays empty.
   int64_t count = 0;
-  // Set if there are too few nodes or GPUs for even one placement. Says how many are needed and how
-  // many exist.
+  // Set if there are too few nodes or GPUs for even one placement. The text says how many are
+  // needed and how many exist.
   std::optional<Violation> shortage;
 };
 
@@ -43,18 +43,17 @@ struct PlacementRequest {
   int line = 0;
 };
 
-// Returns the nodes that can run this version of the benchmark, sorted by name. If there is none,
+// Returns the nodes that can run this version of the benchmark, sorted by name. If no node can,
 // adds a violation that gives the reason for each node.
 std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
                                     const std::vector<v1::Node>& nodes, const std::string& path,
                                     int line, Violations& violations);
 
-// Returns the placements of a job with `request.ranks` ranks. `nodes` is the result of
-// EligibleNodes and must not be empty. The policy EACH covers every node or GPU, ANY makes one
-// placement that fits any suitable nodes, and PAIRS covers every pair of nodes. placement.cc
-// describes the rules for CPUs, GPUs and networks. If there are too few nodes or GPUs, the result
-// is empty and its `shortage` is set. Adds a violation for any other error, such as a GPU that no
-// node has.
+// Returns the placements of a job with `request.ranks` ranks on `nodes`, the result of
+// EligibleNodes, which must not be empty. The EACH policy covers every node or GPU, ANY makes one
+// placement that allows any suitable nodes, and PAIRS covers every pair of nodes. If there are too
+// few nodes or GPUs, returns an empty result with a `shortage`. Adds a violation for any other
+// error, such as a GPU that no node has.
 Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                  Violations& violations);
 

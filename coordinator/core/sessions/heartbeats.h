@@ -1,6 +1,6 @@
-// Compares the State messages of agents with the jobs that they should run. States that arrive
-// while one batch is in the database form the next batch. Batches therefore grow with the load, and
-// a single State does not wait.
+// Compares the State messages of agents, which are their heartbeats, with the jobs that the agents
+// should be running. While the database works on one batch of States, the arriving States form the
+// next batch. Batches therefore grow with the load, and a single State does not wait.
 #pragma once
 
 #include <map>
@@ -17,12 +17,13 @@
 
 namespace assay::coordinator {
 
-// Answers each State message, which lists the jobs that an agent runs, with
-//   LeaseRenewal  for jobs that the agent still holds,
-//   CancelJob     for jobs that were cancelled or are now at another attempt,
+// Answers each State message, in which an agent lists the jobs that it runs, with
+//   LeaseRenewal  for jobs that the agent may continue to run,
+//   CancelJob     for jobs that were cancelled or are now run by another attempt,
 //   Assign        for jobs that the agent should run but never received.
-// Fails a job that an agent lost by restarting, or whose gang started without the agent. Adopts
-// jobs whose coordinator no longer exists. Thread-safe; create with std::make_shared.
+// Also adopts jobs whose coordinator no longer exists. Fails a job if the agent lost it by
+// restarting, or if its other agents started without this agent. Thread-safe. Create it with
+// std::make_shared.
 class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
  public:
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,

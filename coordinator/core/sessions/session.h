@@ -55,8 +55,9 @@ struct SessionServices {
 // bound.
 Status CheckHello(const v1::Hello& hello);
 
-// Checks that the node is the one whose certificate the peer has. PERMISSION_DENIED if it is not,
-// or if the certificate is not a node's. Peers without certificates may be any node.
+// Checks that the peer's certificate belongs to `node`. Returns PERMISSION_DENIED if the
+// certificate belongs to another node, or to something else than a node. A peer without a
+// certificate may claim to be any node.
 Status CheckPeer(const Identity& peer, const v1::NodeDescription& node);
 
 // Thread-safe; create with std::make_shared.
@@ -66,12 +67,12 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(const SessionServices& services, std::shared_ptr<SessionSink> sink,
           std::string dial_address);
 
-  // Queues the next message from the agent without blocking. If it returns false, the inbox is
-  // full: wait for ReadMore of the sink before passing the next message.
+  // Queues a message from the agent without blocking. Returns false if the inbox is full after
+  // that. The caller must then wait for SessionSink::ReadMore before it passes the next message.
   bool OnMessage(v1::AgentMessage message);
 
-  // Handles the end of the stream. Drops the messages in the inbox, because the agent sends
-  // everything again that was not acknowledged.
+  // Handles the end of the stream. Drops the messages in the inbox: the agent will send all
+  // messages again that were not acknowledged.
   void OnClosed();
 
  private:

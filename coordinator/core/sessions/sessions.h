@@ -19,8 +19,8 @@ namespace assay::coordinator {
 class SessionSink {
  public:
   virtual ~SessionSink() = default;
-  // Returns the identity that the peer's certificate proves. Call it after the first message.
-  // Returns kNone after the stream has ended.
+  // Returns the identity that the peer's certificate proves. Call this only after the first message
+  // has arrived. After the stream has ended, returns an identity with the role kNone.
   virtual Identity Peer() = 0;
   // Returns the IP address of the peer. Empty if it is unknown, and after the stream has ended.
   virtual std::string PeerAddress() = 0;
