@@ -1,5 +1,5 @@
-// Runs tasks on its own threads. gRPC's callbacks share a few threads and must not block, so they
-// post work that may block (PostgreSQL, files, processes) to an executor.
+// Runs tasks on a pool of threads. gRPC callbacks must not block, because they share a few threads.
+// They post work that may block, such as database queries and file access, to an executor.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ class Executor {
   virtual void PostAfter(Duration delay, Task task) = 0;
 };
 
-// Creates an executor with a fixed number of threads, which are called `name`. The destructor
-// discards tasks that have not started and waits for those that are running.
+// Creates an executor with `threads` threads, named `name`. Its destructor discards tasks that have
+// not started and waits for running ones.
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
 
 }  // namespace assay

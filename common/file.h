@@ -12,15 +12,15 @@
 
 namespace assay {
 
-// Returns the content of a file, or an error that names the path and the reason. A file of more
-// than `most` bytes is an error.
+// Returns the content of a file. Returns an error that names the path and the reason if the file
+// cannot be read or has more than `most` bytes.
 Result<std::string> ReadFile(const std::string& path, size_t most = SIZE_MAX);
 
 // Returns the first line of a file; empty if it cannot be read.
 std::string FirstLineOf(const std::string& path);
 
-// Reads the number at the start of a file. Returns nullopt if the file cannot be read or starts
-// with something else, such as "max" in a file of a Linux control group.
+// Reads the number at the start of a file. Returns nullopt if the file cannot be read or does not
+// start with a number. Linux control groups, for example, write "max" for "no limit".
 std::optional<int64_t> NumberIn(const std::string& path);
 
 // Returns the number after `name` in a file with lines "name number ...". Absent if there is none.

@@ -15,8 +15,9 @@ struct Listener {
   std::vector<FileDescriptor> sockets;
 };
 
-// Binds every address of `address.host` and listens. Port 0 takes a free one. The error names the
-// address and says why (reason kAddressInUse).
+// Listens on the addresses that `address.host` resolves to. Port 0 selects a free port. If none of
+// the addresses can be used, returns an error with reason ADDRESS_IN_USE and the cause in its
+// message.
 Result<Listener> ListenOn(const HostPort& address);
 
 }  // namespace assay

@@ -16,8 +16,8 @@ namespace assay {
 // environments.
 spdlog::logger& Log();
 
-// Sets up the log: `program` appears in every line, and `level` ("debug", "info", "warn" or
-// "error") is the lowest level that is written. Call once, at the start of main().
+// Sets up logging. Call this once, at the start of main(). `program` appears in every line.
+// Messages below `level` ("debug", "info", "warn" or "error") are not written.
 Status InitLog(std::string program, std::string_view level);
 
 }  // namespace assay

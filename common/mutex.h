@@ -1,5 +1,5 @@
-// A mutex and its helpers with annotations for Clang's thread-safety analysis. Members are
-// annotated with the mutex that guards them, and Clang checks every access at compile time.
+// A mutex with annotations for Clang's thread-safety analysis. Clang checks at compile time that
+// every annotated member is accessed only while its mutex is held.
 #pragma once
 
 #include <chrono>
@@ -43,8 +43,8 @@ class ASSAY_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// A condition variable. A wait may end without a notification, so call it in a loop that checks the
-// condition while holding `mutex`.
+// A condition variable. A wait may return without a notification. Therefore wait in a loop that
+// checks the condition while `mutex` is held.
 class CondVar {
  public:
   void Wait(Mutex& mutex) ASSAY_REQUIRES(mutex) {

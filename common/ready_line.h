@@ -1,6 +1,6 @@
-// Lets a server report to its parent process that it has started, or why it could not. The report
-// is one line of JSON with the server's addresses or the error, written to the descriptor that the
-// option --ready-fd names.
+// Lets a server tell its parent process that it has started, or why it could not start. It writes
+// one line of JSON, with the server's addresses or the error, to the file descriptor given by the
+// option --ready-fd.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Writes `line` and a newline to descriptor `fd`, then closes it. Does nothing if `fd` is negative.
-// The reader gets either the line or, if the server exits before, the end of the file.
+// Writes `line` and a newline to the file descriptor `fd`, then closes it. Does nothing if `fd` is
+// negative. If the server exits without calling this, the reader sees the end of the file.
 Status TellReady(int fd, const std::string& line);
 
 // Writes the error that prevented the start in the same way.
@@ -22,8 +22,8 @@ struct ServedAddresses {
   std::string http;
 };
 
-// Parses the line that a server wrote to its --ready-fd. If it is from TellFailed(), returns that
-// error. Returns INTERNAL for any other text.
+// Parses the line that a server wrote to its --ready-fd. If the server reported a failure, returns
+// that error. Returns INTERNAL if the line is malformed.
 Result<ServedAddresses> ParseReadyLine(const std::string& line);
 
 }  // namespace assay

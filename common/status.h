@@ -119,8 +119,8 @@ inline Status Internal(std::string message, Reason reason = Reason::kInternal) {
   return Status(Code::kInternal, reason, std::move(message));
 }
 
-// A value or, if there is none, the error that says why. Check ok() before reading the value;
-// reading it without a check is a bug and fails an assertion.
+// Contains either a value or the error that explains why there is none. Check ok() before reading
+// the value: reading it after an error is a bug and fails an assertion.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -155,8 +155,8 @@ class [[nodiscard]] Result {
 #define ASSAY_CONCAT_INNER(a, b) a##b
 #define ASSAY_CONCAT(a, b) ASSAY_CONCAT_INNER(a, b)
 
-// Unwraps a Result. ASSAY_ASSIGN_OR_RETURN(auto file, Open(path)) sets `file` to the value of
-// Open(path), or returns its error from the enclosing function.
+// Unwraps a Result. For example, ASSAY_ASSIGN_OR_RETURN(auto file, Open(path)) sets `file` to the
+// value that Open(path) returned. If Open failed, the enclosing function returns its error.
 #define ASSAY_ASSIGN_OR_RETURN(declaration, expression) \
   ASSAY_ASSIGN_OR_RETURN_INNER(ASSAY_CONCAT(assay_result_, __LINE__), declaration, expression)
 #define ASSAY_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \

@@ -61,8 +61,8 @@ constexpr std::array<const char*, 5> kSteps = {"set up file descriptors",
                                                "set the parent-death signal", "execute it"};
 constexpr int kExecuteStep = 4;
 
-// Gives the child's file descriptors their final numbers. First duplicates all of them to numbers
-// above those, so that no dup2() overwrites a descriptor that is still needed.
+// Gives the child's file descriptors their final numbers. All of them are first duplicated to
+// numbers above the final ones. Otherwise dup2() could overwrite a descriptor that is still needed.
 bool PlaceDescriptors(ChildPlan& plan) {
   int floor = 3;
   for (const auto& [target, source] : plan.descriptors) floor = std::max(floor, target + 1);
@@ -197,8 +197,9 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  // _Fork(), unlike fork(), does not run handlers that libraries have registered. OpenBLAS's
-  // handler waits for its threads to end, which they may never do if memory is short.
+  // Unlike fork(), _Fork() does not run the handlers that libraries have registered. OpenBLAS
+  // registers a handler that waits for its threads to end. This may never happen if memory is
+  // short.
   const pid_t pid = ::_Fork();
   if (pid == 0) RunChild(std::move(plan));
   const int fork_error = errno;
@@ -247,8 +248,8 @@ std::optional<ExitStatus> Subprocess::Wait(Duration timeout) {
   }
   MutexLock lock(reaped_->mutex);
   if (reaped_->exit) return reaped_->exit;  // Another thread was here first.
-  // Kills the rest of the process group, because grandchildren must not outlive the child. No other
-  // group can have this id yet, because the child has not been reaped.
+  // Kills the rest of the process group, so that grandchildren do not outlive the child. This is
+  // safe because the child has not been reaped: until then, no other group can have its id.
   ::kill(-pid_, SIGKILL);
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0) {

@@ -24,9 +24,9 @@ std::string Join(const Parts& parts, std::string_view separator = ", ") {
   return text;
 }
 
-// Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, names the first `most` and
-// counts the rest: "a, b and 5 more". `unnamed` is added to that count, for items that are not in
-// `parts`.
+// Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists only the first `most`
+// and adds the number of the others: "a, b and 5 more". `unnamed` is the number of further items
+// that are not in `parts`; they are counted too.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most = 10, size_t unnamed = 0);
 
 // Returns "rank 1" or "ranks 0, 2, 3". Needs at least one number and names at most sixteen.
@@ -35,8 +35,8 @@ std::string RankList(const std::vector<std::string>& numbers);
 // Returns "rank 0, rank 2", so that the caller can add the node of each rank.
 std::string EachRank(const std::set<int>& ranks);
 
-// Returns the form of a noun or verb that fits a count: `one` for 1, otherwise `many`, which
-// defaults to `one` plus "s". Plural(2, "node") is "nodes"; Plural(1, "is", "are") is "is".
+// Returns `one` if `count` is 1, and `many` otherwise. If `many` is empty, appends "s" to `one`.
+// For example, Plural(2, "node") is "nodes" and Plural(1, "is", "are") is "is".
 std::string Plural(int64_t count, std::string_view one, std::string_view many = "");
 
 // Returns the count with its noun: "1 node", "3 nodes".
@@ -45,20 +45,20 @@ std::string Counted(int64_t count, std::string_view one, std::string_view many =
 // Cuts `text` to at most `most` bytes, between characters, and appends "..." if it was longer.
 std::string Cut(std::string_view text, size_t most = 64);
 
-// Returns `text` in double quotes, cut to `most` bytes and safe to print (see Sanitize). Use it for
-// text from users and other machines.
+// Returns `text` in double quotes, truncated to `most` bytes and made safe to print by Sanitize().
+// Use it for text from users and from other machines.
 std::string Quote(std::string_view text, size_t most = 64);
 
 // Returns the most similar of `names` by edit distance. Empty if none is close enough to suggest.
 std::string ClosestName(std::string_view name, const std::vector<std::string>& names);
 
-// Returns a hint to append to an error about an unknown name: `did you mean "gemm"?` if one of
-// `names` is similar, otherwise "use one of a, b, c".
+// Returns a hint for an error about the unknown name `name`: `did you mean "gemm"?` if one of
+// `names` is similar, and "use one of a, b, c" otherwise.
 std::string Suggest(std::string_view name, const std::vector<std::string>& names);
 
-// Describes how values differ that should be equal, as in "NCCL is 2.28.9 on a, c and 2.27.3 on b".
-// Returns "" if they are equal. For each distinct value, `say` gets the value and its positions in
-// `values`, and returns a part such as "2.28.9 on a, c".
+// Describes how values differ that should be equal, for example "NCCL is 2.28.9 on a, c and 2.27.3
+// on b". Returns "" if all are equal. `say` formats one distinct value: it gets the value and its
+// positions in `values`, and returns a part such as "2.28.9 on a, c".
 std::string DifferenceText(
     const std::string& what, const std::vector<std::string>& values,
     const std::function<std::string(const std::string& value,
@@ -67,8 +67,8 @@ std::string DifferenceText(
 // Returns the text with ASCII letters in lower case.
 std::string Lower(std::string_view text);
 
-// Splits `text` at each separator into pieces, which may be empty. There is always at least one
-// piece. With more than `most` pieces, the last one holds the rest of the text.
+// Splits `text` at each separator. The result always has at least one piece, and pieces may be
+// empty. There are at most `most` pieces; the last one contains the rest of the text.
 std::vector<std::string_view> Split(std::string_view text, char separator, size_t most = SIZE_MAX);
 
 // The first character of a text.
@@ -82,12 +82,12 @@ struct Utf8Character {
 // Decodes the first character of `text`, which must not be empty.
 Utf8Character DecodeUtf8(std::string_view text);
 
-// Returns true if `text` is valid UTF-8 without control characters (C0, DEL, C1). Protobuf and
-// PostgreSQL reject other encodings.
+// Returns true if `text` is valid UTF-8 without control characters (C0, DEL, C1). Use it to check
+// input: Protobuf and PostgreSQL reject text that is not valid UTF-8.
 bool IsPlainText(std::string_view text);
 
-// Makes `text` safe to print: replaces control characters and malformed UTF-8 bytes by U+FFFD. Line
-// separators and marks that change the text direction count as control characters.
+// Makes `text` safe to print by replacing control characters and malformed UTF-8 with U+FFFD. Line
+// separators, and marks that change the text direction, also count as control characters.
 std::string Sanitize(std::string_view text);
 
 }  // namespace assay

@@ -21,9 +21,8 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Removes a number with an optional fraction from the front of `text`. Returns false if there is
-// none, or if it is negative or too large for `Number`. Digits beyond the precision of `Number` are
-// lost.
+// Removes a decimal number from the front of `text` and stores it in `number`. Returns false if
+// there is no number, or if it is negative or too large for `Number`. Excess digits are rounded.
 template <typename Number>
 bool TakeNumber(std::string_view& text, Number& number) {
   const auto [end, error] =

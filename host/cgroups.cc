@@ -40,9 +40,9 @@ std::optional<Mount> FindMount(const std::string& root) {
   return std::nullopt;
 }
 
-// Returns the path of control group `group` relative to its ancestor: "/b" for group /a/b and
-// ancestor /a, and "" for the ancestor itself. Also returns "" if `group` is not a descendant. This
-// happens in containers that see only their own group, but under its path on the host.
+// Returns the path of `group` relative to `ancestor`: "/b" if the group is /a/b and the ancestor is
+// /a, and "" if both are the same. Also returns "" if `group` is not below `ancestor`. This happens
+// in containers that see only their own group, but under the path that it has on the host.
 std::string Relative(const std::string& ancestor, const std::string& group) {
   const std::string prefix = ancestor == "/" ? "" : ancestor;
   if (group.rfind(prefix, 0) != 0) return "";

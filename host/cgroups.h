@@ -1,5 +1,5 @@
-// Reads the CPU and memory limits that control groups (cgroups) set for this process. Supports
-// cgroup version 2; with version 1, all limits are unknown.
+// Reads the CPU and memory limits that Linux control groups (cgroups) impose on this process.
+// Supports only cgroup version 2. With version 1, all limits are reported as unknown.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace assay {
 
-// The CPU quota of a control group, for example of a container started with `--cpus`. All processes
-// of the group share it.
+// The CPU quota of a Linux control group, such as a container started with `--cpus`. All processes
+// in the group share the quota.
 struct CpuQuota {
   std::string group;  // Identifies the group on this machine; has no spaces.
   double cpus = 0;    // Seconds of CPU time per second.
 };
 
-// Returns the CPU quotas that apply to this process: those of its own control group and of the
-// group's ancestors, as far as they are visible. Empty if there are none. `root` replaces "/" in
-// paths, here and below.
+// Returns the CPU quotas of this process's control group and of the group's ancestors, because all
+// of them limit the process. Ancestors that are not visible, as in containers, are left out. Tests
+// use `root`, which replaces "/" in paths.
 std::vector<CpuQuota> ReadCpuQuotas(const std::string& root = "");
 
-// The tightest memory limits that the control groups of this process set: its own group and its
-// visible ancestors. A field is absent if there is no limit or it is unknown.
+// The tightest memory limits that apply to this process, from its own control group and the group's
+// visible ancestors. A field is nullopt if there is no limit or the limit is unknown.
 struct CgroupMemory {
   std::optional<int64_t> limit_bytes;
   // Unused part of a limit. The page cache counts as unused.

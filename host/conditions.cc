@@ -113,7 +113,7 @@ class NvmlSampler : public ConditionsSampler {
         next_count = now + process_period_;
       }
       Add(source_.sample());
-      // If a reading takes longer than the sampling period, the next one is simply late. The thread
+      // If a reading takes longer than the sampling period, the next reading is late. The thread
       // does not catch up with several readings in a row.
       next = std::max(next + kSamplePeriod, std::chrono::steady_clock::now());
       MutexLock lock(mutex_);
@@ -124,8 +124,9 @@ class NvmlSampler : public ConditionsSampler {
     CountOthers();
   }
 
-  // Assumes that one of the listed processes is this one. Ids cannot be compared, because they may
-  // be of another PID namespace.
+  // Counts the processes of other programs on the GPU. Assumes that one of the listed processes is
+  // this one. Their ids cannot be compared with this process's id, because they may belong to
+  // another PID namespace.
   void CountOthers() {
     const auto processes = source_.processes();
     if (!processes) return;

@@ -32,15 +32,14 @@ class ConditionsSampler {
   virtual void Start() = 0;
   // Returns the conditions since Start. Unreadable facts are absent. Cannot fail.
   virtual WindowConditions Stop() = 0;
-  // Returns the current power in watts, or nothing if it cannot be read; a warm-up ends only when
-  // this is stable. Clocks are not included: at the power limit they keep changing by several
-  // percent, and the measured times show better whether they have settled. Must not be called
-  // between Start() and Stop().
+  // Returns the current power in watts, or an empty list if it cannot be read. The warm-up of a
+  // measurement continues until this value is stable. Clocks are not used for this: at the power
+  // limit they keep varying by several percent. Must not be called between Start() and Stop().
   virtual std::vector<double> Readings() { return {}; }
 };
 
-// Returns a sampler for the conditions of the host and, unless `gpu` is null, of a GPU. It sets the
-// flag "busy_host" if processes other than Assay's used more than a tenth of the CPU time.
+// Returns a sampler for the conditions of the host and, if `gpu` is not null, of a GPU. It sets the
+// flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
 
 // Reads one GPU. Called on the sampler's thread, and by Readings on the caller's.
@@ -49,15 +48,15 @@ struct NvmlSource {
   std::function<std::optional<std::vector<NvmlProcess>>()> processes;
 };
 
-// Returns a sampler for the conditions of one GPU, such as clocks and power. Listing the GPU's
-// processes is slow, so they are counted only at the start, at the end and every `process_period`;
-// the largest count is reported.
+// Returns a sampler for the conditions of one GPU, such as clocks and power. It also counts the
+// processes on the GPU and reports the largest count. Counting is slow, so it happens only at the
+// start, at the end and every `process_period`.
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// Measures how much CPU time the processes of other programs used. Assay's own processes are found
-// from their names: starting from this process, the search goes up through parents named
-// "assay...", and everything below the topmost one counts as Assay's. Not thread-safe.
+// Measures how much CPU time other programs used. Assay's own processes do not count. They are
+// found by name: the search starts at this process and goes up as long as the parent's name begins
+// with "assay". All descendants of the topmost one belong to Assay. Not thread-safe.
 class HostLoad {
  public:
   // `cpus` are those that this process may use. `proc` replaces /proc.
@@ -65,10 +64,10 @@ class HostLoad {
 
   void Begin();
 
-  // Returns the fraction of CPU time since Begin() that other processes used or that a hypervisor
+  // Returns the fraction of CPU time since Begin() that other programs used or that a hypervisor
   // withheld. Interrupts do not count, because most of them serve the measured work. Returns
-  // nothing if the kernel does not report it, or after less than 100 ms (ten ticks of the kernel's
-  // clock).
+  // nullopt if the kernel does not report these times, or if less than 100 ms (ten kernel ticks)
+  // have passed since Begin().
   std::optional<double> OthersShare() const;
 
  private:
@@ -77,8 +76,8 @@ class HostLoad {
     int64_t all = 0;
   };
   std::optional<Ticks> ReadCpus() const;
-  // Returns the CPU time, in ticks, that Assay's processes have used, including those that have
-  // ended. `tree` lists the running ones.
+  // Returns the CPU time, in ticks, used by Assay's processes, including processes that have ended.
+  // `tree` contains the ids of those that are running.
   int64_t TicksOf(const std::vector<int>& tree) const;
   std::vector<int> OwnTree() const;
 

@@ -29,8 +29,8 @@ int UsableThreads() {
   return ThreadsWithin(static_cast<int>(usable), ReadCpuQuotas());
 }
 
-// Returns the total size of all last-level caches of the machine. /sys lists the caches of each CPU
-// and which CPUs share a cache, so each cache is counted once.
+// Returns the total size of the machine's last-level caches in bytes, or nullopt if unknown. Each
+// cache is counted once: /sys lists the caches of every CPU and which CPUs share them.
 std::optional<int64_t> LastLevelCacheBytes() {
   std::map<std::string, int64_t> instances;  // By the CPUs that share it.
   int highest = 0;

@@ -1,5 +1,5 @@
-// Loads libraries on first use. If a program linked to them instead, it could not start on a node
-// that lacks one of them, even for benchmarks that do not need it.
+// Loads shared libraries on first use. A program that was linked to them could not start on a node
+// where one of them is missing, even to run benchmarks that do not need it.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace assay {
 
-// A loaded shared library. The destructor does not unload it, because OpenBLAS, cuBLAS, NCCL and
-// CUPTI start threads that keep running their code.
+// A loaded shared library. The destructor does not unload the library, because OpenBLAS, cuBLAS,
+// NCCL and CUPTI start threads that continue to run its code.
 class DynamicLibrary {
  public:
   // Loads the library `soname`, such as "libnccl.so.2". Searches the dynamic linker's path, then
-  // ../lib relative to the program's folder, then `folders`. If it is not found, returns NOT_FOUND
-  // (LIBRARY_MISSING) with the linker's message and a hint to install `to_install`.
+  // ../lib relative to the program's folder, then `folders`. If the library is not found, returns
+  // NOT_FOUND (LIBRARY_MISSING) with the linker's message and the advice to install `to_install`.
   static Result<DynamicLibrary> Open(const std::string& soname,
                                      const std::vector<std::string>& folders,
                                      const std::string& to_install);
 
-  // Sets `*function` to the exported function `symbol`, as in Load("ncclAllReduce",
-  // &table.all_reduce). The type is not checked, so the caller should take it from the library's
-  // header.
+  // Sets `*function` to the address of the exported function `symbol`. Example:
+  // Load("ncclAllReduce", &table.all_reduce). The function's type is not checked, so take it from
+  // the library's header.
   template <typename Function>
   Status Load(const char* symbol, Function** function) const {
     void* address = nullptr;

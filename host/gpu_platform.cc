@@ -3,8 +3,8 @@
 namespace assay {
 namespace {
 
-// Some values of cudaError_t, declared here to compile without CUDA.
-// kernels/cuda/frame/find_gpu_absence.cc checks that they are right.
+// Values of cudaError_t that are declared here so that this file compiles without CUDA.
+// kernels/cuda/frame/find_gpu_absence.cc checks that they are correct.
 constexpr int kInitialization = 3;
 constexpr int kStubLibrary = 34;
 constexpr int kInsufficientDriver = 35;

@@ -1,5 +1,5 @@
-// The interface to the GPUs of this machine: which ones the process may use, and what can be read
-// from them. kernels/cuda/frame implements it with CUDA; kernels/builtin.cc selects the
+// The interface to this machine's GPUs: which ones this process may use, and what can be read from
+// them. kernels/cuda/frame implements the interface with CUDA. kernels/builtin.cc selects the
 // implementation at build time.
 #pragma once
 
@@ -24,8 +24,8 @@ struct LocalGpu {
   int64_t l2_bytes = 0;
   int sm_count = 0;
   std::string compute_capability;  // "9.0".
-  // The boost clock for which the spec sheet states the peak. Used to scale that peak to the clock
-  // during the measurement.
+  // The GPU's boost clock in MHz, for which the spec sheet states peak rates. Predictions scale
+  // these rates to the clock during the measurement.
   std::optional<double> sm_clock_max_mhz;
   std::optional<double> power_limit_watts;
   std::optional<bool> ecc_enabled;
@@ -64,8 +64,9 @@ struct GpuTrouble {
   bool context_broken = false;  // CUDA refuses all further work of this process.
   int other_processes = 0;      // Other processes that compute on it.
   int64_t other_bytes = 0;      // GPU memory of those processes.
-  // Bytes by which GPU memory was too small when it last refused a request of this process; 0 if no
-  // request was refused. If several ranks run together, only the refused one reports this.
+  // How many bytes of GPU memory were missing when an allocation by this process last failed. 0 if
+  // no allocation failed. If several ranks run together, only the rank whose allocation failed
+  // reports this.
   int64_t missing_bytes = 0;
   std::string evidence;  // Summary for people; empty if nothing was found.
 };
@@ -82,19 +83,21 @@ class GpuPlatform {
   virtual GpuTrouble TroubleOf(int ordinal) = 0;
   // Returns a sampler of clocks, power, throttle reasons and processes of the GPU `ordinal`.
   virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
-  // Measures the best rate that GPU `ordinal` reaches, which takes about a second. `kind` is a name
-  // of a Traffic (result: bytes per second of GPU memory) or of a Peak such as "fp64_tensor"
-  // (result: operations per second of a matrix multiplication). Returns Unsupported() if there is
-  // no such measurement or the GPU cannot run it.
+  // Measures the best rate that GPU `ordinal` reaches; this takes about a second. `kind` selects
+  // what is measured:
+  //   - the name of a Traffic, such as "copy": GPU memory bandwidth, in bytes per second;
+  //   - the name of a Peak, such as "fp64_tensor": matrix multiplication, in operations per second.
+  // Returns Unsupported() for other kinds, or if the GPU cannot run the measurement.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
-  // Runs `iterate` once, which must wait for the work it launches. Returns the names of the kernels
-  // that ran on GPU `ordinal`, without duplicates and in order of first launch.
+  // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal`, in order of
+  // first launch and without duplicates. `iterate` must wait for the work that it launches.
   virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
                                                        const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform records no kernels", Reason::kNoProfiler);
   }
-  // Returns hardware counters of GPU `ordinal` per iteration. Calls `iterate`, which must run
-  // `iterations` iterations and wait for them, once for each pass that the counters need.
+  // Returns hardware counters of GPU `ordinal`, per iteration. `iterate` must run `iterations`
+  // iterations and wait for them. It is called once per pass, because the GPU cannot always read
+  // all counters at once.
   virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
                                                  const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform has no hardware counters", Reason::kNoProfiler);
@@ -116,8 +119,8 @@ inline LinkedSoftware Software() {
   return software;
 }
 
-// Returns what GPU libraries have logged since the current benchmark with several ranks began:
-// NCCL's warnings, then the end of its log, at most 16 KiB in total. Thread-safe.
+// Returns the log of GPU libraries for the current benchmark, if it has several ranks. This is at
+// most 16 KiB: NCCL's warnings, followed by the end of its log. Thread-safe.
 std::string LibraryLog();
 
 // CUDA's answer to the query for GPUs, and related facts about the node.

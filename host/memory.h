@@ -7,17 +7,17 @@
 
 namespace assay {
 
-// Returns the memory that this process can still allocate: what Linux reports as available, or what
-// the control groups leave if that is less. Absent if both are unknown. `root` replaces "/" in the
-// paths of /proc and /sys.
+// Returns how many bytes this process can still allocate. This is what Linux reports as available,
+// or what the control groups' limits leave if that is less. Returns nullopt if both are unknown.
+// Tests use `root`, which replaces "/" in the paths of /proc and /sys.
 std::optional<int64_t> AvailableHostBytes(const std::string& root = "");
 
-// Returns the machine's total memory or, if it is less, the tightest memory limit of the control
-// groups. Absent if both are unknown.
+// Returns the machine's total memory in bytes, or the tightest control group limit if that is less.
+// Returns nullopt if both are unknown.
 std::optional<int64_t> UsableHostBytes(const std::string& root = "");
 
-// Returns how much more address space this process may map. Absent if there is no limit (`ulimit
-// -v`).
+// Returns how many more bytes of address space this process may map, or nullopt if there is no
+// limit (`ulimit -v`).
 std::optional<int64_t> AddressSpaceLeft();
 
 }  // namespace assay

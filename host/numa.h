@@ -24,8 +24,8 @@ NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
 // Parses a list of CPUs in Linux's format: "0-3,8". Stops at the first malformed entry.
 std::vector<int> ParseCpuList(const std::string& list);
 
-// Binds the calling thread to a NUMA node while this object exists, together with the memory that
-// the thread allocates, as far as the container permits.
+// Binds the calling thread, and the memory that it allocates, to a NUMA node while this object
+// exists. Binds only what the container permits.
 class OnNumaNode {
  public:
   // Does nothing if `node` is absent.
@@ -43,8 +43,8 @@ class OnNumaNode {
   bool policy_ = false;
 };
 
-// Returns the NUMA node of the memory page at `address`. The page must have been touched. Absent if
-// unknown, as in containers that forbid the system call.
+// Returns the NUMA node of the memory page at `address`, which must have been touched. Returns
+// nullopt if the node is unknown, for example in a container that forbids the system call.
 std::optional<int> NumaNodeOfPage(const void* address);
 
 }  // namespace assay

@@ -1,6 +1,5 @@
 // Reads facts about this machine's GPUs with NVML, NVIDIA's management library. NVML is loaded at
-// run time, so that programs also start on machines without a driver. Depends only on the standard
-// library, because several programs share this code.
+// run time, so that programs also start on machines without a GPU driver.
 #pragma once
 
 #include <cstdint>
@@ -47,15 +46,15 @@ struct NvmlSample {
   std::optional<double> memory_clock_mhz;
   std::optional<double> power_watts;
   std::optional<double> temperature_celsius;
-  // The reasons why the clocks are below their maximum, such as "sw_power_cap" or "gpu_idle". Empty
-  // if they are at their maximum, absent if unknown.
+  // The reasons why clocks are below their maximum, such as "sw_power_cap" or "gpu_idle". The list
+  // is empty if clocks are at their maximum, and nullopt if the reasons are unknown.
   std::optional<std::vector<std::string>> throttle_reasons;
   // Energy used since the driver was loaded.
   std::optional<double> energy_joules;
 };
 
-// How long one cause has reduced the GPU's clocks, in seconds since the driver was loaded. Causes
-// are "power", "thermal", "sync_boost", "board_limit" and "reliability".
+// The time, in seconds, for which one cause has reduced the GPU's clocks since the driver was
+// loaded. The cause is "power", "thermal", "sync_boost", "board_limit" or "reliability".
 struct NvmlThrottleTime {
   std::string reason;
   double seconds = 0;
@@ -68,8 +67,8 @@ struct NvmlErrors {
   std::optional<bool> row_remap_failed;
 };
 
-// Utilization of a GPU over a period, as fractions from 0 to 1. It is read from the GPU's
-// performance monitors (GPM), which exist since Hopper.
+// The utilization of a GPU over a period, as fractions from 0 to 1. It is read from the GPU's
+// performance monitors (GPM), which GPUs have had since the Hopper generation.
 struct NvmlUtilization {
   std::optional<double> sm_active;         // Share of SMs with work.
   std::optional<double> occupancy;         // Resident warps, relative to the maximum.
@@ -91,16 +90,17 @@ struct NvmlLink {
   std::string no_peer_access;  // The result of WhyNoPeerAccess().
 };
 
-// An open NVML library. Thread-safe. Calls take microseconds to a few milliseconds, but may block
-// while the driver resets a GPU.
+// An interface to NVML, NVIDIA's management library. Thread-safe. A call takes microseconds to a
+// few milliseconds, but may block while the driver resets a GPU.
 class Nvml {
  public:
   // Receives the first failure of each function: "nvmlDeviceGetEccMode failed: not supported ...".
   using Warn = std::function<void(const std::string& problem)>;
 
-  // Loads NVML from `library` or, if that is empty, from the path in ASSAY_NVML_LIBRARY, or else
-  // libnvidia-ml.so.1. Returns NOT_FOUND (NO_NVIDIA_DRIVER) if there is no such library and
-  // UNAVAILABLE if it fails to start. `warn` may be called on any thread that uses this object.
+  // Loads NVML from `library`. If that is empty, loads it from the path in ASSAY_NVML_LIBRARY, or
+  // as libnvidia-ml.so.1 if that is not set either. Returns NOT_FOUND (NO_NVIDIA_DRIVER) if the
+  // library is missing and UNAVAILABLE if NVML cannot be initialized. `warn` is called on the
+  // thread that notices a problem.
   static Result<std::unique_ptr<Nvml>> Open(Warn warn, const std::string& library = "");
 
   ~Nvml();
@@ -110,9 +110,10 @@ class Nvml {
   std::optional<std::string> DriverVersion() const;      // "580.95.05".
   std::optional<std::string> CudaDriverVersion() const;  // "13.0".
 
-  // Restricts this object to the given GPUs, which are then numbered from 0 in this order. Each is
-  // a number or a UUID ("GPU-..."). Call this before other threads use the object. Returns
-  // NOT_FOUND for an unknown GPU and INVALID_ARGUMENT for one given twice; errors change nothing.
+  // Restricts this object to the given GPUs, which are then numbered from 0 in the given order.
+  // Each GPU is a number or a UUID ("GPU-..."). Call this before other threads use the object.
+  // Returns NOT_FOUND for an unknown GPU and INVALID_ARGUMENT for a duplicate; in both cases
+  // nothing changes.
   Status Select(const std::vector<std::string>& gpus);
 
   // GPUs are numbered 0 to GpuCount() - 1. For other numbers, all fields are absent.
@@ -122,21 +123,21 @@ class Nvml {
   std::vector<NvmlThrottleTime> ThrottleTimes(int index) const;
   NvmlErrors Errors(int index) const;
   // Returns why a GPU does not respond: "GPU is lost (fell off the bus)" or "GPU requires a reset".
-  // Returns "" if it responds or the reason is unknown.
+  // Returns "" if the GPU responds or the reason is unknown.
   std::string WhyLost(int index) const;
-  // Runs `work` and returns the GPU's mean utilization meanwhile. `work` should take at least 100
-  // ms, because the monitors are slow. Returns FAILED_PRECONDITION (NO_GPM) if the GPU or driver
-  // has no monitors, otherwise an error is that of `work`.
+  // Runs `work` and returns the GPU's mean utilization during that time. `work` should take at
+  // least 100 ms, because the GPU's monitors are slow. Returns the error of `work` if it fails, and
+  // FAILED_PRECONDITION (NO_GPM) if the GPU or its driver has no such monitors.
   Result<NvmlUtilization> UtilizationDuring(int index, const std::function<Status()>& work) const;
-  // Returns the processes that run compute work on the GPU, also those in other containers if the
-  // driver shows them. Absent if unknown.
+  // Returns the processes that run compute work on the GPU, or nullopt if unknown. Includes
+  // processes in other containers if the driver shows them.
   std::optional<std::vector<NvmlProcess>> ComputeProcesses(int index) const;
 
   // Returns one entry per pair of GPUs whose connection could be read.
   std::vector<NvmlLink> Links() const;
 
-  // Returns why GPU `a` cannot read the memory of GPU `b`, for example "the chipset does not
-  // support it". Returns "" if it can or the answer is unknown.
+  // Returns why GPU `a` cannot read the memory of GPU `b`, such as "the chipset does not support
+  // it". Returns "" if it can, or if this is unknown.
   std::string WhyNoPeerAccess(int a, int b) const;
 
   // Returns the number of the GPU with this UUID ("GPU-...").
@@ -149,11 +150,11 @@ class Nvml {
   std::unique_ptr<Library> library_;
 };
 
-// Returns the names of the clock reduction reasons ("throttle reasons") that are set in NVML's bit
-// mask, lowest bit first. An unknown bit becomes "bit_17".
+// Returns the names of the reasons for reduced clocks ("throttle reasons") in NVML's bit mask,
+// lowest bit first. An unknown bit is named by its number, for example "bit_17".
 std::vector<std::string> ThrottleReasonNames(uint64_t mask);
 
-// Returns true if this throttle reason means that the GPU is slower than it should be. False for
+// Returns true if this throttle reason means that something slows the GPU down. Returns false for
 // normal reasons such as "gpu_idle" and clock settings.
 bool IsHarmfulThrottleReason(std::string_view reason);
 

@@ -1,9 +1,9 @@
-// The part of NVML's binary interface that class Nvml uses, declared by hand so that neither
-// building nor running needs NVIDIA's headers. Only host/nvml*.cc and the tests' fake library
+// The part of NVML's binary interface that class Nvml uses. It is declared by hand, so that
+// NVIDIA's headers are not needed to build or run. Only host/nvml*.cc and the tests' fake library
 // include this.
 //
-// It is API version 12. Drivers from 470 on have all the functions in ASSAY_NVML_FUNCTIONS. Source:
-// NVIDIA's "NVML API Reference Guide".
+// The declarations are those of API version 12, from NVIDIA's "NVML API Reference Guide". Drivers
+// from version 470 on have all functions in ASSAY_NVML_FUNCTIONS.
 #pragma once
 
 #include <array>
@@ -80,9 +80,9 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// NVML's field numbers for the rate of NVLink, an unsigned int in MB/s. The first one is
-// NVML_FI_DEV_NVLINK_GET_SPEED, which needs the link's number as its scope. GPUs before Hopper have
-// only the second one, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which is for all active links.
+// NVML's field numbers for the speed of an NVLink, in MB/s (unsigned int). The first field,
+// NVML_FI_DEV_NVLINK_GET_SPEED, needs the link's number as its scope. GPUs before Hopper have only
+// the second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which holds for all active links.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 
@@ -146,8 +146,8 @@ inline constexpr int kP2pUnknown = 6;
 // NVML_NVLINK_MAX_LINKS
 inline constexpr unsigned kMaxNvLinks = 18;
 
-// Lists the NVML functions that Assay calls, as X(member, exported name, parameters). An older
-// version of NVML may lack any of them except init.
+// Lists the NVML functions that Assay calls, as X(member, exported name, parameters). All of them
+// except init may be missing in an older version of NVML.
 #define ASSAY_NVML_FUNCTIONS(X)                                                              \
   X(init, "nvmlInit_v2", ())                                                                 \
   X(shutdown, "nvmlShutdown", ())                                                            \

@@ -44,8 +44,8 @@ NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
   NvLinks links;
   const auto& nvml = functions_;
   for (unsigned link = 0; link < nvml_abi::kMaxNvLinks; ++link) {
-    // A GPU with fewer links returns an error for the first number that it does not have. This ends
-    // the loop and is not reported.
+    // A GPU returns an error for the first link number that it does not have. This is expected and
+    // only ends the loop.
     int state = 0;
     if (nvml.nvlink_state(device, link, &state) != nvml_abi::kSuccess) break;
     links.readable = true;

@@ -35,8 +35,8 @@ PciPlace ReadPciPlace(const std::string& bus_id, const std::string& sys) {
   std::error_code error;
   const auto real = std::filesystem::canonical(folder, error);
   if (error) return place;
-  // The real path lists the PCI functions from the root port down to this one. Each PCIe switch on
-  // the way appears as two ports, its upstream port and then a downstream port.
+  // The canonical path lists the PCI functions from the root port down to this one. Each PCIe
+  // switch in between appears as two ports: its upstream port, then a downstream port.
   std::vector<std::string> functions;
   for (const auto& part : real) {
     if (IsFunction(part.string())) functions.push_back(part.string());

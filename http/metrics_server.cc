@@ -110,8 +110,8 @@ class MetricsServer::Impl {
     impl.changed_.NotifyAll();
   }
 
-  // Shuts down connections past their deadline, each peer having as long as it likes otherwise: the
-  // library's own timeout starts again with every byte.
+  // Shuts down connections that have passed their deadline. The HTTP library's own timeout is not
+  // enough, because it starts again with every byte that the client sends.
   void CloseLateConnections() {
     MutexLock lock(mutex_);
     while (!stopping_) {

@@ -1,5 +1,5 @@
-// An HTTP server for the status of a service: /metrics for Prometheus, /healthz for load balancers
-// and systemd, and pages that the service adds.
+// An HTTP server that reports the status of a service. It serves /metrics for Prometheus, /healthz
+// and /readyz for load balancers and systemd, and pages that the service adds.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -14,8 +14,8 @@
 
 namespace assay::http {
 
-// A page: answers GET requests for one path. `body` runs on the server's threads, possibly on two
-// at once. If it throws, the answer has status 500.
+// A page that answers GET requests for one path. `body` is called on the server's threads, possibly
+// on two at once. If it throws an exception, the response has status 500.
 struct GetHandler {
   std::string path;  // Starts with "/"; matches exactly this path.
   std::string content_type;
@@ -25,19 +25,20 @@ struct GetHandler {
 struct MetricsServerOptions {
   // The address to listen on. Port 0 selects a free port.
   HostPort address;
-  // The sources of /metrics, read in this order at every request. The server shares ownership and
-  // may call each from two threads at once.
+  // The sources of /metrics, which are read in this order for every request. The server shares
+  // their ownership, and may read a source from two threads at once.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
   std::vector<GetHandler> handlers;
-  // Decide the answers of /healthz and /readyz: 200 "ok", or 503 with the error's text. Absent:
-  // always ok. They may block for a second.
+  // Called for requests to /healthz (`health`) and /readyz (`ready`). The response is 200 "ok" if
+  // the function returns OK or is not set. Otherwise it is 503 with the error's text. Each function
+  // may block for up to a second.
   std::function<Status()> health;
   std::function<Status()> ready;
 };
 
-// An HTTP server that runs until it is destroyed. Its two threads wait for many connections each. A
-// client has five seconds to send its request's head, and five more to read the answer. Methods are
-// thread-safe.
+// An HTTP server that runs until it is destroyed. It serves many connections with two threads. A
+// client has five seconds to send the head of its request, and five more to read the response.
+// Thread-safe.
 class MetricsServer {
  public:
   // Starts a server. The error names the address and the reason.

@@ -27,9 +27,9 @@ Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, in
 double SumTolerance(const std::string& dtype);
 
 // Compares `count` sums with those at `reference`, which were added in another order. Each sum is
-// over random elements of `ranks` ranks. Each difference is divided by the reference or by the
-// reference and the standard deviation of a sum. The verdict contains the largest quotient.
-// Waits for `stream`.
+// over random elements of `ranks` ranks. Each difference is divided by the larger of the reference
+// and the standard deviation of a sum. The verdict contains the largest quotient. Waits for
+// `stream`.
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
                             int64_t count, int ranks, cudaStream_t stream);
 
