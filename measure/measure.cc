@@ -11,9 +11,9 @@ namespace {
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
 // Windows before the warm-up can end: a first one of a single iteration, and three to compare.
 constexpr size_t kSettleWindows = 4;
-// Limits the effect of wrong times, as measured for samples that are too short for their timer. The
-// number of iterations per sample grows at most by this factor between windows. A series of samples
-// takes at most this many times its planned duration by the host clock.
+// Limits the effect of wrong times, which occur if samples are too short for the timer. From one
+// window to the next, the number of iterations per sample grows at most by this factor. A series of
+// samples takes at most this many times its planned duration.
 constexpr int64_t kMaxGrowth = 10;
 // How often the timed window may restart because samples turned out too short.
 constexpr int kMostNewBatches = 3;
@@ -35,8 +35,8 @@ class Engine {
         clock_(clock),
         hooks_(hooks),
         granularity_(std::max<int64_t>(device.BatchGranularity(), 1)) {
-    // The minimum duration of a sample. It must be long enough for the timer to resolve, and long
-    // enough that max_samples samples fill min_seconds.
+    // The minimum duration of a sample. It must be long enough for the timer's resolution, and long
+    // enough that max_samples samples take at least min_seconds.
     min_sample_seconds_ =
         std::max(device.MinSampleSeconds(),
                  rule.min_seconds / static_cast<double>(std::max<int64_t>(rule.max_samples, 1)));
@@ -66,9 +66,9 @@ class Engine {
     }
   }
 
-  // Collects timed samples until there is enough evidence; Done() is then true. Returns earlier,
-  // with Done() false, if the samples are so short that the warm-up must have been misleading. The
-  // caller then calls NewBatch() and Collect() again.
+  // Collects timed samples until there is enough evidence, after which Done() returns true. If most
+  // samples turn out too short, returns early and Done() is still false. The caller must then call
+  // NewBatch() and Collect() again.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
@@ -96,8 +96,8 @@ class Engine {
 
   bool Done() const { return !times_.stop_reason.empty(); }
 
-  // Restarts the timed window with a larger batch. The samples so far, and a first chunk with the
-  // new batch, count as warm-up.
+  // Restarts the timed window with a larger number of iterations per sample (batch). The samples
+  // taken so far count as warm-up, and so does a first series of samples with the new batch.
   Status NewBatch() {
     --new_batches_left_;
     std::vector<double> window = std::exchange(times_.seconds, {});
@@ -157,8 +157,9 @@ class Engine {
                                std::max<int64_t>(rule_.max_samples, 1));
   }
 
-  // Returns the number of iterations per sample, given the time of one. Keeps the current number
-  // while a sample lasts one to two times the minimum, so that noise does not change it.
+  // Returns the number of iterations per sample for the given time of one iteration. Keeps the
+  // current number while a sample lasts between one and two times the minimum, so that noise does
+  // not change it.
   int64_t BatchFor(double iteration_seconds) const {
     const double sample = iteration_seconds * static_cast<double>(times_.batch);
     const bool long_enough = sample >= min_sample_seconds_;
@@ -173,9 +174,9 @@ class Engine {
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
-  // Returns true if most samples last less than half of the minimum for which the batch was chosen,
-  // for example because the host was busy only during the warm-up. Returns false while there are
-  // few samples.
+  // Returns true if most samples last less than half of the minimum duration. This happens, for
+  // example, if the host was busy only during the warm-up. Returns false as long as there are fewer
+  // than min_samples samples.
   bool AreTooShort(const std::vector<double>& seconds) const {
     if (static_cast<int64_t>(seconds.size()) < rule_.min_samples) return false;
     return 2 * MedianOf(seconds) * static_cast<double>(times_.batch) < min_sample_seconds_;
@@ -191,9 +192,9 @@ class Engine {
     return windows_.size() >= kSettleWindows && Agree(windows_.data() + windows_.size() - 3);
   }
 
-  // Returns true if the timed samples themselves show that times have settled: the medians of their
-  // consecutive thirds agree. Used if the warm-up's limit is too short for three windows. If there
-  // are fewer than three samples, the last windows of the warm-up precede them.
+  // Returns true if the timed samples show that times have settled, because the medians of their
+  // first, second and last third agree. Used if the warm-up was too short to tell. If there are
+  // fewer than three samples, the last windows of the warm-up are put in front of them.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;
     for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
@@ -212,9 +213,9 @@ class Engine {
     return Agree(medians);
   }
 
-  // Returns true if each of the hardware's readings, such as power, has settled: the values after
-  // the warm-up's last `windows` windows, or after all if there are fewer, agree. A reading that is
-  // sometimes missing has not settled.
+  // Returns true if every hardware reading, such as power, has settled. This means that its values
+  // after each of the last `windows` warm-up windows agree. Uses all windows if there are fewer. A
+  // reading that is sometimes missing has not settled.
   bool ReadingsAgree(size_t windows) const {
     const auto& last = readings_.back();
     const auto first =

@@ -1,5 +1,5 @@
-// Finds the levels of a memory hierarchy from load latencies. When latency is plotted over the size
-// of the working set, each cache level is a plateau.
+// Finds the levels of a memory hierarchy from load latencies. If latency is plotted over the size
+// of the working set, each cache level appears as a plateau.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct Plateau {
   int64_t points = 0;
 };
 
-// Returns the plateaus in `points`, which must be sorted by bytes. A plateau is a maximal run of at
-// least `min_points` points whose latencies differ by a factor of at most 1 + `tolerance`. Where
-// runs overlap, the longest is taken first. The result is sorted by bytes; points in no plateau are
-// transitions between levels.
+// Returns the plateaus in `points`, sorted by size. `points` must be sorted by size too. A plateau
+// is a maximal run of at least `min_points` points whose latencies differ by at most a factor of 1
+// + `tolerance`. If runs overlap, the longest one wins. Points outside of plateaus are transitions
+// between cache levels.
 std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, double tolerance,
                                   int64_t min_points);
 
-// Returns the plateau of a cache level: the first for "l1", the last for "dram", and for "l2" the
-// plateau between them that covers the widest range of sizes. Returns NOT_FOUND (NO_PLATEAU), with
-// the plateaus that were found, if there are too few.
+// Returns the plateau of a level of the memory hierarchy. "l1" is the first plateau and "dram" is
+// the last. "l2" is the one between them that covers the widest range of sizes. If there are too
+// few plateaus, returns NOT_FOUND (NO_PLATEAU) and lists those that were found.
 Result<Plateau> PlateauOf(const std::string& level, const std::vector<Plateau>& plateaus);
 
 }  // namespace assay

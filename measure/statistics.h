@@ -12,15 +12,15 @@ struct Summary {
   double mad = 0;  // Median absolute deviation from the median, unscaled.
   double p05 = 0;  // Interpolated linearly between the closest ranks (Hyndman & Fan type 7).
   double p95 = 0;
-  // The 95% confidence interval of the median. It is computed from order statistics and valid for
-  // any distribution, because the number of samples below the median is Binomial(n, 1/2). Without
-  // an interval (see below), these are the smallest and the largest sample.
+  // The 95% confidence interval of the median, from order statistics. It is valid for any
+  // distribution, because the number of samples below the median is Binomial(n, 1/2). If
+  // HasInterval() is false, these are the smallest and the largest sample.
   double ci_low = 0;
   double ci_high = 0;
 
-  // Returns false for fewer than six samples, for which there is no 95% confidence interval: the
-  // range of five samples contains the median with a probability of only 1 - 2 / 2^5 = 93.75%.
-  // Reports then omit the interval.
+  // Returns true if there are at least six samples. With fewer, there is no 95% confidence interval
+  // of the median: even the range of all five samples contains it only with a probability of 1 - 2
+  // / 2^5 = 93.75%. Reports then omit the interval.
   bool HasInterval() const { return n >= 6; }
   // Half the interval's width relative to the median; 0 if the median is 0.
   double RelativeConfidence() const;

@@ -20,8 +20,8 @@ bool EndsWord(char c) {
          c == '<' || c == '>' || c == ',';
 }
 
-// Returns the number of bytes in the first character of `text`, or 0 if that character is malformed
-// UTF-8 or a control character.
+// Returns the length in bytes of the first UTF-8 character of `text`. Returns 0 if the character is
+// malformed or a control character.
 size_t CharacterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if ((lead < 0x20 || lead == 0x7f) && !IsSpace(text[0])) return 0;
@@ -29,7 +29,7 @@ size_t CharacterBytes(std::string_view text) {
   return character.valid ? character.bytes : 0;
 }
 
-// Parses filters by recursive descent. In AIP-160's grammar, OR binds tighter than AND:
+// Parses filters by recursive descent. As in AIP-160, OR binds tighter than AND. The grammar is:
 //   expression = sequence {"AND" sequence};  sequence = factor {factor}
 //   factor = term {"OR" term};  term = ["NOT" | "-"] simple
 //   simple = "(" expression ")" | field comparator value
@@ -216,8 +216,8 @@ class Parser {
     while (!AtEnd() && !EndsWord(Peek())) ++position_;
   }
 
-  // Returns the error for a list without quotes, such as Ring,Tree or ^=eth0, that begins at
-  // position `begin`. The hint shows the list in quotes.
+  // Returns the error for a list that is not in quotes, such as Ring,Tree or ^=eth0. The list
+  // begins at position `begin`. The error's hint shows the list in quotes.
   Status UnquotedList(size_t begin) {
     const Status found = Unexpected("AND, OR, another condition or the end");
     while (Peek() == ',' || Peek() == '=') {

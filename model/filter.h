@@ -1,4 +1,4 @@
-// Filters for lists, in the language of Google's AIP-160, for example
+// Filters that select items of a list, in the language of Google's AIP-160. For example:
 //   gpu.model = "H200" AND (driver >= "580" OR label.rack : "7")
 // A filter is parsed into a tree. The tree is evaluated in memory here, or translated to SQL by
 // storage/postgres.
@@ -28,8 +28,9 @@ struct Filter {
   std::string field;
   Comparator comparator = Comparator::kEqual;
   std::string value;
-  // For comparisons by < <= > >=: true if only numbers and versions match, never other text (see
-  // CompareNumbers). The parser sets false; callers that know the field's type may set true.
+  // If true, the comparators < <= > >= match only numbers and versions, never other text (see
+  // CompareNumbers). The parser sets this to false. Callers that know that the field is a number
+  // may set it to true.
   bool numbers_only = false;
 };
 
@@ -37,36 +38,39 @@ struct Filter {
 inline constexpr size_t kMaxFilterBytes = 16 << 10;
 inline constexpr int kMaxFilterDepth = 32;
 
-// Parses a filter. As in AIP-160, AND may be left out between conditions, OR binds tighter than
-// AND, and NOT and - negate. AND, OR and NOT must be upper case. Values are quoted strings or bare
-// words. The error has the position (in characters, from 1), what was found and what was expected.
+// Parses a filter in the language of AIP-160. AND may be omitted between conditions, OR binds
+// tighter than AND, and both NOT and - negate. These words must be upper case. Values are quoted
+// strings or single words. The error says what was found, what was expected, and at which character
+// (from 1).
 Result<Filter> ParseFilter(std::string_view text);
 
 // True if the filter names `field` anywhere.
 bool Mentions(const Filter& filter, std::string_view field);
 
-// Returns the values of a field of the object that is being filtered. A field may have no value or
-// several, such as the models of a node's GPUs. Returns an error if no such field exists.
+// Returns the values of a field of the object that is being filtered. A field may have several
+// values or none. For example, a node with different GPUs has several GPU models. Returns an error
+// if there is no such field.
 using FieldLookup = std::function<Result<std::vector<std::string>>(const std::string& field)>;
 
-// Returns true if the object matches `filter`. A condition on a field holds if it holds for any of
-// the field's values; != holds if no value is equal. Numbers compare as numbers, versions part by
-// part ("580.95" < "580.105"; "580" <= "580.95"), anything else as text. `=` matches by prefix or
-// suffix if the value ends or begins with *. `:` means that the text contains the value, and
-// `field:*` that the field has a value.
+// Returns true if the object matches `filter`. If a field has several values, a condition holds if
+// it holds for any of them, except that != holds only if none of them is equal.
+// Numbers are compared as numbers, versions part by part ("580.95" < "580.105"), and anything else
+// as text. With `=`, a * at the end or start of the value matches by prefix or suffix. The
+// comparator `:` means that the text contains the value. `field:*` means that the field has a
+// value.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
-// Compares two values as Matches() does. Returns a number below, equal to or above zero. Two texts
-// of digits and dots are versions, so "2.5" < "2.49". Other texts are numbers if they can be read
-// as such, for example with a sign or an exponent.
+// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. Two
+// texts of digits and dots are compared as versions, so "2.5" < "2.49". Other texts are compared as
+// numbers if both can be parsed as such, for example with a sign or an exponent.
 int CompareValues(std::string_view a, std::string_view b);
 
-// Compares two versions or two numbers as CompareValues() does. Returns nullopt for values that it
-// would compare as text.
+// Like CompareValues(), but compares only versions and numbers. Returns nullopt for other values,
+// which CompareValues() would compare as text.
 std::optional<int> CompareNumbers(std::string_view a, std::string_view b);
 
-// Returns the text of a measured number for use as a field's value. It has an exponent, as in
-// "2.49e+00", so that it is compared as a number and never as a version.
+// Formats a measured number as the value of a filter's field. The text always has an exponent, as
+// in "2.49e+00", so that it is compared as a number and never as a version.
 std::string FilterNumber(double number);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// The environment variables of NCCL that users may set in a campaign (a set of benchmarks to run).
-// All programs of Assay share this table, so that they accept the same settings.
+// The NCCL environment variables that users may set in a campaign (a set of benchmarks to run). All
+// Assay programs share this table, so that they accept the same settings.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace assay {
 
-// An environment variable of NCCL and the values that it accepts. Values are checked because NCCL
-// would accept almost anything: it reads "4M" as 4 and ignores most unknown words. A result would
-// then name a setting that had no effect.
+// An NCCL environment variable and the values that Assay accepts for it. Assay checks the values
+// because NCCL does not: it reads "4M" as 4 and ignores most unknown words. Without the check, a
+// result could name a setting that had no effect.
 struct NcclVariable {
   enum class Kind {
     kInteger,  // A decimal number from `minimum` to `maximum`.
@@ -31,7 +31,7 @@ struct NcclVariable {
   bool per_host = false;
 };
 
-// Returns all variables of nccl_variables.inc, sorted by name. They select NCCL's algorithms,
+// Returns all variables in nccl_variables.inc, sorted by name. They select NCCL's algorithms,
 // transports and resources.
 const std::vector<NcclVariable>& NcclVariables();
 
@@ -41,14 +41,14 @@ inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
 // Returns null if a campaign may not set the variable.
 const NcclVariable* FindNcclVariable(std::string_view name);
 
-// Returns OK if a campaign may set the variable to this value, otherwise INVALID_ARGUMENT with the
-// name, the value and what would be right. All values must have 1 to 256 characters of
-// [A-Za-z0-9_,:;^.=+-].
+// Returns OK if a campaign may set the variable to this value. Otherwise returns INVALID_ARGUMENT,
+// with the name, the value and the allowed values. Every value must consist of 1 to 256 characters
+// from [A-Za-z0-9_,:;^.=+-].
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
-// Returns the variables in `environment` that a campaign may set. `environment` has entries
-// "NAME=VALUE" and ends with a null pointer. Values are not checked, but one that contains
-// characters that CheckNcclVariable() forbids becomes "?".
+// Returns those variables in `environment` that a campaign may set. `environment` is a
+// null-terminated array of "NAME=VALUE" strings. Values are not checked, but a value with
+// characters that CheckNcclVariable() forbids is replaced by "?".
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 
 }  // namespace assay

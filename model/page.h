@@ -22,21 +22,21 @@ struct PageRequest {
   std::string token;  // The next_token of the page before; empty for the first page.
 };
 
-// Returns a page token that encodes `position` in a list. Each list has its own `kind`, so that its
-// tokens are not valid for other lists.
+// Returns a page token that encodes `position`. Every list has its own `kind`, so that the tokens
+// of one list are not accepted for another.
 std::string MakePageToken(char kind, int64_t position);
 
 // Returns the position that `token` encodes, or `first` if the token is empty. Returns
-// INVALID_ARGUMENT if MakePageToken() did not make it for this `kind`.
+// INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Returns how many items a page may have: `request.size`, but at most 10,000. A size below 1 means
-// 100.
+// Returns the maximum number of items on a page. This is `request.size` but at most 10,000, or 100
+// if the size is below 1.
 int PageSize(const PageRequest& request);
 
-// Size in bytes after which a page of a list or a streamed message ends, because many clients
-// refuse messages of more than 4 MiB. A single item can be large: 64 KiB for a failed job with its
-// evidence.
+// A page, or a streamed message, is complete once it has this many bytes. Many clients refuse
+// messages above 4 MiB, so this leaves room for a last item that is large. A failed job with its
+// evidence, for example, takes 64 KiB.
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 // Builds a page from a list of messages that are read in order.
@@ -45,8 +45,8 @@ class PageFiller {
  public:
   PageFiller(char kind, const PageRequest& request) : kind_(kind), size_(PageSize(request)) {}
 
-  // Adds an item, which is at `position` in the list. Returns false without adding it if the page
-  // is already full; the item then belongs to the next page.
+  // Adds the item at `position` of the list. If the page is full, returns false without adding the
+  // item, which then belongs to the next page.
   bool Add(T item, int64_t position) {
     if (static_cast<int>(page_.items.size()) == size_ || bytes_ >= kMaxPageBytes) {
       page_.next_token = MakePageToken(kind_, last_);

@@ -1,5 +1,5 @@
 // Defines which values a benchmark's parameter accepts, and one canonical text for each value. All
-// programs of Assay share these rules, so that "1GiB" and "1073741824" mean the same everywhere.
+// Assay programs share these rules, so that "1GiB" and "1073741824" mean the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ enum class ParameterType {
   kBoolean,
 };
 
-// Limits a parameter further while another parameter has certain values. Example: with variant =
-// "warp", columns must be at most 32.
+// Restricts a parameter further when another parameter has certain values. For example, if the
+// parameter "variant" is "warp", the parameter "columns" must be at most 32.
 struct Constraint {
   // The rule holds where `parameter` has one of `values`, which are canonical.
   std::string parameter;
   std::vector<std::string> values;
-  // The limits: the value must be one of `choices` unless that is empty, at most `maximum`, and a
-  // multiple of `multiple`.
+  // The restrictions. The value must be one of `choices` (if there are any), at most `maximum`, and
+  // a multiple of `multiple`.
   std::vector<std::string> choices = {};
   std::optional<int64_t> maximum = {};
   int64_t multiple = 1;
@@ -55,27 +55,30 @@ struct ParameterSpec {
 // Canonical values by parameter name.
 using ParameterMap = std::map<std::string, std::string>;
 
-// Returns the canonical form of a parameter's value `text`: numbers and bytes in decimal, choices
-// as declared, booleans as "true" or "false". The error says which values are allowed.
+// Converts the value `text` of a parameter to its canonical form. Numbers and sizes become decimal
+// numbers, choices are spelled as declared, and booleans are "true" or "false". The error says
+// which values are allowed.
 Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text);
 
-// Describes how the canonical `values` of a case violate the constraints of the parameter `spec`.
-// The text follows the parameter's name: "is nn; with dtype int8 it must be nt". Returns "" if they
-// are met. Skips constraints that depend on parameters not in `values`.
+// Describes how the value of the parameter `spec` violates its constraints. Returns "" if it
+// violates none. The text is meant to follow the parameter's name: "is nn; with dtype int8 it must
+// be nt". `values` must be canonical. Constraints on parameters that are not in `values` are
+// skipped.
 std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
-// Returns all parameters in canonical form, with defaults for those not in `given`. The error has
-// one violation for each mistake (unknown names, wrong values, violated constraints), whose `field`
-// is the parameter's name.
+// Returns all parameters in canonical form, using defaults for those that are not in `given`. The
+// error has one violation per mistake, such as an unknown name or a wrong value. The violation's
+// `field` is the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 
-// Returns the error INVALID_ARGUMENT (INVALID_PARAMETER) for the parameter `name`. In the message,
-// `error` follows the name: "is 4; it must be below ranks, which is 4".
+// Returns an INVALID_ARGUMENT (INVALID_PARAMETER) error for the parameter `name`. The message is
+// the name followed by `error`, such as "is 4; it must be below ranks, which is 4".
 Status InvalidParameter(const std::string& name, const std::string& error);
 
-// Describes the values that a parameter accepts: "one of bf16, fp16", "a whole number from 0 to
-// 4095", "a multiple of 4B from 8B to 8GiB", or "2" if that is the only number.
+// Describes the values that a parameter accepts, for example "one of bf16, fp16", "a whole number
+// from 0 to 4095" or "a multiple of 4B from 8B to 8GiB". If only one number is allowed, returns
+// that number.
 std::string AllowedValues(const ParameterSpec& spec);
 
 // Describes each constraint of `spec`: "with variant warp: at most 32 (one lane per column)".

@@ -47,26 +47,28 @@ enum class SmRate {
   kSharedBytes,  // Bytes that the banks of shared memory and L1 can serve.
 };
 
-// Return the names used in files and messages, for example "fp64_vector", "copy", "nvlink" and
-// "int32_mad". Empty for kNone.
+// Return the names used in files and messages, such as "fp64_vector", "copy", "nvlink" and
+// "int32_mad". Return "" for kNone.
 std::string_view ToText(Peak peak);
 std::string_view ToText(Traffic traffic);
 std::string_view ToText(LinkKind link);
 std::string_view ToText(SmRate rate);
 
-// The amounts of work in one iteration of a benchmark on one rank, derived from the algorithm
-// rather than measured. An amount is zero if the benchmark does not use it.
+// The amounts of work in one iteration of a benchmark on one rank. They follow from the algorithm
+// and are not measured. An amount is 0 if the benchmark does not use it.
 struct Work {
   double flops = 0;
   Peak peak = Peak::kNone;
   double bytes = 0;  // To and from main memory: the GPU's memory for a GPU benchmark.
   Traffic traffic = Traffic::kCopy;
-  // The bytes that each rank must send in one direction. For a collective these are the "bus" bytes
-  // of nccl-tests; otherwise the bytes copied between host and GPU or between GPUs.
+  // The bytes that each rank must send in one direction. For a collective, these are the bytes that
+  // nccl-tests uses for the bus bandwidth. Otherwise they are the bytes copied between host and GPU
+  // or between GPUs.
   double link_bytes = 0;
   LinkKind link = LinkKind::kNvlink;
-  // The size of the data from the user's point of view. For a collective, it is S in the algorithm
-  // bandwidth S / t. For caches and shared memory, it is the number of bytes read from there.
+  // The size of the data from the user's point of view. For a collective, it is the size that
+  // nccl-tests uses for the algorithm bandwidth. For a cache or shared memory, it is the number of
+  // bytes read from there.
   double payload_bytes = 0;
   // Dependent loads, kernel launches or elements: whatever the benchmark counts.
   double operations = 0;
@@ -80,14 +82,14 @@ struct Work {
   bool fixed_only = false;
 };
 
-// The best rates, per second, that this device reached in a probe just before or after a case. A
-// result's efficiency_measured is relative to them. A rate is absent if it was not measured.
+// The best rates, per second, that this device reached in a probe just before or after a case. The
+// efficiency of a result is relative to these rates. A rate is nullopt if it was not measured.
 struct Ceilings {
   std::optional<double> flops;
   std::optional<double> bytes;
   std::optional<double> link_bytes;
-  // Time in seconds of an iteration with almost no work, such as the time to wake threads. The
-  // larger of this and Work::fixed_seconds is used.
+  // The time of an iteration with almost no work, in seconds, such as the time to wake up threads.
+  // Predictions use this or Work::fixed_seconds, the larger of the two.
   std::optional<double> fixed_seconds;
 };
 

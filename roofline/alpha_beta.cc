@@ -25,8 +25,8 @@ struct Line {
   double inverse = 0;  // 1 / beta: seconds per byte.
 };
 
-// Fits seconds = alpha + bytes * inverse by least squares of the relative errors: minimizes the sum
-// of ((alpha + bytes * inverse) / seconds - 1)^2 over all points.
+// Fits the line seconds = alpha + bytes * inverse to the points by least squares. Minimizes the sum
+// of squared relative errors, ((alpha + bytes * inverse) / seconds - 1)^2.
 Line LeastSquares(const std::vector<SizedTime>& points) {
   double xx = 0, xy = 0, yy = 0, x_sum = 0, y_sum = 0;
   for (const SizedTime& point : points) {

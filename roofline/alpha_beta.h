@@ -1,6 +1,6 @@
 // The alpha-beta model of communication time (Hockney 1994): moving S bytes takes alpha + S / beta
-// seconds, where alpha is a latency and beta a bandwidth. Fitted to measured times, the model
-// predicts the time of other sizes and the size up to which latency dominates.
+// seconds, where alpha is a latency and beta a bandwidth. After it is fitted to measured times, the
+// model predicts the times of other sizes, and the size up to which latency dominates.
 #pragma once
 
 #include <algorithm>
@@ -17,25 +17,26 @@ struct SizedTime {
 struct AlphaBeta {
   double latency_seconds = 0;  // alpha; 0 if times are proportional to the size.
   double bandwidth = 0;        // beta, in bytes per second.
-  // How far off the model's predictions are: the median of |predicted / measured - 1|, where each
-  // size is predicted from all others. Values of a few tenths are usual, because NCCL changes its
-  // algorithm and protocol with the size.
+  // The typical relative error of the model: the median of |predicted / measured - 1| over all
+  // sizes, where each size is predicted from the others. Values of a few tenths are common, because
+  // NCCL uses different algorithms and protocols for different sizes.
   double error = 0;
   int points = 0;
   double smallest_bytes = 0;  // Smallest and
   double largest_bytes = 0;   // largest fitted size.
 
-  // Returns true if the model may be used for this size: up to a factor of 8 beyond the fitted
-  // sizes. Further away it is unreliable, because small sizes do not determine the bandwidth and
-  // large sizes do not determine the latency.
+  // Returns true if the model may be used for this size, which must be within a factor of 8 of the
+  // fitted sizes. Farther away, predictions are unreliable: small sizes say little about the
+  // bandwidth, and large sizes say little about the latency.
   bool Covers(double bytes) const {
     return bytes >= smallest_bytes / 8 && bytes <= largest_bytes * 8;
   }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
-  // Returns true if `seconds` is too long to be a mere error of the model: more than (1 + max(1, 6
-  // * error)) times the predicted time. The limit is generous because healthy hardware deviates
-  // too. On two healthy H200, NCCL's all-reduce of 1 MiB takes 1.6 times the time predicted from
-  // other sizes, with an error of 0.05. Returns false outside the fitted sizes.
+  // Returns true if `seconds` is much longer than predicted, so that the model's inaccuracy cannot
+  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. It is generous
+  // because healthy hardware deviates too: on two healthy H200s, an all-reduce of 1 MiB took 1.6
+  // times the predicted time although `error` was 0.05. Returns false for sizes outside the fitted
+  // range.
   bool LeavesUnexplained(double bytes, double seconds) const {
     constexpr double kLeast = 1;
     constexpr double kErrors = 6;
@@ -47,8 +48,8 @@ struct AlphaBeta {
 };
 
 // Fits the model to measured times. Minimizes relative errors, because times span six orders of
-// magnitude. Returns nullopt if there are fewer than three sizes, all sizes are within a factor of
-// 8, times do not grow with the size, or a number is not positive.
+// magnitude. Returns nullopt in any of these cases: there are fewer than three sizes, all sizes are
+// within a factor of 8, times do not grow with the size, or a number is not positive.
 std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points);
 
 }  // namespace assay

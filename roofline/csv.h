@@ -11,8 +11,8 @@ namespace assay {
 // One line, by column name.
 using CsvRow = std::map<std::string, std::string>;
 
-// Parses a CSV table. The first line that is not a comment is the header. The last column takes the
-// rest of its line, including commas.
+// Parses a CSV table. The first line that is not a comment is the header. The last column contains
+// the rest of the line, including commas.
 std::vector<CsvRow> ParseCsv(const char* csv);
 
 // Returns nothing if the field is empty.

@@ -15,8 +15,8 @@ struct PublishedFigure {
   int gpu_count = 1;
   std::string software;
   std::string benchmark;
-  // Parameters that a case must have so that it can be compared with this published figure. Names
-  // and values are those of the benchmark, in canonical form. Other parameters may have any value.
+  // The parameters that a case must have to be comparable with this published figure. Names and
+  // values are those of the benchmark, in canonical form. Other parameters may have any value.
   ParameterMap selector;
   std::string parameters;  // As the publication describes them.
   std::string metric;      // As the benchmark names it.
@@ -45,9 +45,8 @@ struct PublishedQuery {
   std::string metric;
 };
 
-// Returns the name under which the published figures list the GPU of a result, or an empty string
-// if no figure is for this GPU. The name of the spec sheet takes precedence, because it
-// distinguishes variants of one model.
+// Returns the name under which the published figures list a result's GPU, or "" if there are none
+// for this GPU. Prefers the name of the spec sheet, because it distinguishes variants of a model.
 std::string PublishedGpu(const PublishedQuery& query);
 
 // Returns the figures for the same GPU, benchmark, case and metric, in the file's order.

@@ -38,9 +38,9 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Converts the name that NVML or CUDA gives a GPU to the name of its spec sheet. Removes the words
-// for vendor and family, and resolves names that drivers use for the same part. Returns an empty
-// string for a MIG instance.
+// Converts a GPU's name as reported by NVML or CUDA to the name of its spec sheet. Removes the
+// vendor and family, and maps different names of the same product to one. Returns "" for a MIG
+// instance, which has no spec sheet.
 std::string SheetName(std::string name, int64_t memory_bytes) {
   for (const std::string_view word : {"NVIDIA ", "GeForce ", "Tesla ", " Generation"}) {
     const size_t at = name.find(word);

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// Peak rates of one GPU model, without sparsity: a row of data/gpu_specs.csv. A value is absent if
-// the GPU does not have the unit or its spec sheet does not state the value.
+// The peak rates of one GPU model, without sparsity, from a row of data/gpu_specs.csv. A value is
+// missing if the GPU lacks the unit or the spec sheet does not state the value.
 struct GpuSpec {
   std::string name;  // "H200 SXM".
   // FLOP/s by column: "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4".
@@ -29,17 +29,18 @@ struct GpuSpec {
 // Returns all sheets in the order of the file.
 const std::vector<GpuSpec>& SpecSheets();
 
-// Returns the spec sheet of a GPU by the name that NVML and CUDA report ("NVIDIA H200"), or null if
-// there is none. The memory size distinguishes variants with equal names. An unlisted variant, such
-// as an H200 NVL or a MIG instance, never gets the sheet of a similar model.
+// Returns the spec sheet of a GPU, or null if there is none. `device_name` is the name that NVML
+// and CUDA report, such as "NVIDIA H200". The memory size distinguishes variants that have the same
+// name. A variant without a sheet of its own, such as a MIG instance, never gets that of a similar
+// model.
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.
 const GpuSpec* SheetNamed(std::string_view name);
 
-// Returns a rate per SM and clock cycle from data/sm_rates.csv. `gpu` is a GpuSpec::name. `column`
-// is a Work::peak, for dense FLOP (operations for int8), or a Work::sm_rate. Returns nullopt if
-// NVIDIA's white papers do not state the rate. Then the peak at a given clock is unknown.
+// Returns a rate per SM and clock cycle from data/sm_rates.csv, or nullopt if NVIDIA's white papers
+// do not state it. `gpu` is a GpuSpec::name. `column` is the name of a Peak, for which the rate is
+// in dense FLOP (operations for int8), or the name of an SmRate.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay
