@@ -38,9 +38,9 @@ constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
 constexpr Duration kPreflightBudget = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds kServerGrace{1000};
 
-// Opens NVML, the library that describes NVIDIA GPUs. Returns null on a node without GPUs or with a
-// broken driver; in the latter case sets `trouble`. Returns an error if GPUs that the user selected
-// are missing.
+// Opens NVML, the library that describes NVIDIA GPUs. Returns null if the node has no GPUs or the
+// driver is broken. For a broken driver, also sets `trouble`. Returns an error if the user selected
+// GPUs (`gpus`) that are not available.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
@@ -90,8 +90,8 @@ Result<std::string> StoreNodeId(const std::string& path, const std::string& id) 
   return id;
 }
 
-// Returns the identity in the agent's certificate; nothing without one. The error says why the
-// certificate is not this node's.
+// Returns the identity in the agent's certificate, or nullopt if the agent has no certificate.
+// Returns an error if the certificate does not belong to this node.
 Result<std::optional<Identity>> NodeIdentity(const AgentOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(std::optional<Identity> identity, rpc::OwnIdentity(options.tls));
   if (!identity) return identity;

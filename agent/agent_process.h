@@ -28,8 +28,9 @@ namespace assay::agent {
 // An agent's folder, locked during the object's life; a second agent is refused.
 class DataFolder {
  public:
-  // Creates the folder, and the node's id in it, if they do not exist. `required_id`, if not empty,
-  // becomes the id; a folder with another id is refused.
+  // Creates the folder if it does not exist, and stores a node id in it if there is none. If
+  // `required_id` is not empty, it becomes the node's id, and a folder that already has another id
+  // is an error.
   static Result<DataFolder> Open(const std::string& path, const std::string& required_id);
 
   const std::string& node_id() const { return node_id_; }
@@ -48,11 +49,11 @@ class DataFolder {
 class AgentProcess {
  public:
   // Starts the agent: reads the node's hardware, asks the runner program for its benchmarks, and
-  // starts serving. The error says what prevented the start.
+  // starts serving. If the start fails, the error says why.
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options);
 
-  // Tells coordinators that it is leaving, stops all runners and waits for them, for a few seconds
-  // at most.
+  // Tells coordinators that the agent is stopping, stops all runners and waits for them. This takes
+  // a few seconds at most.
   ~AgentProcess();
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;

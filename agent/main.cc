@@ -20,8 +20,8 @@ int Main(int argc, char** argv) {
     std::cerr << "assay-agent: --log-level: " << status.message() << "\n";
     return 2;
   }
-  // Block SIGTERM and SIGINT before any thread starts. All threads inherit the mask, so these
-  // signals are received only by sigwait below.
+  // Block SIGTERM and SIGINT before any thread starts, because every thread inherits the mask. Only
+  // sigwait below then receives these signals.
   sigset_t ending;
   sigemptyset(&ending);
   sigaddset(&ending, SIGTERM);

@@ -30,9 +30,9 @@ bool IsEveryAddress(const addrinfo& address) {
              &reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
 }
 
-// Returns the local address from which this machine reaches `peer`, or an empty string if the name
-// does not resolve or there is no route. Connects a datagram socket, which sends nothing but makes
-// the kernel choose the address.
+// Returns the local address from which this machine reaches `peer`. Returns an empty string if the
+// name does not resolve or there is no route. Connects a datagram socket: this sends nothing, but
+// it makes the kernel choose the address.
 std::string LocalAddressTowards(const HostPort& peer) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

@@ -7,17 +7,17 @@
 
 namespace assay::agent {
 
-// Computes delays before reconnecting, with random jitter. Each delay is uniform between 0.2 s and
-// a bound that doubles from 1 s to 60 s, so that thousands of agents that lose their coordinator
-// together do not reconnect at the same time. Not thread-safe.
+// Computes random delays before reconnecting. A delay is uniformly distributed between 0.2 s and a
+// bound, which doubles with each attempt from 1 s to 60 s. Thousands of agents that lose their
+// coordinator together therefore do not reconnect at the same time. Not thread-safe.
 class Backoff {
  public:
   explicit Backoff(uint64_t seed) : random_(seed) {}
 
   // Returns the delay before the next attempt.
   Duration Next();
-  // Records the end of a session that lasted `lived`. If it lasted at least two minutes, the delays
-  // start again at the shortest bound.
+  // Records the end of a session that lasted `lived`. After a session of at least two minutes, the
+  // delays start again with the shortest bound.
   void SessionEnded(Duration lived);
 
  private:

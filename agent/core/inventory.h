@@ -8,9 +8,9 @@
 
 namespace assay::agent {
 
-// Reads the node's hardware and driver, but not `software`, which only the runner program knows.
-// `nvml` may be null on a node without GPUs. Takes a few milliseconds per GPU. Never fails: leaves
-// out what cannot be read.
+// Reads the node's hardware and driver. `nvml` may be null on a node without GPUs. Takes a few
+// milliseconds per GPU. Never fails, but omits what cannot be read. Does not set the field
+// `software`, because only the runner program knows it.
 v1::NodeInventory ReadInventory(const Nvml* nvml);
 
 // Reads the present state of one GPU.

@@ -1,5 +1,5 @@
-// The agent's description of its node. It is the only source for what the agent tells coordinators,
-// for the inventory, and for results and metrics.
+// The agent's description of its node. Messages to coordinators, the inventory, results and metrics
+// all take their facts from this one source.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ class Node {
   // Includes the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Replaces the health findings of earlier checks. Keeps lasting findings, such as a runner
-  // program that does not answer.
+  // Replaces the health findings of earlier checks by `findings`. Lasting findings are kept, such
+  // as a runner program that does not answer.
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 

@@ -1,5 +1,6 @@
 // Decides who may use this node for measurements: either jobs of a coordinator, or one job that a
-// user started with RunJob. Never both, because they would disturb each other's results.
+// user started with RunJob. The two never run at the same time, because they would disturb each
+// other's results.
 #pragma once
 
 #include <functional>

@@ -28,9 +28,9 @@ struct PreflightFacts {
 // Returns the findings, in the order of the GPUs and then of the host.
 std::vector<v1::HealthFinding> JudgePreflight(const PreflightFacts& facts);
 
-// Returns the health finding for an NVML library that could not be opened. It is an ERROR if a
-// driver is installed, because its GPUs are missing from the inventory. Returns nullopt on a node
-// without a driver.
+// Returns the health finding for an NVML library that could not be opened. If a driver is
+// installed, the finding is an ERROR, because the node's GPUs are missing from the inventory.
+// Returns nullopt if there is no driver.
 std::optional<v1::HealthFinding> JudgeNvml(const Status& opened);
 
 struct PreflightReport {
@@ -50,8 +50,8 @@ class Preflight {
   // `nvml` may be null.
   Preflight(std::shared_ptr<const Nvml> nvml, std::string spool_folder);
 
-  // Checks the health of these GPUs and of the host. Takes a few milliseconds. If the driver does
-  // not answer within twice `budget`, the report contains an ERROR.
+  // Checks the health of the given GPUs and of the host. Takes a few milliseconds if all is well.
+  // If the driver does not answer within twice `budget`, the report contains an ERROR.
   PreflightReport Run(const std::vector<int>& gpu_indices, Duration budget) const;
 
  private:

@@ -34,8 +34,9 @@ Status ProtocolError(std::string message) {
   return Status(Code::kDataLoss, Reason::kRunnerProtocol, std::move(message));
 }
 
-// Returns true if a runner process may report this reason for giving up. These are reasons that
-// only the runner can know. With other reasons it could cancel the job or prevent its retry.
+// Returns true if a runner process may report `failure` as its reason for giving up. Only reasons
+// that the agent cannot detect itself are accepted. With any other reason, a runner could cancel
+// the job or prevent its retry.
 bool MayAbortWith(const v1::Failure& failure, bool gang) {
   if (failure.message().size() > kMaxMessageBytes ||
       failure.evidence().size() > kMaxEvidenceBytes) {
@@ -190,8 +191,8 @@ void RankGroup::TakeRequests() {
 }
 
 void RankGroup::Serve(RankState* state) {
-  // Checks for the exit before reading, so that everything written before the exit is read. If the
-  // runner sent more events than are read at once, the rest is dropped.
+  // Check for the exit before reading, so that everything that the runner wrote before its exit is
+  // read. If this is more than Service reads at once, the rest is dropped.
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });

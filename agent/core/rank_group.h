@@ -13,17 +13,17 @@
 
 namespace assay::agent {
 
-// Returns the name of a case for messages: "case 2 (bytes=1024, direction=reverse)". Cases are
-// counted from 1. Only parameters that differ between the job's cases are listed.
+// Returns the name of a case for messages: "case 2 (bytes=1024, direction=reverse)". The first case
+// has the number 1. Lists only parameters that differ between the job's cases.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
-// Runs the ranks of a job that belong to this node, each in its own process. The group is
-//   - starting until every rank here is ready,
-//   - waiting until Go is called, but only if other nodes have ranks of this job too,
-//   - running until every rank has finished,
-//   - stopping after a crash, protocol error, timeout or Stop: SIGTERM to all, SIGKILL 2 s later.
-// When a rank fails, the others usually fail too, in any order. They have a second to end by
-// themselves. Then the group reports the failure that says most about the cause.
+// Runs the ranks of a job that belong to this node, each in its own process. The states are
+//   - starting, until every rank here is ready;
+//   - waiting for Go, only if other nodes have ranks of this job too;
+//   - running, until every rank has finished;
+//   - stopping, after a crash, protocol error, timeout or Stop: SIGTERM to all, SIGKILL 2 s later.
+// When a rank fails, the others usually fail too, in any order. They get a second to end by
+// themselves. The group then reports the failure that says most about the cause.
 class RankGroup {
  public:
   struct Rank {
@@ -51,8 +51,9 @@ class RankGroup {
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  // Runs the group on the calling thread and returns after every process has ended. Call once.
-  // Calls `on_started` when the first process has started. Returns the failure, if there is one.
+  // Runs the group on the calling thread and returns after every process has ended. Call this only
+  // once. Calls `on_started` when the first process has started. Returns the failure of the group,
+  // or nullopt if it succeeded.
   std::optional<v1::Failure> Run(const std::function<void()>& on_started);
 
   // May be called from any thread, also before Run.

@@ -1,5 +1,5 @@
-// Adds hardware, driver and provenance to a runner's result. Hardware and driver are part of the
-// hash that identifies a series of comparable results; the provenance is stored separately.
+// Adds hardware, driver and provenance to a runner's result. A hash over the hardware, the driver
+// and other fields tells which results are comparable. The provenance is not part of this hash.
 #pragma once
 
 #include <map>
@@ -23,13 +23,13 @@ struct ResultContext {
   std::map<std::string, std::string> nccl;
 };
 
-// Fills in the job, epoch, benchmark, environment and provenance of a runner's result. Keeps facts
-// that the runner knows better: software versions, clock locks, conditions, and the GPUs of ranks
-// on other nodes.
+// Fills in the job, epoch, benchmark, environment and provenance of a runner's result. Does not
+// change what the runner knows better: software versions, clock locks, conditions, and the GPUs of
+// ranks on other nodes.
 void CompleteResult(const ResultContext& context, v1::CaseResult* result);
 
-// Returns the kind of connection between the job's ranks: "none", "single", "nvlink", "pcie" or
-// "network". It is "nvlink" only if every pair of their GPUs has an NVLink connection.
+// Returns how the job's ranks are connected: "none", "single", "nvlink", "pcie" or "network". The
+// result is "nvlink" only if every pair of their GPUs has an NVLink connection.
 std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job);
 
 }  // namespace assay::agent

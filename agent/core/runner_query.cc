@@ -16,8 +16,8 @@
 namespace assay::agent {
 namespace {
 
-// The runner's exit code for parameters that contradict each other. It is also the code for an
-// unknown command; the error message then begins with the program's name.
+// The runner's exit code for parameters that contradict each other. The runner uses the same code
+// for an unknown command, but its error message then begins with the program's name.
 constexpr int kExitUsage = 2;
 constexpr const char* kRefusal = "assay-runner: ";
 

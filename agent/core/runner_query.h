@@ -10,13 +10,14 @@
 
 namespace assay::agent {
 
-// Runs `assay-runner describe` and returns its list of benchmarks. The error says why there is
-// none: not installed, crashed (with the end of its output), too slow, or invalid output.
+// Runs `assay-runner describe` and returns its list of benchmarks. The error says why there is no
+// list: the runner is not installed, crashed (with the end of its output), was too slow, or wrote
+// invalid output.
 Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
 
-// Asks the runner program whether `parameters` of `benchmark` contradict each other, and returns
-// INVALID_ARGUMENT with its message if they do. Returns OK otherwise, or if the program does not
-// answer within `timeout`. Blocks.
+// Asks the runner program whether `parameters` of `benchmark` contradict each other. If they do,
+// returns INVALID_ARGUMENT with the runner's message. Otherwise returns OK, also if the runner does
+// not answer within `timeout`. Blocks.
 Status CheckParameters(const std::string& runner, const std::string& benchmark,
                        const ParameterMap& parameters, Duration timeout);
 

@@ -19,15 +19,15 @@
 
 namespace assay::agent {
 
-// The stream that connects a session with its coordinator. Methods may be called from any thread
-// and return at once.
+// The stream that connects a session with its coordinator. All methods may be called from any
+// thread and return at once.
 class Link {
  public:
   virtual ~Link() = default;
   // Queues a message. An AgentState that is still queued is replaced by a newer one.
   virtual void Send(v1::AgentMessage message) = 0;
-  // Ends the stream after all queued messages have been sent. If `reconnect_after` is given, the
-  // side that opened the connection waits at least that long before it reconnects.
+  // Ends the stream after all queued messages have been sent. If `reconnect_after` is set, the side
+  // that opened the connection waits at least that long before it reconnects.
   virtual void Close(const std::string& reason, std::optional<Duration> reconnect_after) = 0;
 };
 
@@ -52,8 +52,8 @@ struct AssignedJob {
 
   Id id() const { return {spec.job_id(), spec.epoch()}; }
   v1::RunningJob Progress() const;
-  // Returns the time at which the job's processes must be stopped so that they have ended before
-  // its lease does.
+  // Returns the latest time at which the job's processes must be stopped. They need some time to
+  // end, and they must have ended before the job's lease does.
   MonotonicTime StopTime() const;
   // Extends the lease to `length` from `from` on, unless it already ends later.
   void Extend(MonotonicTime from, Duration length);
@@ -87,8 +87,8 @@ struct AssignedJob {
 // A newer link replaces an older one. Jobs run on without a link until they are done, cancelled,
 // replaced by a newer epoch, or out of lease.
 //
-// Call all methods except stats() on the executor, which must have exactly one thread. Destroy the
-// session there as well. The destructor stops all jobs and waits for them.
+// Call all methods except stats() on the executor, and destroy the session there as well. The
+// executor must have exactly one thread. The destructor stops all jobs and waits for them.
 class Session {
  public:
   struct Options {

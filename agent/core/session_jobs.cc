@@ -37,7 +37,7 @@ std::optional<v1::Failure> BadAssignment(std::string message) {
 }
 
 // Returns the reason why this node cannot run the job, or nullopt if it can. Checks every field of
-// `spec`, because it comes from another process.
+// `spec`, because another process sent it.
 std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDescription& node) {
   if (spec.job_id().empty() || spec.job_id().size() > kMaxJobIdBytes) {
     return BadAssignment("its job id has " + std::to_string(spec.job_id().size()) + " bytes");

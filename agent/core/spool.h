@@ -1,5 +1,5 @@
 // Stores results on disk until the coordinator has acknowledged them. No result is lost if the
-// coordinator is unreachable or the agent is killed.
+// coordinator cannot be reached or the agent is killed.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,23 @@ struct ResultKey {
   auto operator<=>(const ResultKey&) const = default;
 };
 
-// A folder with one file per result. A file has a header with the payload's length and CRC-32,
-// followed by the serialized CaseResult. Files get their final name only when they are complete. A
+// A folder with one file per result. Each file consists of a header, with the payload's length and
+// CRC-32, and the serialized CaseResult. A file gets its final name only when it is complete. A
 // damaged file is renamed to NAME.corrupt and kept. Thread-safe.
 class Spool {
  public:
-  // Opens `folder`, which is created if necessary, and loads the results that an earlier agent left
-  // there. Append refuses results that would make the files exceed `limit_bytes` in total.
+  // Opens `folder` and loads the results that an earlier agent process left there. Creates the
+  // folder if it does not exist. Append later refuses a result if all files together would exceed
+  // `limit_bytes`.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
-  // Stores a result and returns after it is on disk (fsync). Does nothing if a result with the same
-  // key is stored already. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the limit is exceeded, or an
-  // error of the file system.
+  // Stores a result and returns when it is safe on disk (fsync). Does nothing if a result with the
+  // same key is already stored. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the spool would exceed
+  // its size limit, or the error of the file system.
   Status Append(const v1::CaseResult& result);
 
-  // Returns the stored result. Returns NOT_FOUND if there is none with this key, or DATA_LOSS if
-  // its file is damaged; the file is then renamed and the result forgotten.
+  // Returns the stored result with this key, or NOT_FOUND if there is none. If its file is damaged,
+  // renames the file, forgets the result and returns DATA_LOSS.
   Result<v1::CaseResult> Read(const ResultKey& key);
 
   // Removes the result, if it is stored.

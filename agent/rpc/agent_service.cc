@@ -31,12 +31,12 @@ class ServerStream
   void End() override { Finish(grpc::Status::OK); }
 };
 
-// One RunJob call, which runs a single case and streams its progress and result to the caller:
-//   - If this node cannot run the case, the call fails. The runner program is asked first whether
-//     the parameters are wrong as well.
+// One RunJob call, which runs a single case and streams its progress and result to the caller.
+//   - If this node cannot run the case, the call fails. If the runner program finds that the
+//     parameters are wrong as well, the error is about the parameters.
 //   - Otherwise the job runs until its processes have ended or the caller disconnects.
-//   - At the end, queued messages are written and the call is finished once.
-// All steps run on the executor. Deletes itself after the last callback of gRPC.
+//   - At the end, the queued messages are written, and the call is finished once.
+// All steps run on the executor. The object deletes itself after the last callback from gRPC.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                      public std::enable_shared_from_this<RunJobStream> {
  public:
@@ -91,9 +91,10 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     if (stop_asked_) StopJob();
   }
 
-  // Ends the call because this node cannot run the benchmark, or because of wrong parameters, which
-  // are reported first. Asks the runner program about the parameters unless that would disturb a
-  // measurement. Uses a separate thread, because the executor must renew leases meanwhile.
+  // Ends the call because this node cannot run the benchmark, for the reason `lack`. If the runner
+  // program finds wrong parameters, reports those instead. Does not ask it while a job is being
+  // measured, because that would disturb the measurement. Asks on a separate thread, because the
+  // executor must renew leases meanwhile.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
     std::thread([self = shared_from_this(), request, lack] {

@@ -14,13 +14,14 @@
 
 namespace assay::agent {
 
-// Keeps a session with the coordinator: opens a stream, and opens another one after a delay
-// (Backoff) whenever it ends. Must be used and destroyed on the executor, except for AwaitEnd.
+// Keeps a session with the coordinator open: opens a stream and, whenever it ends, opens another
+// one after a delay (see Backoff). Use and destroy this object on the executor; only AwaitEnd is
+// called from another thread.
 class AttachClient {
  public:
-  // `executor` must outlive every call: see AwaitEnd.
-  // With a `fleet`, which is that of this node's certificate, the server must have a certificate of
-  // a coordinator or proxy of the same fleet.
+  // `executor` must exist until AwaitEnd has returned. If `fleet` is not empty, the server must
+  // have a certificate of a coordinator or proxy of this fleet. `fleet` comes from this node's own
+  // certificate.
   AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator, std::string fleet,
                std::weak_ptr<Session> session, Executor* executor, uint64_t seed);
   ~AttachClient();

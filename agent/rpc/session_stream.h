@@ -1,5 +1,5 @@
-// The gRPC stream of a session. A template implements reading, writing and ending once, for the
-// agent as server (the coordinator connected) and as client (the agent connected).
+// The gRPC stream of a session. One template implements reading, writing and ending for both cases:
+// the agent is the server if the coordinator connected, and the client if the agent connected.
 #pragma once
 
 #include <deque>
@@ -15,8 +15,9 @@
 
 namespace assay::agent {
 
-// A FIFO queue of messages to send. A new AgentState message replaces a queued one. The queue has
-// no limit of its own, but the session keeps few results in flight. Not thread-safe.
+// A FIFO queue of messages to send. A new AgentState message replaces a queued one. The queue
+// itself has no size limit, but the session limits the number of unacknowledged results. Not
+// thread-safe.
 class Outbox {
  public:
   void Push(v1::AgentMessage message) {
@@ -39,9 +40,9 @@ class Outbox {
 };
 
 // The gRPC stream of a session. `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor.
-// `kReadsToTheEnd` says whether to continue reading after End: a client needs this to notice that
-// the call has ended. Callbacks of gRPC only post tasks to the executor, on which the session
-// lives. The stream keeps itself alive until the last callback.
+// `kReadsToTheEnd` must be true for a client, which has to continue reading after End to notice
+// that the call has ended. Callbacks from gRPC only post tasks to the executor, on which the
+// session lives. The stream keeps itself alive until the last callback.
 template <typename Reactor, bool kReadsToTheEnd>
 class SessionStream : public Reactor,
                       public Link,
