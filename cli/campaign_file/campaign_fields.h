@@ -1,5 +1,5 @@
-// The list of all fields of a campaign file. The file's reader, the reference documentation and the
-// JSON Schema are based on it.
+// The list of all fields that a campaign file may contain. The parser, the reference documentation
+// and the JSON Schema are based on this list.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Parses a campaign file (YAML that lists the benchmarks to run and on which nodes) into a
-// v1::CampaignSpec. Checks the names and types of fields. The values of benchmark parameters are
-// kept as text, because only the coordinator knows which values the connected nodes accept.
+// Parses a campaign file, a YAML file that lists benchmarks and the nodes on which to run them,
+// into a v1::CampaignSpec. Checks the names and types of fields. Keeps the values of benchmark
+// parameters as text, because only the coordinator knows which values the connected nodes accept.
 #pragma once
 
 #include <string>
@@ -23,16 +23,17 @@ struct CampaignFile {
 // Parses the text of a campaign file. Does not throw.
 CampaignFile ParseCampaign(std::string_view text);
 
-// Reads and parses the campaign file at `path`, which may have up to kMaxYamlBytes. Returns an
+// Reads and parses the campaign file at `path`, whose size is limited to kMaxYamlBytes. Returns an
 // error only if the file cannot be read. Errors in its content are returned in `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// Formats one line per error in a campaign file, and at most kMaxYamlFaults lines:
-// "FILE:7:12: benchmarks[1].gemm.m: description", where 7 is the line and 12 the column.
+// Formats the errors in a campaign file, one per line and at most kMaxYamlFaults. A line is
+// "FILE:7:12: benchmarks[1].gemm.m: description", where 7 is the line and 12 the column in the
+// file.
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults);
 
-// Formats one line per error that the coordinator found in a campaign:
-// "FILE:7: field: description", where 7 is the line in the campaign file.
+// Formats the errors that the coordinator found in a campaign, one per line: "FILE:7: field:
+// description", where 7 is the line in the campaign file.
 std::string FormatViolations(const std::string& path, const std::vector<Violation>& violations);
 
 }  // namespace assay::cli

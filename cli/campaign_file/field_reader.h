@@ -38,7 +38,7 @@ class FieldReader {
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
   // Reads a whole number from `least` to `most`. If the value is invalid, records an error and
-  // returns nullopt. Without `most`, there is no upper bound here; the coordinator checks it.
+  // returns nullopt. If `most` is not set, the coordinator checks the upper bound later.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 
@@ -48,15 +48,16 @@ class FieldReader {
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
 // each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
-// Names and values are checked by the coordinator's rules. Errors name the field as `field`.
+// Checks names and values by the same rules as the coordinator. Errors call the field `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);
 
 // Reads the list of benchmarks of a campaign file and adds one v1::BenchmarkMatrix per entry to
-// `spec`. An entry is `gemm` or
-// `gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}`.
-// Each key is a benchmark parameter, except for `gpus`, `counters`, `nccl` and `unplaceable`.
+// `spec`. An entry is just a name, such as `gemm`, or a name with parameters:
+//   gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}
+// The keys `gpus`, `counters`, `nccl` and `unplaceable` are not parameters but options of the
+// entry.
 void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec);
 
 // Reads `refuse` or `skip`. Returns UNSPECIFIED after a fault.

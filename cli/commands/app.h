@@ -19,16 +19,16 @@ struct Context {
   ExitCode exit_code = kExitDone;
 };
 
-// Creates the command-line parser with all commands. When the parser runs, it executes the command
-// that the user chose and stores the exit code in `context`.
+// Creates the command-line parser with all commands. Running the parser executes the command that
+// the user chose and stores the exit code in `context`.
 std::unique_ptr<CLI::App> MakeApp(Context& context);
 
 // Parses and runs; returns the exit code.
 int RunApp(int argc, const char* const* argv);
 
-// Registers `action` to run if the user chooses `command`. The program exits with the code that
-// `action` returns. If `action` returns an error, the error is printed. Keeps `options` alive until
-// then.
+// Registers the `action` to run if the user chooses `command`. The value that `action` returns
+// becomes the exit code of the program. If `action` returns an error, the error is printed.
+// `options` stay alive until `action` has run.
 template <typename Options, typename Action>
 void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options, Action action) {
   command.callback([&context, options, action] {
@@ -49,9 +49,9 @@ void AddRunCommand(CLI::App& app, Context& context);
 void AddUpCommand(CLI::App& app, Context& context);
 void AddCompletionCommand(CLI::App& app);
 
-// Returns shell completions for the last element of `words`, the arguments typed after "assay".
-// Each line has a command or option, a tab, and its description. Returns an empty string if the
-// argument may be a file name.
+// Returns shell completions for the last of `words`, which are the arguments typed after "assay".
+// Each line contains a command or option, a tab, and its description. Returns an empty string if
+// the argument may be a file name.
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
 
 // Adds -o/--output table|json|csv to a command.

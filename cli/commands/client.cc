@@ -14,8 +14,8 @@
 namespace assay::cli {
 namespace {
 
-// Disables gRPC's own error log, because errors are returned and printed once. To enable it again,
-// set GRPC_VERBOSITY.
+// Turns off gRPC's own error log, because the program prints every error itself. Setting the
+// environment variable GRPC_VERBOSITY turns the log on again.
 void SilenceGrpc() {
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }

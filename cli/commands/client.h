@@ -1,5 +1,5 @@
-// A gRPC client for a coordinator or an agent. It has a single channel, sets a deadline for every
-// call, and names the server's address in every error.
+// A gRPC client for a coordinator or an agent. It uses a single channel, sets a deadline for every
+// call, and includes the server's address in every error.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -46,8 +46,8 @@ inline constexpr std::chrono::seconds kCallTimeout{15};
 // Owns a channel and its stubs. Thread-safe as gRPC's stubs are.
 class Client {
  public:
-  // Creates a client for the coordinator, but does not connect yet. Fails if the address or the TLS
-  // files are invalid.
+  // Creates a client for the coordinator without connecting yet. Returns an error if the address or
+  // the TLS files are invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
   // Makes a client of the agent at HOST:PORT.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);

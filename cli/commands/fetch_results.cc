@@ -24,8 +24,8 @@ Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   return Narrowed(query.filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
 }
 
-// Returns whether the query would match results that were imported from other tools. Queries
-// exclude imported results unless the filter names them. Returns false on errors: this check only
+// Returns whether the query would match results that were imported from other tools. Such results
+// are excluded unless the filter mentions them. Returns false on errors, because this check only
 // decides about a hint, and the user's own query has already succeeded.
 bool ImportedMatch(Client& client, ResultsQuery query) {
   if (!query.campaign.empty()) return false;

@@ -20,12 +20,12 @@ struct ResultsQuery {
 };
 
 // Combines the user's `filter` and `restriction` with AND. Returns an error if `filter` is
-// malformed. The error is detected here because the coordinator would report a position in the
-// combined filter, which the user did not write.
+// malformed. Without this check, the coordinator would report a position in the combined filter,
+// which the user did not write.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
 // Fetches the results that match `query`, newest first. Returns only the primary metric of each
-// case, unless the filter refers to the field `metric`.
+// case, unless the filter contains the field `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
 
 // Prints to stderr that no result matches the query. Adds a hint if imported results would match,

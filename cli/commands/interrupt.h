@@ -11,9 +11,9 @@
 
 namespace assay::cli {
 
-// Handles SIGINT and SIGTERM as long as the object exists. The first signal is only recorded; the
-// second one terminates the program. Create the object before any other thread, including those of
-// a gRPC client: a thread that does not block these signals could receive them instead.
+// Handles SIGINT and SIGTERM while this object exists. The first signal is only recorded, and the
+// second one terminates the program. Create this object before any other thread, including those of
+// a gRPC client, because threads created earlier do not block the signals and might receive them.
 // Thread-safe.
 class Interrupt {
  public:
@@ -24,9 +24,9 @@ class Interrupt {
 
   bool requested() const { return requested_; }
 
-  // Sets the function that runs on another thread when the signal arrives. If the signal has
-  // already arrived, `action` runs immediately. Replaces the previous function, after waiting for
-  // it if it is running. A null `action` only removes the previous one.
+  // Sets a function that runs on another thread when the first signal arrives. If that signal has
+  // already arrived, `action` runs immediately. If the previous function is running, waits for its
+  // end before replacing it. A null `action` only removes the previous function.
   void SetAction(std::function<void()> action);
 
   // Blocks for `duration` or until a signal arrives. Returns true for a signal.

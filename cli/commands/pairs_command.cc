@@ -47,8 +47,8 @@ void PrintWaiting(Client& client, const std::string& campaign, size_t jobs) {
 Result<PairReport> FetchReport(Client& client, const PairsOptions& options) {
   ResultsQuery query;
   query.campaign = options.campaign;
-  // With --metric, fetches the results of all metrics, so that the error for an unknown metric can
-  // list the known ones. Failed cases are fetched too, although they have no metric.
+  // With --metric, fetch the results of all metrics, so that the error for an unknown metric can
+  // list the known ones. Also fetch failed cases, which have no metric.
   if (!options.metric.empty())
     query.filter = "primary = true OR primary = false OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));

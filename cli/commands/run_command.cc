@@ -147,9 +147,9 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
   return spec;
 }
 
-// `assay run` creates a campaign from its command-line arguments. This function maps a field of
-// that campaign back to the argument: "benchmarks[0].dtype[0]" becomes "dtype". Returns an empty
-// string if no single argument corresponds to the field.
+// Returns the command-line argument of `assay run` from which a field of the campaign was made:
+// "benchmarks[0].dtype[0]" becomes "dtype". This lets errors name what the user typed. Returns an
+// empty string if the field does not come from a single argument.
 std::string ArgumentOf(std::string field) {
   constexpr std::string_view kEntry = "benchmarks[0]";
   constexpr std::string_view kOnlyValue = "[0]";

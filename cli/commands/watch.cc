@@ -22,7 +22,7 @@ double NowSeconds() {
 }
 
 // Displays the progress of a campaign on stderr. On a terminal, a background thread redraws the
-// display every second. Otherwise, each event is printed as one line. Thread-safe.
+// display every second. Otherwise, prints one line per event. Thread-safe.
 class LiveDisplay {
  public:
   explicit LiveDisplay(const Style& style);

@@ -8,15 +8,14 @@
 
 namespace assay::cli {
 
-// Where and how to print the summary of a campaign that has ended: as text on stdout, as text on
-// stderr (if stdout is needed for other data), or as JSON on stdout.
+// Where and how to print the summary when a campaign has ended: as text on stdout, as text on
+// stderr because stdout carries other data, or as JSON on stdout.
 enum class Summary { kOnStdout, kOnStderr, kJson };
 
 // Shows a campaign's progress on stderr until the campaign ends, then prints a summary. If the
 // coordinator restarts, tries to reconnect for up to a minute. `created` says that this program has
-// just created the campaign, so the coordinator is known to exist. Returns an exit code:
-// - 0 if the campaign passed, or if the user stopped watching with Ctrl-C;
-// - 1 if the campaign failed.
+// just created the campaign, so the coordinator is known to exist. Returns exit code 0 if the
+// campaign passed or the user stopped watching with Ctrl-C, and 1 if the campaign failed.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout);
 

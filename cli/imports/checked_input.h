@@ -17,7 +17,7 @@ inline constexpr int64_t kMaxInteger = int64_t{1} << 53;
 // Returns INVALID_ARGUMENT, reason BAD_FILE: "WHERE: WHAT".
 Status BadFile(const std::string& where, const std::string& what);
 
-// Splits `text` into lines, without their line ends. Returns an error if the text is larger than
+// Splits `text` into lines without their line ends. Returns an error if the text is larger than
 // kMaxFileBytes, has more than 200,000 lines, is not valid UTF-8, or contains control characters
 // other than tabs.
 Result<std::vector<std::string_view>> LinesOf(std::string_view text);
@@ -36,8 +36,8 @@ std::optional<int64_t> ParseInteger(std::string_view word, int64_t least = 0,
 Result<nlohmann::json> ParseJson(std::string_view text);
 
 // A value in a JSON file, together with its path for error messages. All values of a file share one
-// `status`, which holds the first error. After an error, all reads return empty values, so callers
-// can read everything and check `status` once at the end.
+// `status`, which holds the first error. After an error, all reads return empty values. Callers can
+// therefore read everything and check `status` once at the end.
 class JsonValue {
  public:
   // `json` and `status` must outlive this value and those read from it.
@@ -52,9 +52,9 @@ class JsonValue {
   JsonValue Member(const std::string& name) const;
   std::vector<JsonValue> Array(const std::string& name) const;
 
-  // These functions read the member `name` of this object, or this value itself if `name` is empty.
-  // Numbers may also be given as strings. Strings are limited to 200 bytes without control
-  // characters.
+  // These functions read the member `name` of this object. If `name` is empty, they read this value
+  // itself. A number may also be given as a string. A string may have up to 200 bytes and no
+  // control characters.
   double Number(const std::string& name = "") const;
   int64_t Integer(const std::string& name, int64_t least = 0, int64_t most = kMaxInteger) const;
   std::string Text(const std::string& name = "") const;

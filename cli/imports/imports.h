@@ -37,8 +37,8 @@ struct Imported {
 };
 
 // Converts the output of one run of nccl-tests 2.17 or later, either its text or its JSON (option
-// -J). Returns INVALID_ARGUMENT with reason BAD_FILE if the file is damaged, incomplete or in an
-// unknown format. The message names the line or the JSON path.
+// -J). If the file is damaged, incomplete or in an unknown format, returns INVALID_ARGUMENT with
+// reason BAD_FILE. The message names the line or the JSON path.
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin);
 
 // Reads the JSON (-j) of nvbandwidth 0.5 or later. Errors as ReadNcclTests.

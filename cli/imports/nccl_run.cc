@@ -18,9 +18,10 @@ struct Collective {
   bool rooted = false;
   // `count` is one rank's share of `size`, not the whole.
   bool shared = false;
-  // The factor in nccl-tests' definition of bus bandwidth for n ranks:
+  // This factor appears in nccl-tests' definition of bus bandwidth for n ranks:
   //   busbw = algbw * passes * (n - 1) / n
-  // 0 means that busbw equals algbw. Source: doc/PERFORMANCE.md and getBw in each program.
+  // If it is 0, busbw equals algbw. Source: doc/PERFORMANCE.md and the function getBw of each
+  // program.
   int passes = 0;
 };
 
@@ -69,8 +70,8 @@ double ComputedBandwidth(const NcclRow& row, const NcclTiming& timing) {
   return row.bytes == 0 ? 0 : static_cast<double>(row.bytes) / timing.microseconds * 1e-3;
 }
 
-// Returns whether a printed number equals the computed one within the rounding of the output.
-// nccl-tests prints bandwidths with two decimals and times with at least three significant digits.
+// Returns whether a printed number equals the computed one, apart from rounding. nccl-tests prints
+// bandwidths with two decimals, and times with at least three significant digits.
 bool Agree(double printed, double computed) {
   return std::abs(printed - computed) <= 0.0051 + 0.005 * computed;
 }

@@ -34,8 +34,8 @@ struct Matrix {
   bool IsMultinode() const { return test.starts_with("multinode_"); }
 };
 
-// Returns whether Assay has an equivalent of this nvbandwidth test. The tests device_local_* have
-// none, because Assay's memory benchmarks count bytes differently.
+// Returns whether Assay has a benchmark that is equivalent to this nvbandwidth test. The tests
+// device_local_* have none, because Assay's memory benchmarks count bytes differently.
 bool IsKnown(const std::string& test) {
   constexpr std::string_view kBegins[] = {"host_to_",    "device_to_",           "all_to_",
                                           "one_to_all_", "host_device_latency_", "multinode_"};
@@ -44,16 +44,17 @@ bool IsKnown(const std::string& test) {
                                [&](std::string_view begin) { return test.starts_with(begin); });
 }
 
-// Returns the copy direction of a test between host and GPU: "h2d" or "d2h". For a bidirectional
-// test, this is the direction that is timed; the copies in the other direction only generate load.
+// Returns the direction in which a host-to-GPU or GPU-to-host test copies: "h2d" or "d2h". For a
+// bidirectional test, this is the direction that is timed. The copies in the other direction only
+// generate load.
 std::string HostDirection(const Matrix& matrix) {
   return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }
 
-// Returns whether the data of a GPU-to-GPU test flows to the GPU of the table's row. Read and
-// latency tests copy to that GPU, and write tests copy from it. The exception is the bidirectional
-// write tests within a node: nvbandwidth gives them the buffers of the read test, so their first
-// copy goes to the row's GPU (testcases_ce.cpp, testcases_sm.cpp, multinode_testcases.cpp).
+// Returns whether a GPU-to-GPU test copies to the GPU of the table's row (true) or from it (false).
+// Read and latency tests copy to that GPU, and write tests copy from it. Bidirectional write tests
+// within a node are an exception: nvbandwidth gives them the buffers of the read test, so their
+// first copy goes to the row's GPU (testcases_ce.cpp, testcases_sm.cpp, multinode_testcases.cpp).
 bool GoesToRow(const Matrix& matrix) {
   if (matrix.latency || matrix.Has("read")) return true;
   return !matrix.first.empty() && !matrix.IsMultinode();

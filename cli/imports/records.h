@@ -21,13 +21,14 @@ struct Machines {
 };
 
 // Sets the environment, provenance and times of `imported`. `source` is the program that measured
-// the results, with its version: "nccl-tests 2.17.6". Returns INVALID_ARGUMENT if `origin`, which
-// the user gave, contradicts the file, or if neither names the GPU model.
+// the results, with its version: "nccl-tests 2.17.6". `origin` contains facts that the user gave.
+// Returns INVALID_ARGUMENT if they contradict the file, or if neither the user nor the file names
+// the GPU model.
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported);
 
-// Adds a measurement of `metric` whose only sample is `value`. `timer` says how time was measured,
-// and `batch` is the number of iterations that were timed together (see v1.Method).
+// Adds a measurement of `metric` whose only sample is `value`. `timer` says how the time was
+// measured. `batch` is the number of iterations that were timed together (see v1.Method).
 void AddMeasurement(const std::string& metric, const std::string& unit, double value,
                     const std::string& timer, int batch, v1::CaseResult* result);
 

@@ -113,7 +113,7 @@ Status CheckReachable(const std::string& folder, const User& user) {
 }
 
 // Creates a folder with mode 0700 that belongs to `user`, or to the current user if `user` is not
-// set. Returns an error if `path` is a symbolic link or belongs to another user.
+// set. Returns an error if `path` is a symbolic link or the folder belongs to another user.
 Status MakePrivateFolder(const std::string& path, const User& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailedPrecondition("cannot make the folder " + path + ": " + ErrnoText(errno));
@@ -152,9 +152,9 @@ std::vector<std::string> LinesOf(const std::string& path) {
   return lines;
 }
 
-// Returns an error if a PostgreSQL server is running on the data folder. Otherwise removes any lock
-// file that a crash left behind. PostgreSQL itself would check only whether the process id in that
-// file exists, but another program may have that id by now.
+// Returns an error if a PostgreSQL server is running on the data folder. Otherwise removes the lock
+// file that a crash may have left behind. PostgreSQL itself checks only whether the process id in
+// that file exists, but by now the id may belong to another program.
 Status CheckNotRunning(const std::string& data) {
   const std::string lock = data + "/postmaster.pid";
   const std::vector<std::string> lines = LinesOf(lock);
@@ -175,7 +175,7 @@ std::vector<std::string> ServerEnvironment() {
   return {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
 }
 
-// Waits until PostgreSQL has written "ready" to its lock file, which means that it accepts
+// Waits until PostgreSQL has written "ready" to its lock file. From then on, it accepts
 // connections.
 Status AwaitReady(const std::string& data, Subprocess& server, Duration timeout,
                   const std::string& log) {
@@ -216,8 +216,8 @@ Status PrivatePostgres::Prepare(Setup& setup) {
   return CheckReachable(setup.directory, setup.user);
 }
 
-// Creates the database cluster in a temporary folder and renames the folder at the end. If initdb
-// is interrupted, no incomplete cluster is left under the final name.
+// Creates the database cluster in a temporary folder and then renames the folder. If initdb is
+// interrupted, no incomplete cluster exists under the final name.
 Status PrivatePostgres::InitCluster(const Setup& setup) {
   const std::string made = setup.directory + "/data.new";
   std::error_code error;
@@ -320,8 +320,8 @@ void PrivatePostgres::Stop() {
 
 void PrivatePostgres::Kill() {
   if (!process_ || process_->Wait(Duration(0))) return;
-  // Also kills PostgreSQL's child processes. They are not in the server's session, and a new server
-  // cannot start on the same data while one of them is alive.
+  // Kill PostgreSQL's child processes too. They are not in the server's session, and no new server
+  // can start on the same data while one of them is alive.
   const std::string pid = std::to_string(process_->pid());
   std::ifstream list("/proc/" + pid + "/task/" + pid + "/children");
   std::vector<FileDescriptor> children;

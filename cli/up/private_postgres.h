@@ -1,9 +1,9 @@
 // Runs a private PostgreSQL server whose files are all in one folder, for `assay up` and for tests.
-// It does not affect PostgreSQL servers of the system. Layout of the folder:
+// It does not affect any other PostgreSQL server of the system. The folder contains
 //
 //   data            the database cluster
 //   postgres.log    the server's log
-//   socket          its socket; a shorter path elsewhere is used if this one is too long
+//   socket          the server's socket, which moves to a shorter path elsewhere if this is too long
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@ namespace assay {
 struct PrivatePostgresOptions {
   // Without fsync, a crash of the machine can destroy the cluster. For tests only.
   bool fsync = true;
-  // If set, the server also listens on this TCP port of 127.0.0.1, for the read-only role
-  // assay_reader.
+  // If set, the server also listens on this TCP port of 127.0.0.1. Only the read-only role
+  // assay_reader can connect there.
   std::optional<int> tcp_port;
   // The account that the server runs as if this process is root's.
   std::string account = "postgres";
@@ -33,9 +33,9 @@ struct PrivatePostgresOptions {
   Duration start_timeout = std::chrono::minutes(2);
 };
 
-// A running PostgreSQL server, which the destructor stops. Only the server's user and root can open
-// its socket, because the folder has mode 0700. Every connection through the socket is a superuser.
-// Not thread-safe.
+// A running PostgreSQL server, which the destructor stops. Only root and the user that runs the
+// server can open its socket, because the folder has mode 0700. Every connection through the socket
+// is a superuser. Not thread-safe.
 class PrivatePostgres {
  public:
   // Starts a server in `directory`, after creating a database cluster there if there is none.
@@ -59,7 +59,7 @@ class PrivatePostgres {
   // Returns a connection string for libpq. It holds no secret.
   std::string ConnectionString(const std::string& database = "postgres") const;
 
-  // Stops the server: rolls back open transactions, disconnects all clients and waits for the
+  // Stops the server: rolls back open transactions, disconnects all clients, and waits for the
   // process to exit. Does nothing if the server has already exited.
   void Stop();
   // Simulates a power cut: kills the server and its children, and waits for their end.
@@ -90,7 +90,8 @@ class PrivatePostgres {
 };
 
 // Returns the last lines of a log file, each indented by two spaces. Ignores everything before the
-// byte offset `begin`. Returns an empty string if the file cannot be read.
+// byte offset `begin`, such as the output of earlier runs. Returns an empty string if the file
+// cannot be read.
 std::string LogTail(const std::string& path, size_t begin = 0);
 
 }  // namespace assay

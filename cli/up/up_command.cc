@@ -1,10 +1,10 @@
-// Implements `assay up`, which runs PostgreSQL, a coordinator and an agent on this machine. Its
+// Implements `assay up`, which runs PostgreSQL, a coordinator and an agent on this machine. All
 // files are in one data folder:
 //
 //   postgres     the database
 //   agent        the agent's state
 //   log/*.log    one log per program
-//   up.lock      locked while `assay up` runs
+//   up.lock      a lock, held while `assay up` runs
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -252,8 +252,8 @@ class Watched {
 };
 
 // Restarts programs that exit, until `signals` (a signalfd) becomes readable. The first restart
-// follows after 1 s. The delay doubles, up to 30 s, whenever a start fails or a program exits
-// within a minute. Prints every exit and restart to stderr.
+// follows after 1 s. Each time a start fails or a program exits within a minute, the delay doubles,
+// up to 30 s. Prints every exit and restart to stderr.
 void Supervise(const std::vector<Supervised>& programs, int signals) {
   std::vector<Watched> watched(programs.begin(), programs.end());
   while (true) {
@@ -313,7 +313,7 @@ Result<ExitCode> Up(Context& context, UpOptions& options) {
 }
 
 // Returns the default data folder: $XDG_DATA_HOME/assay, or a folder in the user's home. For root,
-// it is /var/lib/assay instead of a folder in root's home. When we run as root, PostgreSQL runs as
+// returns /var/lib/assay instead of a folder in root's home, because PostgreSQL then runs as
 // another user, who cannot enter that home.
 std::string DefaultDataDirectory() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {

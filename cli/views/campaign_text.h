@@ -9,9 +9,9 @@
 
 namespace assay::cli {
 
-// Describes queued jobs whose nodes are absent: "3 jobs wait for node g3 (disconnected since
+// Describes queued jobs that wait for absent nodes: "3 jobs wait for node g3 (disconnected since
 // 2026-11-21 08:30:05)" or "1 job waits for 1 of the nodes g1 (removed from the fleet), g2 (...)".
-// Names at most three nodes. The text contains no control characters.
+// Names at most three nodes. Removes control characters.
 std::string WaitingText(const v1::WaitingJobs& waiting);
 
 // Returns WaitingText for the first four of `waiting`, then one line with the number of other jobs.
@@ -21,10 +21,10 @@ std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waitin
 int64_t LeftOutCases(const v1::Campaign& campaign);
 
 // Describes the cases that a campaign leaves out because too few nodes can run them. The first line
-// is "  Left out: 12 cases that no matching node can take". The next lines give the first few
+// is "  Left out: 12 cases that no matching node can take". The next lines give some of the
 // reasons, each with its benchmarks and their lines in the campaign file. Wraps lines at `width`
-// columns (0: no wrapping) and removes control characters. Returns an empty string if nothing is
-// left out.
+// columns, or not at all if `width` is 0. Removes control characters. Returns an empty string if no
+// case is left out.
 std::string LeftOutText(const v1::Campaign& campaign, int width);
 
 }  // namespace assay::cli

@@ -12,13 +12,13 @@ namespace assay::cli {
 
 // Suggests a correction for a filter over results that matched nothing. Finds the first benchmark,
 // metric or parameter in the filter that no connected node has, and returns "did you mean ..." with
-// the most similar known name. Returns an empty string if no name is similar. This is only a guess:
-// stored results may use names that no connected node has today.
+// the most similar known name. Returns an empty string if no name is similar. This is only a guess,
+// because stored results may contain names that no connected node has today.
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
 
 // Returns one warning for each node that a campaign's filter names (`name = g3`) but that is
-// unknown or disconnected. The warning includes the most similar known name. The campaign can still
-// run if other nodes match the filter.
+// unknown or disconnected. The warning suggests the most similar known name. The campaign can still
+// run if the filter matches other nodes.
 std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::cli

@@ -16,9 +16,9 @@ struct Quantity {
   std::string ToString() const { return unit.empty() ? number : number + " " + unit; }
 };
 
-// Formats `value` with four significant digits. Values from 0.1 to 10,000 keep their unit, so that
-// the numbers in a column are easy to compare. Other values get an SI prefix: 4.1e-6 s becomes
-// "4.100 us". Prefixes are used only for bytes, FLOPs and seconds. Counts are formatted by
+// Formats `value` with four significant digits and, if it is below 0.1 or above 10,000, with an SI
+// prefix: 4.1e-6 s becomes "4.100 us". Other values keep their unit, so that the numbers in a
+// column are easy to compare. Only bytes, FLOPs and seconds get prefixes. Counts are formatted by
 // FormatNumber.
 Quantity FormatQuantity(double value, std::string_view unit);
 
@@ -28,8 +28,8 @@ std::string FormatSignificant(double value, int digits);
 // Returns whether values of `unit` are counts. Counts have no SI prefixes.
 bool IsCount(std::string_view unit);
 
-// Formats `value` with `digits` significant digits and without its unit, for example 712.3 or
-// 4.100. If the unit is a count, removes trailing zeros after the decimal point: 4 or 12.5.
+// Formats `value` with `digits` significant digits but without its unit, for example 712.3 or
+// 4.100. If the unit is a count, removes zeros at the end of the fraction: 4 or 12.5.
 std::string FormatNumber(double value, std::string_view unit, int digits);
 
 // Formats with `decimals` digits after the point: 28.72, 0.10.

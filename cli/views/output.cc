@@ -51,7 +51,7 @@ std::string ToJson(const google::protobuf::Message& message) {
   options.always_print_primitive_fields = true;
   std::string json;
   // The conversion fails only for values that JSON cannot represent, such as a timestamp after the
-  // year 9999. In that case, the output is a JSON object that describes the error.
+  // year 9999. The output is then a JSON object that describes the error.
   const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!status.ok()) return R"({"error":"the message cannot be written as JSON"})";
   return json;

@@ -19,8 +19,8 @@ enum class OutputFormat { kTable, kJson, kCsv };
 // a formula, because names and messages come from other machines.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
-// Converts `message` to one line of JSON. Uses the field names of the .proto file and includes
-// scalar fields that are not set.
+// Converts `message` to one line of JSON. The keys are the field names of the .proto file. Scalar
+// fields that are not set are included.
 std::string ToJson(const google::protobuf::Message& message);
 
 // Returns ToJson with one more member at the end, named `name`. Its value `json` must be JSON.

@@ -1,6 +1,6 @@
-// Builds the report of `assay pairs`, which finds slow or failing links between nodes. For each
-// benchmark case, a matrix shows the results of every pair of nodes. These functions have no side
-// effects.
+// Builds the report of `assay pairs`, which finds slow or failing connections between nodes. For
+// each benchmark case, a matrix shows the results of every pair of nodes. These functions have no
+// side effects.
 #pragma once
 
 #include <string>
@@ -69,13 +69,13 @@ struct PairQuery {
 };
 
 // Builds the report from the results and jobs of one campaign. Ignores results and jobs that do not
-// run on exactly two nodes. If no result has the requested metric, returns UNKNOWN_METRIC with a
-// list of the known metrics.
+// run on exactly two nodes. If no result contains the requested metric, returns UNKNOWN_METRIC with
+// a list of the known metrics.
 Result<PairReport> MakePairReport(const std::vector<v1::StoredResult>& results,
                                   const std::vector<v1::Job>& jobs, const PairQuery& query);
 
-// Renders the report as text: for each case a matrix of medians and a list of its bad pairs, then
-// failed jobs, and finally what the user should check.
+// Renders the report as text. For each case, prints a matrix of medians and a list of its bad
+// pairs. Failed jobs and advice on what the user should check follow at the end.
 std::string PairsText(const PairReport& report, const Style& style);
 // One record per case, pair and direction, failed and missing ones included.
 std::string PairsCsv(const PairReport& report);

@@ -32,7 +32,7 @@ std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
 }
 
 // Returns the duration of a job as " in 25.3s". Returns an empty string if the duration is not
-// positive: imported jobs take no time, and clocks of different machines may disagree.
+// positive, because imported jobs take no time and the clocks of different machines may disagree.
 std::string Took(double from, double to) {
   if (to <= from) return "";
   const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // Fits the cast.
@@ -167,8 +167,8 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
     waits.insert(std::move(bytes));
   }
-  // Prints nothing when jobs stop waiting. Each job reports its own start, and a coordinator that
-  // has just restarted does not know yet which jobs are waiting.
+  // Report only new waits, and not that jobs have stopped waiting: each job reports its own start,
+  // and a coordinator that has just restarted does not know yet which jobs are waiting.
   told_waits_ = std::move(waits);
   return WaitingLines(fresh);
 }

@@ -22,8 +22,8 @@ struct JobEvent {
 // The latest known state of one campaign. Not thread-safe.
 class CampaignProgress {
  public:
-  // Updates the state from a message of the coordinator and returns the changes. Messages that
-  // repeat known state, for example after a reconnect, return no changes.
+  // Updates the progress with a message from the coordinator and returns what changed. A message
+  // that only repeats known facts, for example after a reconnect, returns no changes.
   std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message);
 
   const v1::Campaign& campaign() const { return campaign_; }
@@ -32,9 +32,9 @@ class CampaignProgress {
   // Returns whether every job has ended but the rules have not been applied yet.
   bool awaits_verdict() const;
 
-  // Returns the lines of the live display: a progress bar, the nodes that queued jobs are waiting
-  // for, and one line for each of at most `kMostJobs` running jobs. `now` is in seconds since 1970.
-  // Lines are no wider than `style` allows.
+  // Returns the lines of the live display: a progress bar, the nodes for which queued jobs wait,
+  // and one line per running job, for at most `kMostJobs` of them. `now` is in seconds since 1970.
+  // No line is wider than `style` allows.
   std::vector<std::string> Render(const Style& style, double now) const;
 
   // Returns the verdict, job counts, cases left out, what jobs wait for, and the rules.

@@ -51,9 +51,9 @@ const Mark* Find(const std::string& flag) {
   return found == kKnown.end() ? nullptr : found;
 }
 
-// Returns whether a measurement is noisy: the 95% confidence interval of its median is too wide. If
-// the median is 0, any interval with a width above 0 is too wide. If there were too few samples for
-// an interval, returns whether the measurement stopped because its time was up.
+// Returns whether a measurement is noisy, which means that the 95% confidence interval of its
+// median is too wide. If the median is 0, any interval with a width above 0 is too wide. If there
+// are too few samples for an interval, the measurement is noisy if its time limit stopped it.
 bool IsNoisy(const v1::Measurement& measurement) {
   if (schema::HasInterval(measurement) && measurement.median() == 0) {
     return measurement.ci_high() > measurement.ci_low();
@@ -101,9 +101,9 @@ std::string Marks::Flag(const std::string& flag) {
   return known->second;
 }
 
-// Returns an unused capital letter to represent a flag that this program does not know, preferably
-// a letter of the flag's name. Letters of known flags are never used, so that they have the same
-// meaning in every table.
+// Returns an unused capital letter for a flag that this program does not know, preferably a letter
+// of the flag's name. Never returns the letter of a known flag, so that such letters mean the same
+// in every table.
 std::string Marks::FreeLetter(const std::string& flag) {
   for (const char c : flag + "abcdefghijklmnopqrstuvwxyz") {
     if (c < 'a' || c > 'z') continue;

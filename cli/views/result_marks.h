@@ -22,15 +22,15 @@ struct Mark {
 // Returns all known marks, sorted by flag.
 std::span<const Mark> AllMarks();
 
-// Returns how reliable a GPU's spec sheet is: "sheet" if its values were checked against the
-// vendor's data sheet, "recalled" if they were not. Returns an empty string if there is no spec
+// Returns how reliable the spec sheet of a GPU is: "sheet" if its values were checked against the
+// vendor's data sheet, or "recalled" if they were not. Returns an empty string if there is no spec
 // sheet with this name.
 std::string SpecCertainty(const std::string& spec);
 
-// Returns the names of everything that makes a result special or questionable. The flags recorded
-// with the result come first. They are followed by "hot_cache", "zeros", "graph", "noisy" (the
-// confidence interval of the median is wide), "recalled_spec", "imported" and "simulated", where
-// they apply.
+// Returns everything that makes a result special or questionable. First come the flags that were
+// recorded with the result. These names follow where they apply: "hot_cache", "zeros", "graph",
+// "noisy" (the confidence interval of the median is wide), "recalled_spec", "imported" and
+// "simulated".
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 
 // The marks of one table. Equal flags have equal letters, and equal notes have equal numbers.

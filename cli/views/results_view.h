@@ -14,15 +14,15 @@
 namespace assay::cli {
 
 // Renders results as text: a line with the values that all rows have in common, the table of
-// results, the table of hardware counters, and a legend of the flags. The column "±%" is half the
-// width of the median's 95% confidence interval, in percent of the median. It is empty if there are
-// too few samples.
+// results, the table of hardware counters, and a legend of the flags. The column "±%" shows half
+// the width of the median's 95% confidence interval, in percent of the median. It is empty if there
+// are too few samples.
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
-// Renders a table of hardware counters and kernel names, with one row per case that has counters.
-// If `results` is a single case, it is also shown without counters, provided that its kernels are
-// known, or the reason why they are not. Adds remarks to `marks` as numbered notes. `varying` comes
-// from FindVarying. The text begins with an empty line; it is empty if the table has no rows.
+// Renders a table of hardware counters and kernel names, with one row per case that has counters. A
+// single case without counters also gets a row if its kernels are known, or if the reason is known
+// why they are not. Adds remarks to `marks` as numbered notes. `varying` comes from FindVarying.
+// The text begins with an empty line. If the table has no rows, returns an empty string.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);
@@ -53,9 +53,9 @@ std::string ComparisonCsv(const Comparisons& comparisons);
 // Returns an array with one object per line.
 std::string ComparisonJson(const Comparisons& comparisons);
 
-// Returns a table of published measurements for the benchmarks and GPUs of `results`. If the GPUs
-// are unknown, the table includes all GPUs. If nothing has been published for these benchmarks and
-// GPUs, returns a sentence that lists those with published measurements.
+// Returns a table of published measurements for the benchmarks and GPUs of `results`, or for all
+// GPUs if those of `results` are unknown. If nothing has been published for these benchmarks and
+// GPUs, returns a sentence that lists the ones with published measurements.
 std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli
