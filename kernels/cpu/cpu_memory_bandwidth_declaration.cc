@@ -1,5 +1,6 @@
-// The cpu_memory_bandwidth benchmark: the four loops of STREAM (McCalpin 1995) on fp64 arrays. As
-// in STREAM, only the arrays in the loop are counted, not the memory traffic of write-allocates.
+// Declares the cpu_memory_bandwidth benchmark: the four loops of STREAM (McCalpin 1995) on fp64
+// arrays. As in STREAM, the byte count covers only the arrays in the loop. It excludes the reads
+// that a cache makes before it writes a line (write-allocate).
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/threads_parameter.h"
 

@@ -1,5 +1,5 @@
-// The cpu_vector_sum benchmark: the sum of an array. Its speed is limited by the CPU's vector units
-// if the array fits the caches, otherwise by memory bandwidth.
+// Declares the cpu_vector_sum benchmark: the sum of an array. If the array fits in the caches, the
+// CPU's vector units limit the speed. Otherwise memory bandwidth does.
 #include "kernels/cpu/threads_parameter.h"
 
 namespace assay {

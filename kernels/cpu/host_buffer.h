@@ -13,7 +13,7 @@ namespace assay {
 
 // A page-aligned array of `size()` zeros. Allocate() does not touch the memory, so each page is
 // placed on the NUMA node of the thread that first writes to it. Buffers begin at different offsets
-// within a large page, to avoid conflicts in the caches.
+// within a large page, to avoid cache conflicts between them.
 template <typename T>
 class HostBuffer {
  public:
@@ -44,10 +44,11 @@ class HostBuffer {
   int64_t size_ = 0;
 };
 
-// Returns OUT_OF_MEMORY if `bytes` exceeds what is available to the machine, its control group or
-// the process's address space. Without this check, touching too much memory would get the process
-// killed. `mapped_by_libraries` is address space that libraries will take in addition. `what_fits`
-// turns the available bytes into a hint for the error message.
+// Checks that `bytes` of memory are available. Returns OUT_OF_MEMORY if the machine, the control
+// group or the process's address space limit does not allow that much. Without this check, the
+// system might kill the process when it touches the memory. `what_fits` converts the available
+// bytes to a hint for the error message. `mapped_by_libraries` is the address space that libraries
+// will need in addition.
 Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);

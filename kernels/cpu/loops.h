@@ -1,5 +1,5 @@
-// The loops over fp64 arrays that CPU benchmarks time: the four of STREAM, whose results are exact,
-// and a sum in four variants, which shows the speedup from vector instructions.
+// The loops over fp64 arrays that CPU benchmarks time: the four STREAM loops, whose results are
+// exact, and an array sum in four variants, which shows the speedup from vector instructions.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ CpuStreamOp CpuStreamOpOf(const std::string& word);
 void Stream(CpuStreamOp op, double* out, const double* b, const double* c, int64_t begin,
             int64_t end);
 
-// Return element `i` of the inputs b and c, and of the expected output. Inputs are whole numbers
-// below 4096, so results are exact.
+// Return element `i` of the inputs b and c, and of the expected output. The inputs are whole
+// numbers below 4096, so all results are exact.
 double StreamInputB(uint64_t seed, int64_t i);
 double StreamInputC(uint64_t seed, int64_t i);
 double StreamResult(CpuStreamOp op, uint64_t seed, int64_t i);
@@ -38,8 +38,8 @@ SumVariant SumVariantOf(const std::string& word);
 // Returns true if this CPU has the variant's instructions.
 bool HasInstructionsFor(SumVariant variant);
 
-// Returns x[0] + ... + x[n - 1], added in an order that depends on the variant. The CPU must have
-// its instructions: see HasInstructionsFor(). The variants are:
+// Returns x[0] + ... + x[n - 1]. The order of the additions depends on the variant. The CPU must have
+// the variant's instructions; see HasInstructionsFor(). The variants are:
 //   scalar        one addition after the other, as the loop is written;
 //   auto          vectorized by the compiler, which may reorder additions;
 //   avx2, avx512  intrinsics with eight independent accumulators.

@@ -17,8 +17,8 @@ namespace assay {
 namespace {
 
 // Performs `rounds` rounds of kChains independent multiply-adds on vectors of `Bytes` bytes. Ten
-// chains cover the latency of two arithmetic units (4 cycles each). The returned value depends on
-// all chains, so that the compiler cannot remove any.
+// chains keep two arithmetic units with a latency of 4 cycles busy. The returned value depends on
+// all chains, so that the compiler cannot remove any of them.
 constexpr int kChains = 10;
 template <typename T, int Bytes>
 [[gnu::always_inline]] inline T MultiplyAdds(int64_t rounds) {
@@ -75,8 +75,8 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the FLOP/s of all threads together: the sum of each thread's best try, while all threads
-// run. Taking the best excludes tries during which a thread was interrupted.
+// Returns the FLOP/s of all threads together while they all run: the sum of each thread's best try.
+// Using the best try excludes tries during which a thread was interrupted.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();

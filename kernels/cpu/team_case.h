@@ -1,6 +1,6 @@
 // The base class of CPU benchmarks in which several threads work on shared fp64 arrays. It provides
 // the threads, the timing, the verification and the measurement of the CPU's best rates. A subclass
-// adds its arrays, one iteration and the check of the output.
+// adds its arrays, the code of one iteration, and the check of the output.
 #pragma once
 
 #include <memory>

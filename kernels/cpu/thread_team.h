@@ -53,8 +53,8 @@ class ThreadTeam {
 // Returns `requested`, or if that is 0 the number of CPUs that this process may use.
 int ThreadCount(int64_t requested);
 
-// Returns INVALID_ARGUMENT for more than four threads per hardware thread. With so many, the result
-// would measure how the system switches between threads, and the host could do nothing else.
+// Returns INVALID_ARGUMENT if `threads` exceeds four per hardware thread. With more threads, the
+// result would measure how the system switches between them, and the host could do nothing else.
 Status CheckThreadCount(int threads);
 
 }  // namespace assay
