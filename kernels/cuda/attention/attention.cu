@@ -32,11 +32,12 @@ double FlopsOf(const AttentionShape& shape) {
   return shape.causal ? all / 2 : all;
 }
 
-// Returns how far the output O = P V may deviate from the reference; P is the softmax of the scores
-// S = Q K'. With 16-bit types, P and O are rounded. Each rounding causes an error of about 0.2
-// epsilon (2^-7 for bf16, 2^-10 for fp16); half an epsilon is allowed. With fp32, each step of a
-// sum rounds by up to 2^-24, a random walk over d for S and over n keys for O. Elements of O are
-// means, and therefore small compared with the summands.
+// Returns how far the output O = P V may deviate from the reference. P is the softmax of the scores
+// S = Q K'.
+// - bf16, fp16: P and O are rounded. Each rounding causes an error of about 0.2 epsilon (2^-7 for
+//   bf16, 2^-10 for fp16), so half an epsilon is allowed.
+// - fp32: each step of a sum rounds by up to 2^-24. This is a random walk over d steps for S and n
+//   steps for O. Elements of O are means and therefore small compared with the summands.
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4
@@ -171,8 +172,9 @@ class AttentionCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Checks the first row, the last row and some rows between them against the host. This trusts
-  // neither the inputs in device memory nor the reference that the device computes.
+  // Checks the first row, the last row and some rows in between against values computed on the
+  // host. This check relies neither on the inputs in device memory nor on the reference that the
+  // device computes.
   Status CheckOnHost(int64_t set, Verdict* verdict) {
     const HostRow host(shape_, seed(), zeros(), set);
     const ErrorLimits limits = LimitsOf(shape_);

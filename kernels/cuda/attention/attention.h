@@ -1,6 +1,6 @@
-// The kernels of the benchmark `attention`, one file per variant. They compute O = softmax(Q K' /
+// The kernels of the attention benchmark, one file per variant. They compute O = softmax(Q K' /
 // sqrt(d)) V for each of `heads` independent heads. Q, K, V and O are row-major arrays of heads x n
-// x d elements. S denotes the scores Q K' / sqrt(d), P their softmax.
+// x d elements. S denotes the scores Q K' / sqrt(d), and P denotes the softmax of S.
 #pragma once
 
 #include <cuda.h>
@@ -34,22 +34,22 @@ struct AttentionArrays {
   void* o = nullptr;
 };
 
-// Enqueues the variant `naive`: three textbook kernels for S = Q K', the softmax of S in place, and
-// O = S V. They use 32 x 32 tiles in shared memory and one thread per output element. `scores` is
-// device memory for S: heads x n x n floats.
+// Enqueues the `naive` variant: three textbook kernels, for S = Q K', the softmax of S in place,
+// and O = S V. They use 32 x 32 tiles in shared memory and one thread per output element. `scores`
+// is device memory for S, which has heads x n x n floats.
 Status EnqueueNaiveAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              float* scores, cudaStream_t stream);
 
-// The variant `flash`: one kernel with the online softmax of Milakov and Gimelshein (2018), tiled
-// as in FlashAttention-2 (Dao, 2023), with fp32 multiply-adds. Prepare must be called once, before
-// a graph is captured. It returns Unsupported() if the GPU has too little shared memory.
+// The `flash` variant: one kernel with online softmax (Milakov and Gimelshein, 2018) and the tiling
+// of FlashAttention-2 (Dao, 2023), using fp32 multiply-adds. Call Prepare once, before a CUDA graph
+// is captured. It returns Unsupported() if the GPU has too little shared memory.
 Status PrepareFlashAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueFlashAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              cudaStream_t stream);
 
-// The variant `flash_mma`: the algorithm of `flash` on tensor cores with mma.sync, for bf16 and
-// fp16. Sums are fp32; the softmax is rounded to the input type. Prepare must be called once,
-// before a graph is captured. Needs compute capability 8.0 or newer.
+// The `flash_mma` variant: the algorithm of `flash` on tensor cores (mma.sync), for bf16 and fp16.
+// Sums are kept in fp32; the softmax is rounded to the input type. Requires compute capability 8.0
+// or newer. Call Prepare once, before a CUDA graph is captured.
 Status PrepareMmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueMmaAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                            cudaStream_t stream);
@@ -65,9 +65,9 @@ struct AttentionTensorMaps {
 // Elements per row of 128 bytes, the unit of the copy engine's swizzle.
 inline constexpr int kAttentionPanel = 64;
 
-// Describes an array of 16-bit elements, heads x n x d, to Hopper's copy engine (TMA). The
-// dimensions are (64 columns, n rows, d / 64 panels, heads), so that a tile of `rows` rows is
-// stored panel by panel in shared memory. Rows beyond n are loaded as zeros.
+// Returns a tensor map, which describes an array of heads x n x d 16-bit elements to Hopper's copy
+// engine (TMA). The dimensions are (64 columns, n rows, d / 64 panels, heads), so that a tile of
+// `rows` rows is stored panel by panel in shared memory. Rows beyond n are loaded as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
 // The variant `flash_wgmma`: bf16 or fp16 with Hopper's warpgroup instructions, on tiles that the

@@ -1,5 +1,5 @@
-// Computes the reference of the benchmark `attention` on the device: a tiled online softmax in
-// fp64. Apart from reductions within a warp, it shares no code with the kernels under test.
+// Computes the reference of the attention benchmark on the device: a tiled online softmax in fp64.
+// Except for reductions across a warp, it shares no code with the kernels under test.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -140,9 +140,9 @@ __global__ void __launch_bounds__(kSide* kSide)
     const double inverse = 1 / HalfWarpSum(sum[i]);
     const int row = row0 + y + i * kSide;
     if (row >= n) continue;
-    // Errors are divided by the size of a typical element of the row, so that all rows count
-    // equally. An element is a mean over the row's keys with weights e^s for a normal s, so its
-    // standard deviation is sqrt(e / keys).
+    // Divide errors by the typical size of the row's elements, so that all rows count equally. An
+    // element of O is a mean over the row's keys with weights e^s, where s is normally distributed.
+    // Its standard deviation is therefore sqrt(e / keys).
     const double size = fmin(1.0, sqrt(M_E / (causal ? row + 1 : n)));
 #pragma unroll
     for (int c = 0; c < d / kSide; ++c) {

@@ -1,8 +1,8 @@
-// Variant `flash` of the benchmark `attention`: fp32 without tensor cores. The scores S never leave
-// the block. A block of 16 x 16 threads computes 128 rows of O in a loop over tiles of 64 keys. For
-// each tile, a thread computes 8 x 4 elements of S and adds P V to 8 x d/16 elements of O. The 16
-// threads of a row belong to one warp, so P is exchanged in shared memory without a block-wide
-// barrier. The next tile of K is loaded during P V, and V during Q K'.
+// The `flash` variant of the attention benchmark: fp32 without tensor cores. A block of 16 x 16
+// threads computes 128 rows of O in a loop over tiles of 64 keys. The scores S never leave the
+// block. For each tile, a thread computes 8 x 4 elements of S and adds P V to 8 x d/16 elements of
+// O. The 16 threads of a row belong to one warp, so they exchange P through shared memory without a
+// block-wide barrier. The next tile of K is loaded during P V, and V is loaded during Q K'.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -20,9 +20,9 @@ constexpr int kKeysPerThread = 4;
 constexpr int kRows = kSide * kRowsPerThread;
 constexpr int kKeys = kSide * kKeysPerThread;
 
-// The shared memory of a block: 99 KiB for d = 64, the maximum on compute capability 8.6, and 163
-// KiB for d = 128, the maximum on 8.0. Rows of Q and K are padded by 16 bytes, so that neighbouring
-// rows are in different banks.
+// The shared memory of a block. It takes 99 KiB for d = 64, the maximum on compute capability 8.6,
+// and 163 KiB for d = 128, the maximum on 8.0. Rows of Q and K are padded by 16 bytes, so that
+// neighbouring rows start in different banks.
 template <int d>
 struct Shared {
   float q[kRows][d + 4];
@@ -77,8 +77,8 @@ __device__ void MultiplyScores(const Shared<d>& shared, int x, int y,
   }
 }
 
-// Returns the position of `key` in `row` of the tile P in shared memory. In odd rows, the two
-// halves of the 32 banks are swapped, because a warp accesses an even and an odd row together.
+// Returns the position of `key` in row `row` of the tile P in shared memory. A warp accesses an
+// even and an odd row together, so odd rows swap the two halves of the 32 banks to avoid conflicts.
 __device__ int Swizzled(int row, int key) { return key ^ ((row & 1) * kSide); }
 
 template <int d>

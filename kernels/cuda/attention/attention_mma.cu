@@ -1,7 +1,7 @@
-// Variant `flash_mma` of the benchmark `attention`: bf16 and fp16 on tensor cores with mma.sync
-// m16n8k16. A block of four warps computes 128 rows of O, 32 rows per warp. These are two tiles of
-// 16 rows, so that each fragment of K and V read from shared memory is used twice; otherwise the
-// reads would be the bottleneck. S and O stay in registers. V is loaded during Q K' and the
+// The `flash_mma` variant of the attention benchmark: bf16 and fp16 on tensor cores with mma.sync
+// m16n8k16. A block of four warps computes 128 rows of O. Each warp computes two tiles of 16 rows,
+// so that it uses each fragment of K and V twice; otherwise the reads of fragments from shared
+// memory would be the bottleneck. S and O stay in registers. V is loaded during Q K' and the
 // softmax, and the next tile of K during P V. Two blocks per multiprocessor hide each other's
 // latency.
 #include <cmath>
@@ -30,16 +30,17 @@ struct Shared {
   T v[kKeys * d];
 };
 
-// Returns the position of chunk `chunk` (8 elements) of row `row` in a tile in shared memory. Rows
-// have d elements; their chunks are permuted so that 8 rows of one column use all banks.
+// Returns the position of chunk `chunk` of row `row` in a tile in shared memory. A row has d
+// elements in chunks of 8. The chunks of each row are permuted so that 8 rows of one column of
+// chunks use all banks.
 template <int d>
 __device__ int Swizzled(int row, int chunk) {
   return row * d + ((chunk ^ (row & 7)) * 8);
 }
 
-// Copies `rows` rows of a head's n x d matrix, from row `first` on, to a swizzled tile in shared
-// memory. Rows beyond n become zeros. The rows that a thread copies are a multiple of 8 apart, so
-// that all its chunks are swizzled alike.
+// Copies `rows` rows of a head's n x d matrix, starting at row `first`, to a swizzled tile in
+// shared memory. Rows beyond n become zeros. The rows that one thread copies are a multiple of 8
+// apart, so all its chunks have the same swizzle.
 template <typename T, int d, int rows>
 __device__ void LoadRows(T* to, const T* head, int first, int n) {
   constexpr int kChunks = d / 8;
@@ -61,9 +62,9 @@ __device__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Returns the lane number, hidden from the optimiser so that it is recomputed at each call.
-// Otherwise the compiler keeps addresses derived from it in registers throughout the loop over keys
-// and spills other values.
+// Returns the thread's lane number. It is hidden from the optimiser and recomputed at each call.
+// Otherwise the compiler would keep addresses derived from it in registers throughout the loop over
+// keys and spill other values.
 __device__ int ForgottenLane() {
   int lane = threadIdx.x % 32;
   asm volatile("" : "+r"(lane));

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// Return the maximum and the sum of `value` over the 16 threads of a half warp, which computes one
-// row of a tile. T is float or double.
+// Return the maximum and the sum of `value` across the 16 threads of a half warp, which together
+// compute one row of a tile. T is float or double.
 template <typename T>
 __device__ T HalfWarpMax(T value) {
   for (int offset = 8; offset > 0; offset /= 2) {

@@ -1,10 +1,9 @@
-// Variant `flash_wgmma` of the benchmark `attention`: bf16 and fp16 with Hopper's wgmma, scheduled
-// as in FlashAttention-3 (Shah et al., 2024). A producer warpgroup loads tiles of 128 keys and
-// values with the copy engine (TMA). Two or three consumer warpgroups compute 64 rows of O each.
-// The exponentials of the softmax take as long as the matrix products; two overlaps hide them:
+// The `flash_wgmma` variant of the attention benchmark: bf16 and fp16 with Hopper's wgmma,
+// scheduled as in FlashAttention-3 (Shah et al., 2024). A producer warpgroup loads tiles of 128
+// keys and values with the copy engine (TMA). Two or three consumer warpgroups compute 64 rows of O
+// each. The softmax takes as long as the matrix products, so two overlaps hide it:
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
-// - Consumers take turns in issuing products, so the products of one run during the softmax of
-//   another.
+// - Consumers take turns, so the products of one run during the softmax of another.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -104,8 +103,9 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
   }
 }
 
-// The state of one thread of a consumer warpgroup. Each warp has 16 rows; the thread holds rows
-// lane / 4 and lane / 4 + 8 and, of every 8 columns, the two from lane % 4 * 2 on.
+// The state of one thread of a consumer warpgroup. Each warp computes 16 rows, of which the thread
+// holds rows lane / 4 and lane / 4 + 8. Of every 8 columns, it holds the two that start at lane % 4
+// * 2.
 template <typename T, int d>
 class Consumer {
  public:

@@ -1,6 +1,6 @@
-// The benchmark `divergence`, which measures what it costs if lanes of a warp take different
-// branches. All branches do the same amount of work but share no instructions. A warp executes
-// every branch that any of its lanes takes, one after the other.
+// The divergence benchmark, which measures how much time a warp loses if its lanes take different
+// branches. The warp executes every branch that any of its lanes takes, one after the other. All
+// branches do the same amount of work but share no instructions.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -19,8 +19,8 @@ constexpr int64_t kSteps = kDivergenceSteps;
 constexpr int kUnroll = 16;
 constexpr uint64_t kStreamIn = 1;
 
-// The constants of branch b. One step of the branch computes x -> Factor(b) x + Summand(b) modulo
-// 2^32, a linear congruential generator.
+// Return the constants of a branch. One step of the branch replaces x by Factor() x + Summand()
+// modulo 2^32, which is a linear congruential generator.
 __host__ __device__ constexpr uint32_t Factor(int branch) {
   return 1664525U + 8U * static_cast<uint32_t>(branch);
 }

@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// Number of launches whose host time is measured together. It is smaller than the number of
-// launches that a stream queues before the host must wait.
+// Number of kernel launches that are timed together on the host. It must be smaller than the number
+// of launches that a stream can queue before the host must wait.
 constexpr int kHostCalls = 64;
 
 // Runs in one thread and waits for nothing.
@@ -93,8 +93,8 @@ class LaunchCase : public Case {
   }
 
  private:
-  // Enqueues kernels as fast as the host can. Calls cudaLaunchKernel directly, because <<<>>> costs
-  // the host two more calls per launch.
+  // Enqueues `launches` kernels as fast as the host can. Calls cudaLaunchKernel directly, because
+  // the <<<>>> syntax makes two more calls per launch.
   Status LaunchMany(int64_t launches) {
     auto* counter = counter_.as<unsigned long long>();
     void* arguments[] = {&counter};
@@ -118,7 +118,8 @@ class LaunchCase : public Case {
   }
 
   // Returns the time in seconds that one call takes on the host while the stream is idle. A kernel
-  // launch takes little longer than reading the clock, so kHostCalls launches are averaged.
+  // launch takes little longer than reading the clock, so the time is averaged over kHostCalls
+  // launches. A graph launch is timed alone.
   Result<double> HostSecondsOfCall() {
     const int calls = graph_mode_ ? 1 : kHostCalls;
     const auto begin = std::chrono::steady_clock::now();

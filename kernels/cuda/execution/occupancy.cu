@@ -1,5 +1,5 @@
-// The kernels of the benchmark `occupancy`. Every warp follows its own part of one random cycle
-// through rows of 128 bytes. Each load depends on the result of the previous one, so a warp has
+// The kernels of the occupancy benchmark. Every warp follows its own part of one random cycle
+// through rows of 128 bytes. Each load depends on the result of the previous load, so a warp has
 // only one load in flight.
 #include "common/units.h"
 #include "kernels/cuda/execution/work_sizes.h"
@@ -154,8 +154,9 @@ class OccupancyCase : public GpuCase {
   }
 
  private:
-  // Finds the number of registers per thread and the occupancy: the percentage of a
-  // multiprocessor's maximum number of threads that are resident at once.
+  // Determines the kernel's registers per thread and its occupancy, which is the percentage of a
+  // multiprocessor's maximum number of threads that are resident at once. Returns INVALID_ARGUMENT
+  // if the block size is too large for the kernel.
   Status FindOccupancy() {
     cudaFuncAttributes attributes;
     ASSAY_CUDA(cudaFuncGetAttributes(&attributes, kernel_));

@@ -39,8 +39,8 @@ class DeviceMonitor {
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Returns the mean of the readings between `begin` and `end`; its `time` is `end`. If there are
-  // none, returns the latest earlier reading. Thread-safe.
+  // Returns the mean of the readings between `begin` and `end`, with `end` as its time. If there is
+  // no reading in between, returns the latest earlier one. Thread-safe.
   DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
 
  private:
@@ -118,14 +118,14 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
   return mean;
 }
 
-// Length of an interval in seconds. Each interval is one sample of the benchmark. Long runs, which
-// would have more than kMaxIntervals, use longer intervals.
+// Length in seconds of an interval, which is one sample of the benchmark. A run that would have
+// more than kMaxIntervals intervals uses longer ones.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
 // Pause before the run, because comparing algorithms heats the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
-// Defines throttling: in two consecutive intervals, the clock or the throughput is below kThrottled
-// times the best value of the first kPlateauSeconds.
+// The GPU is throttled if the clock or the throughput is below kThrottled times its best value of
+// the first kPlateauSeconds in two consecutive intervals.
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
 constexpr double kFirstMinuteSeconds = 60;
@@ -180,8 +180,8 @@ class SustainedCase : public GemmCase {
     if (intervals_.empty()) start_ = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(GpuCase::Run(samples, batch, seconds));
     SteadyTime end = std::chrono::steady_clock::now();
-    // Finds when each sample began, starting from the last one, because only the time of the end is
-    // known. Samples follow each other without a pause.
+    // Compute when each sample began, working backwards from the end of the last sample, the only
+    // time that is known. Samples follow each other without a pause.
     std::vector<Interval> added;
     for (size_t i = seconds->size(); i-- > before;) {
       const double length = (*seconds)[i] * static_cast<double>(batch);
@@ -238,8 +238,9 @@ class SustainedCase : public GemmCase {
     return interval.reading.sm_clock_mhz;
   }
 
-  // Returns the throughputs in TFLOP/s of the intervals that end between `from` and `to`, in
-  // seconds since the start. If there are none, returns that of the first interval.
+  // Returns the throughputs in TFLOP/s of the intervals that end between `from` and `to`. Both are
+  // in seconds since the start of the run. If there is no such interval, returns the throughput of
+  // the first interval.
   std::vector<double> Throughputs(double from, double to) const {
     std::vector<double> values;
     for (const Interval& interval : intervals_) {

@@ -1,6 +1,6 @@
-// Device functions that copy from global to shared memory asynchronously with cp.async (compute
-// capability 8.0), without using registers or making a thread wait. On older GPUs they copy
-// synchronously.
+// Device functions that copy from global to shared memory asynchronously with cp.async, which
+// requires compute capability 8.0. The copies use no registers and do not block the thread. On
+// older GPUs the functions copy synchronously.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Test data for memory transfers: pseudorandom bytes that each end can generate and check on its
-// own.
+// Test data for memory transfers: pseudorandom bytes that the sending and the receiving side can
+// each generate and check independently.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@ struct BytePattern {
   uint64_t Word(int64_t index) const;
 };
 
-// Enqueues a kernel on the stream that writes the pattern to GPU memory. `bytes` is rounded up to a
+// Enqueues a kernel on `stream` that writes the pattern to GPU memory. Rounds `bytes` up to a
 // multiple of 8, so the buffer must have room for that.
 Status FillBytes(const BytePattern& pattern, void* data, int64_t bytes, cudaStream_t stream);
 

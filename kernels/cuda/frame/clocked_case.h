@@ -1,6 +1,6 @@
 // The base class of benchmark cases whose kernels measure time themselves: they read the GPU's
-// clocks directly before and after the measured code. Besides its duration, every sample of such a
-// case records the elapsed clock cycles and nanoseconds.
+// clocks directly before and after the measured code. In addition to its duration, every sample
+// records the elapsed clock cycles and nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace assay {
 
-// Time elapsed between two readings of a multiprocessor's clocks, summed over kernels. Resides in
-// device memory. One thread of each kernel adds to it; the kernels run in one stream, so no atomics
+// The time between two readings of a multiprocessor's clocks, summed over kernels. Resides in
+// device memory. One thread of each kernel adds to it. The kernels run in one stream, so no atomics
 // are needed.
 struct Ticks {
   unsigned long long cycles = 0;
@@ -35,9 +35,9 @@ __device__ inline void AddTicks(const Ticks& begin, const Ticks& end, Ticks* sum
 }
 #endif
 
-// A case whose kernels read the clocks. In each iteration, a derived class passes
-// TicksOfIteration() to its kernel exactly once. Such benchmarks do not offer the parameter
-// `launch`: a CUDA graph would replay every iteration with the same address.
+// A case whose kernels read the GPU's clocks. In each iteration, a derived class must pass
+// TicksOfIteration() to its kernel exactly once. Such benchmarks have no `launch` parameter,
+// because a CUDA graph would replay every iteration with the same address.
 class ClockedCase : public GpuCase {
  public:
   using GpuCase::GpuCase;

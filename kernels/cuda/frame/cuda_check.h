@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Converts a CUDA error to a Status; cudaSuccess is OK. The message has the error's name, the
-// expression, the file and the line. The code depends on the error:
+// Converts a CUDA error to a Status; cudaSuccess becomes OK. The message contains the error's name,
+// the expression, the file and the line. The status code depends on the error:
 // - allocation failed: RESOURCE_EXHAUSTED (OUT_OF_MEMORY)
 // - hardware failed: UNAVAILABLE (GPU_LOST)
 // - another process holds the GPU exclusively: UNAVAILABLE (GPU_UNAVAILABLE)

@@ -3,10 +3,10 @@
 
 namespace assay {
 
-// Programmatic dependent launch on Hopper and newer GPUs: a kernel may start before the previous
-// kernel of its stream has ended. AllowNext lets the next kernel start on free multiprocessors.
-// WaitForPrevious blocks until the previous kernel has completed and its writes are visible. On
-// older GPUs both do nothing.
+// Programmatic dependent launch on Hopper and newer GPUs, where a kernel may start before the
+// previous kernel of its stream has ended. AllowNext() lets the next kernel start on free
+// multiprocessors. WaitForPrevious() blocks until the previous kernel has completed and its writes
+// are visible. On older GPUs both functions do nothing.
 __device__ inline void AllowNext() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -18,8 +18,8 @@ std::atomic<int64_t> missing_bytes{0};
 // Compiled for the same architectures as every other kernel of this folder.
 __global__ void ProbeKernel() {}
 
-// Returns false if this program contains no code for the architecture of the current GPU. Other
-// CUDA errors count as true; the next CUDA call will report them.
+// Returns false if this program contains no code for the current GPU's architecture. Returns true
+// for any other CUDA error, because the next CUDA call will report it.
 bool HasKernelsForGpu() {
   cudaFuncAttributes attributes;
   const cudaError_t error = cudaFuncGetAttributes(&attributes, ProbeKernel);

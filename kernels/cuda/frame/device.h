@@ -24,12 +24,13 @@ struct GpuDevice {
 // properties. Returns FAILED_PRECONDITION (NO_GPU) if this process sees no such GPU.
 Result<GpuDevice> UseGpu(int ordinal);
 
-// Returns the reason why this process sees no GPU, as Benchmark::UnsupportedReason does. Returns an
-// empty string if there is a GPU, or if a CUDA error prevents a definite answer.
+// Returns why this process sees no GPU, as text for Benchmark::UnsupportedReason. Returns an empty
+// string if there is a GPU, or if a CUDA error prevents a definite answer.
 std::string WhyNoGpu();
 
-// Returns Unsupported() if the compute capability of `device` is below major.minor. `what` is the
-// feature that the error names: "fp8 needs compute capability 8.9; this GPU has 8.0".
+// Returns Unsupported() if the compute capability of `device` is below major.minor. `what` names
+// the feature that requires it, for an error such as "fp8 needs compute capability 8.9; this GPU
+// has 8.0".
 Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what);
 
 // Returns how many bytes a benchmark may still allocate on the current GPU: the free memory minus a
@@ -42,8 +43,8 @@ Result<int64_t> AvailableDeviceBytes();
 void NoteMissingDeviceBytes(int64_t bytes);
 // Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
 void NoteMissingDeviceBytes();
-// Returns how many bytes the last failed request for GPU memory was short of, and clears that
-// record. Returns 0 if no request has failed.
+// Returns by how many bytes the last failed request for GPU memory exceeded what was available, and
+// clears the record of that request. Returns 0 if no request has failed.
 int64_t TakeMissingDeviceBytes();
 
 // An uninitialised buffer in the memory of the GPU that was current when it was allocated. Owns the
@@ -92,8 +93,8 @@ class CudaStream {
   }
 
   static Result<CudaStream> Create();
-  // Creates a high-priority stream: its kernels get free multiprocessors before those of other
-  // streams. Meant for data-moving kernels that need few multiprocessors.
+  // Creates a high-priority stream, whose kernels get free multiprocessors before the kernels of
+  // other streams. Meant for kernels that move data and need few multiprocessors.
   static Result<CudaStream> CreateUrgent();
 
   cudaStream_t get() const { return stream_; }

@@ -41,8 +41,8 @@ class ErrorAccumulator {
 
   ErrorSums* device() const { return buffer_.as<ErrorSums>(); }
 
-  // Waits for `stream` and returns the verdict on `elements` compared elements. `reference`
-  // describes the reference in results: "fp64 on device, every element".
+  // Waits for `stream` and returns the verdict on `elements` compared elements. `reference` says in
+  // results what the output was compared with, such as "fp64 on device, every element".
   Result<Verdict> Read(int64_t elements, const ErrorLimits& limits, std::string reference,
                        cudaStream_t stream) const;
 
@@ -51,8 +51,8 @@ class ErrorAccumulator {
 };
 
 #ifdef __CUDACC__
-// Accumulates the errors that one thread of a comparison kernel finds. Each thread calls Add for
-// each of its elements and then Flush once; all 32 threads of a warp must call Flush together.
+// Accumulates the errors that one thread of a comparison kernel finds. The thread calls Add() for
+// each of its elements and then Flush() once. All 32 threads of a warp must call Flush() together.
 class ErrorThread {
  public:
   __device__ ErrorThread(const ErrorLimits& limits, ErrorSums* sums)
@@ -86,7 +86,7 @@ class ErrorThread {
 };
 
 // Compares `count` elements of an output with a reference. `value` and `reference` are device
-// functions that return element i (int64_t) of each.
+// functions of an int64_t i that return element i of the output and of the reference.
 template <typename Value, typename Reference>
 __global__ void CompareElementsKernel(Value value, Reference reference, int64_t count,
                                       ErrorLimits limits, ErrorSums* sums) {

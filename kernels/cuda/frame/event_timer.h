@@ -20,8 +20,8 @@ class EventTimer {
   ~EventTimer();
 
   // Measures `samples` samples of `batch` iterations each and appends each sample's seconds per
-  // iteration to `seconds`. `iterate` enqueues one iteration on `stream`; an event is recorded
-  // between samples. One untimed iteration comes first and absorbs the cost of the first launch, so
+  // iteration to `seconds`. `iterate` must enqueue one iteration on `stream`; an event is recorded
+  // between samples. An untimed iteration runs first to absorb the cost of the first launch, so
   // `iterate` is called samples * batch + 1 times. `wait` must return when all enqueued work is
   // done.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 // Minimum duration of one graph replay in seconds, which makes the cost of launching the graph
-// negligible. If that would take more than kMaxReplays iterations, the replay is shorter.
+// negligible. The replay is shorter if this duration would take more than kMaxReplays iterations.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // Maximum number of kernel launches in a graph: each costs host and device memory.

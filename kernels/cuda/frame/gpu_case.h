@@ -1,10 +1,11 @@
-// The base class of benchmark cases that run on one GPU. A benchmark implements SetUp (its memory),
-// Enqueue (one iteration) and Check (of its output). The base class does the rest: it rotates over
-// several sets of buffers so that caches stay cold, fills outputs with NaN, measures times with
-// events, and verifies the output before and after timing.
+// The base class of benchmark cases that run on one GPU. A benchmark implements SetUp, which
+// prepares its memory, Enqueue, which enqueues one iteration, and Check, which checks the output.
+// The base class does the rest: it rotates over several sets of buffers so that caches stay cold,
+// fills outputs with NaN, measures times with events, and verifies the output before and after
+// timing.
 //
 // With the parameter `launch: graph`, iterations over all sets of buffers are captured into one
-// CUDA graph, which each launch replays. Caches are then as cold as with single launches.
+// CUDA graph, and each launch replays this graph. Caches are then as cold as with single launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -57,7 +58,7 @@ class TransferEnds {
  public:
   virtual ~TransferEnds() = default;
   // Returns the output buffers of the latest iteration, one per direction of transfer, in GPU or
-  // host memory. Tests corrupt them to check that VerifyLast then fails.
+  // host memory. Tests corrupt these buffers to check that VerifyLast then fails.
   virtual std::vector<OutputRange> LastOutputs() = 0;
 };
 
@@ -84,27 +85,28 @@ class GpuCase : public Case {
   OutputRange LastOutput() { return Output(rotation_.last()); }
 
  protected:
-  // Prepares everything that the first iteration needs: usually calls AddArray for each array, then
-  // AllocateSets, then fills the inputs of every set. Also makes the CUDA calls that cannot be
+  // Prepares everything that the first iteration needs. Usually calls AddArray for each array, then
+  // AllocateSets, and then fills the inputs of every set. Also makes the CUDA calls that cannot be
   // captured into a graph, such as cudaFuncSetAttribute and the creation of handles. The GPU is
-  // current.
+  // current during the call.
   virtual Status SetUp() = 0;
   // Enqueues one iteration on stream(), using the buffers of `set`. May be called while a CUDA
   // graph is captured, so implementations must neither synchronise nor allocate.
   virtual Status Enqueue(int64_t set) = 0;
-  // Returns the memory that an iteration on `set` writes. Before each verification, that memory is
-  // filled with 0xff bytes, which are NaN in every floating type, to detect elements that are not
-  // written.
+  // Returns the memory that an iteration on `set` writes. Before each verification, this memory is
+  // filled with 0xff bytes, which are NaN in every floating-point type. This detects elements that
+  // the kernel does not write.
   virtual OutputRange Output(int64_t set) = 0;
   // Compares the output of `set` with the reference. The GPU is current.
   virtual Result<Verdict> Check(int64_t set) = 0;
 
-  // Adds an array of `bytes` to every set of buffers and returns its number for Array(). Must be
-  // called before AllocateSets.
+  // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, which
+  // Array() takes. Must be called before AllocateSets.
   int AddArray(int64_t bytes);
-  // Allocates the sets of arrays: with a cold cache, as many as together exceed the L2 cache
-  // `l2_multiple` times (use 4 for streaming and quantised weights); else one. `what` names the
-  // arrays in the error message if memory is short: "Q, K, V and O of 4 x 16 x 4096 x 128".
+  // Allocates the sets of arrays. With a hot cache there is one set. With a cold cache there are
+  // enough sets to exceed the size of the L2 cache `l2_multiple` times; use 4 for streaming kernels
+  // and quantised weights. `what` names the arrays in the error message if memory is short, such as
+  // "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>

@@ -9,8 +9,9 @@
 
 namespace assay {
 
-// Returns the declaration of the parameter "cache", which is cold (default) or hot. `what`
-// completes its description by naming the data that stays in the cache: "one set of arrays".
+// Returns the declaration of the "cache" parameter, which is cold (default) or hot. `what`
+// completes its description: it names the data that stays in the cache, such as "one set of
+// arrays".
 Parameter CacheParameter(const std::string& what);
 // Returns the declaration of the parameter "fill": random (default) or zeros.
 Parameter FillParameter();
@@ -22,14 +23,15 @@ Parameter DtypeParameter(const std::vector<std::string>& choices);
 // Bytes of an element of "fp32", "bf16" or "fp16".
 inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
 
-// Minimum time in seconds that a kernel takes on an H200, however little it does. One value is for
-// kernels launched one by one on a busy stream, the other for kernels of a CUDA graph.
+// Minimum time in seconds that any kernel takes on an H200. kStreamLaunchSeconds is for kernels
+// that are launched one by one on a busy stream, and kGraphLaunchSeconds for kernels of a CUDA
+// graph.
 inline constexpr double kStreamLaunchSeconds = 2.5e-6;
 inline constexpr double kGraphLaunchSeconds = 0.6e-6;
 
-// Returns kGraphLaunchSeconds or kStreamLaunchSeconds, depending on the parameter "launch". A
-// benchmark with one kernel uses this as the fixed part of its predicted time
-// (Work::fixed_seconds).
+// Returns kGraphLaunchSeconds or kStreamLaunchSeconds, depending on the "launch" parameter. A
+// benchmark with one kernel per iteration uses the value as Work::fixed_seconds, the fixed part of
+// its predicted time.
 double LaunchSeconds(const ParameterMap& parameters);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Wrappers of Hopper's PTX instructions (sm_90a) that CUDA C++ has no equivalent for: mbarriers,
-// bulk tensor copies (TMA), and the synchronisation of warpgroups. The matrix multiplications
+// Wrappers for PTX instructions of Hopper (sm_90a) that have no equivalent in CUDA C++: mbarriers,
+// bulk tensor copies (TMA) and the synchronisation of warpgroups. The matrix multiplications
 // themselves are in wgmma.cuh. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
@@ -38,9 +38,9 @@ __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
       : "memory");
 }
 
-// Arrives on the barrier at the same shared-memory offset in block `rank` of this cluster. Does not
-// use .release.cluster, which would wait until all of the thread's stores are visible: callers have
-// only read data with the tensor cores, which needs no release.
+// Arrives on the barrier at the same shared-memory offset in block `rank` of this cluster. Omits
+// .release.cluster, which would wait until all of the thread's stores are visible. Callers do not
+// need it, because they have only read data with the tensor cores.
 __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
   asm volatile(
       "{\n"
@@ -155,8 +155,8 @@ __device__ inline void DecreaseRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-// Makes `threads` threads, a multiple of 32, wait for each other at barrier `id` (0 is the barrier
-// of __syncthreads).
+// Makes `threads` threads wait for each other at barrier `id`. `threads` must be a multiple of 32.
+// Barrier 0 is the barrier that __syncthreads uses.
 __device__ inline void SyncNamed(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -193,10 +193,10 @@ constexpr int kDescriptorUnit = 16;
 
 // Returns the wgmma descriptor of a matrix operand in shared memory with the 128-byte swizzle. The
 // matrix consists of units of 8 rows of 128 bytes, aligned to 1024 bytes.
-// - Stored along k: `stride_bytes` is the distance between groups of 8 rows of M or N;
+// - Stored along k: `stride_bytes` is the distance between groups of 8 rows of M or N.
 //   `leading_bytes` is unused.
 // - Stored along M or N: a row has 64 elements with the same k. `stride_bytes` is the distance
-//   between groups of 8 k, `leading_bytes` between groups of 64 elements.
+//   between groups of 8 k, and `leading_bytes` between groups of 64 elements.
 __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_bytes,
                                            uint32_t stride_bytes) {
   const uint64_t address = (SharedAddress(begin) & 0x3ffff) >> 4;

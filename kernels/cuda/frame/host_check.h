@@ -13,8 +13,8 @@
 
 namespace assay {
 
-// Compares each of `count` elements at `data`, in device memory, with `expected(i)` on the host.
-// They must be equal. Synchronises with `stream`.
+// Checks that each of `count` elements at `data`, in device memory, equals `expected(i)`, which the
+// host computes. Synchronises with `stream`.
 template <typename T, typename Expected>
 Result<Verdict> CompareOnHost(const T* data, int64_t count, const Expected& expected,
                               cudaStream_t stream) {

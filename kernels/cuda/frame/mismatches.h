@@ -27,7 +27,8 @@ class MismatchCounter {
   Mismatches* device() const { return buffer_.as<Mismatches>(); }
 
   // Waits for `stream` and returns the verdict on `elements` compared elements at `data`, each of
-  // `element_bytes`. If any is wrong, the verdict's detail shows the bytes of the first.
+  // `element_bytes` bytes. If any element is wrong, the verdict's detail shows the bytes of the
+  // first wrong element.
   Result<Verdict> Read(const void* data, int64_t elements, int64_t element_bytes,
                        cudaStream_t stream) const;
 

@@ -19,9 +19,9 @@ namespace {
 constexpr int64_t kMemoryBytes = int64_t{1} << 30;
 constexpr int64_t kMemorySamples = 30;
 
-// How the speed of a matrix multiplication is measured, in seconds: a warm-up lets the GPU's power
-// settle, then several samples are taken and the fastest counts. A sample is long enough for the
-// clocks to respond to the load.
+// Durations in seconds for measuring the speed of a matrix multiplication. A warm-up lets the GPU's
+// power settle; then several samples are taken, and the fastest one counts. A sample is long enough
+// for the clocks to respond to the load.
 constexpr double kWarmupSeconds = 0.15;
 constexpr double kSampleSeconds = 0.01;
 constexpr int64_t kGemmSamples = 25;
@@ -84,8 +84,8 @@ Result<double> WriteBytesPerSecond(cudaStream_t stream) {
   return std::max(memset, stores);
 }
 
-// Measures the multiplication of square matrices with `side` random elements per side. B is stored
-// transposed, which is the fastest layout on tensor cores and required for fp8 and int8.
+// Returns the FLOP/s of multiplying two square matrices of `side` x `side` random elements. B is
+// stored transposed, which is the fastest layout on tensor cores and is required for fp8 and int8.
 Result<double> GemmFlopsPerSecond(GemmType type, int64_t side, cudaStream_t stream) {
   GemmShape shape;
   shape.type = type;

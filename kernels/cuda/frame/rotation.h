@@ -31,12 +31,12 @@ class Rotation {
   int64_t last_ = 0;
 };
 
-// Chooses the number of buffer sets, each of `set_bytes`:
-// - hot cache: one set;
-// - cold cache: enough that other sets of at least 2 x `l2_bytes` are used before a set is reused,
-//   or, if memory is short, that all sets together have at least 2 x `l2_bytes`.
-// Returns OUT_OF_MEMORY, with the size that would fit, if `available_bytes` is too little even for
-// that. `what` starts the error message: "... needs 80 GiB of GPU memory".
+// Chooses the number of buffer sets, each of `set_bytes` bytes:
+// - Hot cache: one set.
+// - Cold cache: enough sets that other sets of at least 2 x `l2_bytes` are used before a set is
+//   reused. If memory is short, it suffices that all sets together have at least 2 x `l2_bytes`.
+// Returns OUT_OF_MEMORY, with the size that would fit, if `available_bytes` is too small even for
+// that. `what` is the start of the error message: "... needs 80 GiB of GPU memory".
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,
                               int64_t available_bytes, const std::string& what);
 

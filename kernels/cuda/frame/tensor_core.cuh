@@ -1,5 +1,5 @@
-// Wrappers of the tensor core instructions of Ampere and newer GPUs: loading matrices from shared
-// memory into registers, and multiplying them. On older GPUs they do nothing.
+// Wrappers for the tensor core instructions of Ampere and newer GPUs, which load matrices from
+// shared memory into registers and multiply them. On older GPUs the wrappers do nothing.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,8 +11,9 @@
 namespace assay {
 
 // Loads four 8 x 8 matrices of 16-bit elements from shared memory into the registers of a warp.
-// Lane l passes the address of row l % 8 of matrix l / 8. Of each matrix, it receives two elements:
-// row l / 4, columns l % 4 * 2 and the next. LoadMatricesTransposed transposes each matrix.
+// Lane l passes the address of row l % 8 of matrix l / 8. From row l / 4 of each matrix, it
+// receives the elements in columns l % 4 * 2 and l % 4 * 2 + 1. LoadMatricesTransposed transposes
+// each matrix.
 __device__ inline void LoadMatrices(uint32_t address, uint32_t (&to)[4]) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -31,7 +32,7 @@ __device__ inline void LoadMatricesTransposed(uint32_t address, uint32_t (&to)[4
 #endif
 }
 
-// Computes d += A B in a warp (mma.sync), where A is 16 x 16, B is 16 x 8 and d is 16 x 8. T is
+// Computes d += A B across a warp (mma.sync), where A is 16 x 16, B is 16 x 8 and d is 16 x 8. T is
 // fp16 or bf16. With g = lane / 4 and t = lane % 4, a lane passes:
 // - a[0..3]: rows g, g + 8, g, g + 8 of A at k = 2t, 2t, 2t + 8, 2t + 8, and the next k of each;
 // - b0, b1: column g of B at k = 2t and 2t + 8, and the next k of each;
@@ -54,7 +55,7 @@ __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint3
 #endif
 }
 
-// Computes d += A B in a warp (mma.sync), where A is 16 x 32 unsigned bytes, B is 32 x 8 signed
+// Computes d += A B across a warp (mma.sync), where A is 16 x 32 unsigned bytes, B is 32 x 8 signed
 // bytes and d is 16 x 8 integers. With g = lane / 4 and t = lane % 4, a lane passes four
 // consecutive k in each register:
 // - a[0..3]: rows g, g + 8, g, g + 8 of A from k = 4t, 4t, 4t + 16, 4t + 16;

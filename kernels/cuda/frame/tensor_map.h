@@ -10,11 +10,12 @@
 
 namespace assay {
 
-// Encodes the tensor map of an array for copies in boxes with rows of 128 bytes, swizzled in shared
-// memory. Loads fill the parts of a box outside the array with zeros; stores skip them.
+// Returns a tensor map, which describes an array to the copy engine (TMA). Boxes have rows of 128
+// bytes and are swizzled in shared memory. Loads fill parts of a box outside the array with zeros;
+// stores skip them.
 // - `sizes`, `box`: elements per dimension, the contiguous dimension first.
 // - `strides`: bytes between elements in each other dimension, multiples of 16.
-// - `promotion`: minimum bytes that a miss loads into the L2 cache.
+// - `promotion`: minimum number of bytes that a miss loads into the L2 cache.
 // Returns Unsupported() with a driver older than CUDA 12, and INTERNAL if the driver fails.
 Result<CUtensorMap> EncodeTensorMap(
     CUtensorMapDataType type, const void* data, const std::vector<int64_t>& sizes,

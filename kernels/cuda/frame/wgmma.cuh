@@ -1,6 +1,6 @@
-// Wrappers of wgmma, the matrix multiplication of a Hopper warpgroup (128 threads). They multiply
-// 64 rows of A, in shared memory or registers, by B in shared memory, and add up fp32 sums in
-// registers. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
+// Wrappers for wgmma, the matrix multiplication of a Hopper warpgroup (128 threads). They multiply
+// 64 rows of A by B and add up fp32 sums in registers. A is in shared memory or registers, and B is
+// in shared memory. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -42,8 +42,9 @@ inline constexpr int kAlongColumns = 1;
 #define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
 
 // Emits one wgmma instruction for 64 rows and `columns` columns. `count` is the number of sums per
-// thread, columns / 2. `add` is the operand number of the flag that says whether to add to d.
-// `factors` is the text of the operands A and B and their layouts; their values follow.
+// thread, which is columns / 2. `add` is the operand number of the flag that says whether to add to
+// d. `factors` is the assembly text for the operands A and B and their layouts. The remaining
+// arguments are the values of these operands.
 #define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
                ", 0;\n"                                                             \
@@ -58,10 +59,10 @@ inline constexpr int kAlongColumns = 1;
     ASSAY_WGMMA_OF("bf16", __VA_ARGS__);     \
   }
 
-// Computes d = a b, or d += a b if `add`. a has 64 rows and 16 columns (k), b twice as many columns
-// as d has elements per thread. a and b are SwizzledOperand descriptors of fp16 or bf16 (T)
-// matrices in shared memory. a is contiguous along k, b as kLayoutOfB says. Asynchronous: call
-// MatrixFence before and MatrixCommit afterwards.
+// Computes d = a b, or d += a b if `add` is not 0. a has 64 rows and 16 columns (k); b has twice as
+// many columns as d has elements per thread. Both are SwizzledOperand descriptors of fp16 or bf16
+// (T) matrices in shared memory. a is contiguous along k, and kLayoutOfB gives the layout of b.
+// Asynchronous: call MatrixFence before and MatrixCommit afterwards.
 template <typename T, int kLayoutOfB>
 __device__ inline void MultiplyShared(float (&d)[4], uint64_t a, uint64_t b, int add) {
   ASSAY_WGMMA("8", 4, "6", "%4, %5, p, 1, 1, 0, %7", "l"(a), "l"(b), "r"(add), "n"(kLayoutOfB))

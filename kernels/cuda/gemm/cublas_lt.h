@@ -35,16 +35,16 @@ struct CublasLt {
 // Thread-safe. Returns NOT_FOUND (LIBRARY_MISSING) if the library is not installed.
 Result<const CublasLt*> LoadCublasLt();
 
-// Returns the reason why a cuBLASLt benchmark cannot run here: no GPU or no cuBLASLt library.
-// Returns an empty string if both are available. For Benchmark::UnsupportedReason.
+// Returns why a cuBLASLt benchmark cannot run here: there is no GPU or no cuBLASLt library. Returns
+// an empty string if both are available. Benchmark::UnsupportedReason uses this text.
 std::string WhyNoCublasLt();
 
 // Returns the version, such as "13.1.0"; loads the library.
 Result<std::string> CublasLtVersion();
 
-// Converts a cuBLAS status to a Status. SUCCESS becomes OK, and NOT_SUPPORTED the outcome
-// UNSUPPORTED. Any other status becomes INTERNAL (CUBLAS_ERROR); the message has its name, the
-// expression, the file and the line.
+// Converts a cuBLAS status to a Status. CUBLAS_STATUS_SUCCESS becomes OK, and
+// CUBLAS_STATUS_NOT_SUPPORTED becomes Unsupported(). Any other status becomes INTERNAL
+// (CUBLAS_ERROR). The message contains the status's name, the expression, the file and the line.
 Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expression,
                     const char* file, int line);
 

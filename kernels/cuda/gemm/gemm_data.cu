@@ -21,9 +21,10 @@ constexpr double kMaxFullFlops = 2.5e12;
 constexpr double kElementFactor = 8;
 // Limit of the error of a sum in Freivalds' method, in multiples of the tolerance.
 constexpr double kRowFactor = 6;
-// Maximum number of columns that one comparison of Freivalds' method covers. A single wrong element
-// is found only if its error exceeds the rounding errors of all others: for bf16, if it exceeds
-// half of the element's size with 512 columns, but three times its size with 16384 columns.
+// Maximum number of columns that one comparison of Freivalds' method covers. It detects a wrong
+// element only if that element's error exceeds the rounding errors of all the others. For bf16, the
+// error must exceed half of the element's size with 512 columns, but three times its size with
+// 16384 columns.
 constexpr int64_t kSliceColumns = 512;
 // Number of products of a batch that the host checks.
 constexpr int64_t kSampledProducts = 3;
@@ -43,8 +44,8 @@ constexpr int kDepth = 16;  // Depth of k per step.
 constexpr int kSide = 16;   // Threads per side; each computes kPer x kPer elements.
 constexpr int kPer = kTile / kSide;
 
-// Computes one tile of the reference product in fp64 and compares it with D, without storing it.
-// One block per tile: the grid is (tiles of columns) x (tiles of rows) x batch.
+// Computes one tile of the reference product in fp64 and compares it with D without storing it.
+// Each block computes one tile; the grid is (tiles of columns) x (tiles of rows) x batch.
 template <typename A, typename B, typename D>
 __global__ void __launch_bounds__(kSide* kSide)
     CompareKernel(GemmShape shape, const A* a, const B* b, const D* d, ErrorLimits limits,
@@ -107,8 +108,8 @@ __device__ inline double Sign(uint64_t seed, int64_t index) {
   return RandomBits(seed, kStreamSigns, static_cast<uint64_t>(index)) & 1 ? 1.0 : -1.0;
 }
 
-// Computes the matrix-vector product y = M x with one warp per row. M is row-major, rows x columns;
-// its rows are `stride` elements apart. If x is null, a vector of random signs is used.
+// Computes the matrix-vector product y = M x with one warp per row. M is a row-major matrix of rows
+// x columns whose rows are `stride` elements apart. If x is null, a vector of random signs is used.
 template <typename T>
 __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                  const double* x, uint64_t seed, double* y) {
@@ -122,9 +123,9 @@ __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns,
   if (threadIdx.x % 32 == 0) y[row] = sum;
 }
 
-// Computes the transposed product y += M' x with one thread per column of M. M is row-major, rows x
-// columns; its rows are `stride` elements apart and divided among the rows of the grid. If x is
-// null, a vector of random signs is used.
+// Computes the transposed product y += M' x with one thread per column of M. M is a row-major
+// matrix of rows x columns whose rows are `stride` elements apart. The rows of the grid divide the
+// rows of M among themselves. If x is null, a vector of random signs is used.
 template <typename T>
 __global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                     const double* x, uint64_t seed, double* y) {
@@ -261,9 +262,10 @@ class Checker {
     return Status::Ok();
   }
 
-  // Checks one product of the batch by Freivalds' method. In each slice of D's columns, D s is
-  // compared with A (B s) for a vector s of random signs. An element of D s is a sum over the
-  // columns of the slice, so its typical size and error grow with the square root of their number.
+  // Checks one product of the batch by Freivalds' method. For each slice of D's columns, compares D
+  // s with A (B s), where s is a vector of random signs. An element of D s is a sum over the
+  // columns of the slice, so its typical size and error grow with the square root of the number of
+  // columns.
   Status CompareRows(int64_t product) {
     const auto vector = [](int64_t length) {
       return DeviceBuffer::Allocate(length * static_cast<int64_t>(sizeof(double)),
@@ -300,8 +302,9 @@ class Checker {
     return Status::Ok();
   }
 
-  // Computes the matrix-vector product y = op(M) x, where op(M) is rows x columns. The rows of M,
-  // as stored, are `stride` elements apart. If x is null, a vector of random signs is used.
+  // Computes the matrix-vector product y = op(M) x, where op(M) is M or its transpose and has size
+  // rows x columns. The stored rows of M are `stride` elements apart. If x is null, a vector of
+  // random signs is used.
   template <typename T>
   Status Product(const T* matrix, bool transposed, int64_t rows, int64_t columns, int64_t stride,
                  const double* x, double* y) {
@@ -342,8 +345,9 @@ class Checker {
     return samples;
   }
 
-  // Generates input vectors of length k again on the host: the rows of op(A) or columns of op(B)
-  // that `indices` select. The matrix starts at element `first` of random sequence `stream`.
+  // Generates some of the inputs again on the host: the rows of op(A), or columns of op(B), that
+  // `indices` selects. Each is a vector of length k. The matrix starts at element `first` of the
+  // random sequence `stream`.
   template <typename T>
   std::vector<double> Regenerate(uint64_t stream, int64_t first,
                                  const std::vector<int64_t>& indices, int64_t vector_stride,

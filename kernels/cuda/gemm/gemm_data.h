@@ -12,7 +12,7 @@
 namespace assay {
 
 // Describes how the inputs of a GEMM are generated. A benchmark has several sets of matrices, so
-// that caches stay cold. Element i of A in set s is element s * stride_a + i of a random sequence.
+// that caches stay cold. In set s, element i of A is element s * stride_a + i of a random sequence.
 // B uses another sequence in the same way.
 struct GemmInputs {
   uint64_t seed = 0;
@@ -31,11 +31,11 @@ Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t 
 double GemmTolerance(const GemmShape& shape);
 
 // Checks every element of D in fp64 and returns the verdict. Synchronises with `stream`. `set` is
-// the number of the buffers in `operands`.
-// - Up to 1.25e12 multiplications, the device recomputes each element. The limit of an element's
-//   error is 8 times the tolerance, relative to a typical element.
+// the number of the buffer set in `operands`.
+// - Up to 1.25e12 multiplications, the device recomputes each element. An element may be off by 8
+//   times the tolerance, relative to a typical element.
 // - Above, Freivalds' method compares D s with A (B s) for a vector s of random signs, per row and
-//   slice of up to 512 columns. The limit of such a sum's error is 6 sqrt(512) times the tolerance.
+//   slice of up to 512 columns. Such a sum may be off by 6 sqrt(512) times the tolerance.
 // - The host recomputes up to 64 x 64 elements without using any results of the device.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);

@@ -1,5 +1,6 @@
-// Declares the benchmark gemm: D = op(A) op(B) by cuBLASLt, with the fastest of the algorithms that
-// its heuristics propose. A product counts as 2 m n k FLOPs, and as one pass over A, B and D.
+// Declares the gemm benchmark: D = op(A) op(B) by cuBLASLt, with the fastest of the algorithms that
+// cuBLASLt's heuristics propose. The work of a product is 2 m n k FLOPs and one pass over A, B and
+// D.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 
 namespace assay {
@@ -7,8 +8,8 @@ namespace {
 
 constexpr int64_t kMaxBatch = 65535;  // Limit of the check's grid.
 
-// Work of the examples, computed by hand: A is 16 x 48, B is 48 x 32 and D is 16 x 32, which is
-// 768, 1536 and 512 elements.
+// The expected work of the examples, computed by hand. A is 16 x 48, B is 48 x 32 and D is 16 x 32,
+// so these matrices have 768, 1536 and 512 elements.
 constexpr double kFlops = 2 * 16 * 32 * 48;
 constexpr double kInputs = 768 + 1536;
 constexpr double kOutputs = 512;

@@ -27,9 +27,9 @@ Parameter GemmDtypeParameter();
 std::vector<std::string> Fp8Names();
 std::vector<std::string> ByteNames();
 
-// Returns the declaration of an integer parameter for the size of a matrix, which is at least 1.
-// Pass `in_rows` for n and k, the lengths of stored rows: they must be multiples of 16 if "dtype"
-// is an fp8 type, and of 4 if it is int8.
+// Returns the declaration of an integer parameter for a dimension of a matrix, which is at least 1.
+// Pass `in_rows` for n and k, the lengths of stored rows. They must be multiples of 16 if "dtype"
+// is an fp8 type, and multiples of 4 if it is int8.
 Parameter GemmExtent(const std::string& name, bool in_rows);
 
 // Returns the work of one multiplication. The parameter "launch" selects its fixed time.
@@ -38,8 +38,8 @@ Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 // Returns the shape of a case of gemm and of sustained.
 GemmShape GemmShapeOf(const ParameterMap& parameters);
 GemmShape SustainedShapeOf(const ParameterMap& parameters);
-// Returns the shape that the benchmark `overlap` multiplies: D = A B', where B is stored as n x k
-// like the weights of a neural network's layer.
+// Returns the shape of the product in the overlap benchmark: D = A B', where B is stored as n x k
+// like the weights of a layer in a neural network.
 GemmShape OverlapShapeOf(const ParameterMap& parameters);
 
 }  // namespace assay

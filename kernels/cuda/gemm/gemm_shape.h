@@ -20,8 +20,8 @@ enum class GemmType {
 };
 
 // The shape and element type of a batch of row-major products D = op(A) op(B), where op(A) is m x
-// k, op(B) is k x n and D is m x n. The A of all products are contiguous in memory, as are the B
-// and the D.
+// k, op(B) is k x n and D is m x n. The matrices A of all products are contiguous in memory. The
+// same applies to the matrices B and to the matrices D.
 struct GemmShape {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;

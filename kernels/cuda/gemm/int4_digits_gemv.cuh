@@ -1,9 +1,9 @@
-// Computes y = x W for one or two rows of x on the integer tensor cores, with W in 4-bit integers
-// (see int4_gemm_data.h). With so few rows, instructions limit the speed, and 4-bit integers expand
-// to bytes in fewer instructions than to bf16. In each unit of 128 neighbours, whose magnitudes are
-// below 2^e, x is rounded to 2^(e - 21) q. The integer q = 2^16 d0 + 2^8 d1 + d2 is stored as three
-// signed bytes ("digits"). Products are exact. Magnitudes from 2^120 on may give NaN, and units
-// below 2^-105 lose bits, but int4_gemm has no such inputs.
+// Computes y = x W for one or two rows of x on the integer tensor cores, where W consists of 4-bit
+// integers (see int4_gemm_data.h). With so few rows, instructions limit the speed, and expanding W
+// to bytes takes fewer instructions than expanding it to bf16. x becomes bytes too: in each unit of
+// 128 neighbours with magnitudes below 2^e, an element is rounded to 2^(e - 21) q. The integer q =
+// 2^16 d0 + 2^8 d1 + d2 is stored as three signed bytes ("digits"). Products are exact. Magnitudes
+// from 2^120 on may give NaN, and units below 2^-105 lose bits, but int4_gemm has no such inputs.
 #pragma once
 
 #include <cmath>
@@ -22,12 +22,13 @@ inline constexpr int kInt4DigitGroup = 128;  // Neighbours that share a scale: a
 inline constexpr int kInt4DigitWarps = 16;   // Warps per block.
 inline constexpr int kInt4Digits = 3;
 
-// Returns the distance in bytes between arrays of x's digits in shared memory (three per row of x).
-// The padding puts neighbouring arrays, which the tensor cores read together, into different banks.
+// Returns the distance in bytes between two arrays of x's digits in shared memory. Each row of x
+// has three such arrays. The padding puts neighbouring arrays, which the tensor cores read
+// together, into different banks.
 __host__ __device__ inline int Int4DigitPitch(int units) { return units * 128 + 16; }
 
-// Returns the bytes of shared memory for the digits of x, the factors of units and the sums of
-// warps.
+// Returns the bytes of shared memory that a block needs: for the digits of x, the scale factors of
+// its units of 128 elements, and the sums of the warps.
 inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
   const auto units = static_cast<int>((k + 127) / 128);
   return m * (kInt4Digits * Int4DigitPitch(units) + units * 16 +
@@ -36,8 +37,9 @@ inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// The bits of 1.5 * 2^23 in fp32. Adding an integer of up to 22 bits to this number or to its bits
-// gives the same result, so integers convert to fp32 and back by one addition.
+// The bits of 1.5 * 2^23 in fp32. Adding an integer of up to 22 bits gives the same result whether
+// it is added to the number or to its bits. A single addition therefore converts an integer to fp32
+// or back.
 inline constexpr uint32_t kIntegerBits = 0x4b400000;
 inline constexpr float kIntegerBias = 12582912;
 
@@ -49,8 +51,9 @@ __host__ __device__ To BitsAs(From from) {
   return to;
 }
 
-// Returns four bytes selected from a (bytes 0 to 3) and b (bytes 4 to 7). The hexadecimal digits of
-// `selector` are the numbers of the selected bytes, lowest byte first.
+// Returns four bytes selected from a (bytes 0 to 3) and b (bytes 4 to 7), like __byte_perm. Each
+// hexadecimal digit of `selector` is the number of one selected byte, starting with the lowest
+// byte.
 __host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -84,9 +87,9 @@ __host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
   return BitsAs<uint32_t>(fmaf(x, inverse, kIntegerBias + 0x8080));
 }
 
-// Packs the three bytes ("digits") into which each of four elements of x is split: `digits`
-// receives one word for the highest, middle and lowest digits. `bits` are the DigitBits of the
-// elements. Elements are in the order 0, 2, 1, 3, like the 4-bit integers of W.
+// Packs the bytes ("digits") of four elements of x into three words: one with the highest digits,
+// one with the middle digits and one with the lowest digits. `bits` are the DigitBits of the
+// elements. A word holds the elements in the order 0, 2, 1, 3, like the 4-bit integers of W.
 __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
                                              uint32_t (&digits)[kInt4Digits]) {
   const uint32_t even = SelectBytes(bits[0], bits[2], 0x5140);
@@ -98,10 +101,10 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
   digits[2] = SelectBytes(even, odd, 0x5410) ^ 0x80808080U;
 }
 
-// Converts x to three signed bytes ("digits") per element for the integer tensor cores and stores
-// them in shared memory, with zeros beyond k. 16 threads share a unit of 128 elements; its digits
-// are stored as 8 bytes per [lane % 4][half of a chunk of 64]. `factors` receives {factor, sum,
-// factor, 0} per unit and row, where sum is the sum of x in units of the highest digit.
+// Splits each element of x into three signed bytes ("digits") for the integer tensor cores and
+// stores them in shared memory, with zeros beyond k. 16 threads share a unit of 128 elements. Its
+// digits are stored as 8 bytes per [lane % 4][half of a chunk of 64]. `factors` receives {factor,
+// sum, factor, 0} per unit and row, where sum is the sum of x in units of the highest digit.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;
@@ -153,10 +156,10 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
   }
 }
 
-// Multiplies a unit of W (128 k) by x and adds the products to the sums of two tiles of columns. x
-// is split into bytes, the columns of the operand. The lane supplies `digits` of one such column
-// and receives results of two. `factor` has the scale of those two, and the sum of x that is
-// multiplied by the zero point (0 except for the highest digit).
+// Multiplies a unit of W (128 k) by x and adds the products to the sums of two tiles of columns.
+// Each byte ("digit") of x is a column of the tensor cores' operand. The lane supplies the `digits`
+// of one column and receives the results of two. `factor` contains the scale of those two and the
+// sum of x, which is multiplied by the zero point. The sum is 0 except for the highest digit.
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
                                float (&sum)[2][4]) {
@@ -189,7 +192,7 @@ __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2]
 
 #endif
 
-// Computes y = x W with one block per 32 * `pairs` columns of W. For each 32 columns,
+// Computes y = x W with one block per 32 * `pairs` columns of W. For every 32 columns,
 // kInt4DigitWarps / `pairs` warps divide k among themselves in units of 128. Every lane loads up to
 // three units ahead.
 template <typename T, int pairs>
@@ -229,9 +232,9 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   WaitForPrevious();
   StageDigits<T>(arguments, shared, factors);
   __syncthreads();
-  // Each row of x is split into three byte digits, which are columns of the tensor cores' operand.
-  // Lane l passes column l / 4: digit l / 4 % 4 of row l / 16. It receives the results of column l
-  // % 4 * 2, which has an even digit, and of the next column.
+  // The three byte digits of each row of x are columns of the tensor cores' operand. Lane l passes
+  // column l / 4, which is digit l / 4 % 4 of row l / 16. It receives the results of column l % 4 *
+  // 2, whose digit number is even, and of the next column.
   const int row_given = lane / 16;
   const int digit = lane / 4 % 4;
   const bool gives = row_given < m && digit < kInt4Digits;

@@ -1,7 +1,7 @@
-// The benchmark int4_gemm: a product with a matrix W of 4-bit integers. Two variants:
+// The int4_gemm benchmark: a product with a matrix W of 4-bit integers. It has two variants:
 // - fused: W is unpacked in registers on its way to the tensor cores, so the kernel reads only a
 //   quarter of the bytes of a 16-bit W. On Hopper, successive iterations overlap (see gemv.cu).
-// - naive: one kernel dequantises all of W to memory, then cuBLASLt multiplies. This moves more
+// - naive: one kernel dequantises all of W to memory, and then cuBLASLt multiplies. This moves more
 //   bytes than a product with a 16-bit W.
 #include <functional>
 #include <memory>
@@ -53,9 +53,10 @@ struct Int4Gemv {
   int64_t shared_bytes = 0;
 };
 
-// Chooses a version of Int4GemvKernel. Four blocks per multiprocessor whose lanes load one unit of
-// 128 weights ahead are faster than two blocks whose lanes load three units ahead (two if units
-// have many scales). But they need enough columns and shared memory.
+// Chooses between two versions of Int4GemvKernel. The faster version runs four blocks per
+// multiprocessor, and its lanes load one unit of 128 weights ahead. It needs enough columns and
+// shared memory. The other version runs two blocks, and its lanes load three units ahead, or two
+// units if these have many scales.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);
@@ -69,9 +70,9 @@ Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   return {Int4GemvKernel<T, parts, kGemvWarps, kDepth, 2>, kGemvWarps, 1, shared};
 }
 
-// Chooses the number of columns per block for Int4DigitsGemvKernel. More columns save work, because
-// each block converts all of x. But there must be enough blocks for at least three quarters of the
-// multiprocessors.
+// Chooses the number of columns per block for Int4DigitsGemvKernel. Each block converts all of x,
+// so more columns per block save work. But at least three quarters of the multiprocessors must get
+// a block.
 template <typename T>
 Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4DigitsSharedBytes(problem.m, problem.k);

@@ -137,8 +137,8 @@ constexpr int kCheckDepth = 16;
 constexpr int kCheckSide = 16;
 constexpr int kPer = kCheckTile / kCheckSide;
 
-// Computes one tile of the reference product in fp64 and compares it with y. The loop repeats that
-// of CompareKernel in gemm_data.cu, because sharing a function changes the compiled code.
+// Computes one tile of the reference product in fp64 and compares it with y. The loop is a copy of
+// the one in CompareKernel (gemm_data.cu), because sharing a function changes the compiled code.
 template <typename T>
 __global__ void __launch_bounds__(kCheckSide* kCheckSide)
     CheckKernel(Int4Values<T> values, const T* y, ErrorLimits limits, ErrorSums* sums) {
@@ -184,8 +184,8 @@ __global__ void __launch_bounds__(kCheckSide* kCheckSide)
   errors.Flush();
 }
 
-// Recomputes a few dozen elements of y on the host, including the first and the last. Fails
-// `verdict` if any of them differs by more than the limits.
+// Recomputes a few dozen elements of y on the host, including the first and the last. Marks
+// `verdict` as failed if any of them differs by more than the limits.
 template <typename T>
 Status CheckOnHost(const Int4Values<T>& values, const T* y, const ErrorLimits& limits,
                    cudaStream_t stream, Verdict* verdict) {

@@ -1,4 +1,4 @@
-// The data of the benchmark int4_gemm (y = x W): the memory layout of W, the random inputs, the
+// The data of the int4_gemm benchmark (y = x W): the memory layout of W, the random inputs, the
 // conversion of W to 16 bits, and the check of y. x, y and the scales of W are bf16 or fp16.
 #pragma once
 
@@ -21,10 +21,10 @@ struct Int4Place {
 };
 
 // The memory layout of W, a k x n matrix of 4-bit integers. Each lane of the tensor cores loads its
-// values as 16 contiguous bytes. `group` neighbours along k share {scale, zero point}.
+// values as 16 contiguous bytes. `group` neighbours along k share a scale and a zero point.
 // - Values: [n / 32][k / 128][tile of 16 columns][chunk of 64 k][lane][4 words]. With g = lane / 4
-//   and t = lane % 4, nibbles i and i + 4 (i < 4) of word s are two successive k in column
-//   g + 8 (i % 2), from k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2).
+//   and t = lane % 4, nibbles i and i + 4 (i < 4) of word s are two successive k in column g + 8 (i
+//   % 2), from k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2).
 // - Scales: [n / 32][k / group][tile][g][2] pairs {scale, zero}, for columns g and g + 8.
 // Padding is zero. k must be a multiple of 64 and of `group`.
 struct Int4Layout {
@@ -66,8 +66,8 @@ struct Int4Layout {
   }
 };
 
-// The sizes of a product y = x W, where x is m x k, W is k x n and y is m x n. `group` neighbours
-// of W along k share a scale: 32, 64 or 128. k must be a multiple of 64 and of `group`.
+// The sizes of a product y = x W, where x is m x k, W is k x n and y is m x n. In each column of W,
+// `group` neighbours (32, 64 or 128) share a scale. k must be a multiple of 64 and of `group`.
 struct Int4Problem {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;
@@ -91,8 +91,8 @@ struct Int4Operands {
 };
 
 // Fills x and W of the buffer set `operands` with random values. x is approximately normal with
-// variance 1: its magnitudes are 0 or from 2^-16 to 3.47. Scales are 1/16 to 1/8. These are the
-// only inputs, so int4_gemm has no parameter `fill`.
+// variance 1; its magnitudes are 0 or between 2^-16 and 3.47. Scales are between 1/16 and 1/8.
+// There are no other kinds of inputs, so int4_gemm has no `fill` parameter.
 Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
                       cudaStream_t stream);
 
@@ -100,8 +100,8 @@ Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
 Status EnqueueDequantise(const Int4Problem& problem, const Int4Operands& operands, void* weights,
                          cudaStream_t stream);
 
-// Compares y with a product in fp64 from newly generated inputs; a weight is scale * (q - zero).
-// The device checks every element, the host a few dozen. Synchronises with `stream`.
+// Compares y with an fp64 product of newly generated inputs, where a weight is scale * (q - zero).
+// The device checks every element, and the host checks a few dozen. Synchronises with `stream`.
 Result<Verdict> CheckInt4Gemm(const Int4Problem& problem, const Int4Operands& operands,
                               cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// Declares the benchmark int4_gemm: y = x W, where W consists of 4-bit integers. Groups of
-// neighbouring integers share a scale and a zero point, as in the serving of language models.
+// Declares the int4_gemm benchmark: y = x W, where W consists of 4-bit integers. As in servers of
+// language models, groups of neighbouring integers share a scale and a zero point.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

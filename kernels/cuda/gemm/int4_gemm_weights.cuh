@@ -1,6 +1,6 @@
 // Supplies a matrix W of 4-bit integers, packed as in int4_gemm_data.h, to GemvKernel. An element
-// is W(k, column) = scale * (q - zero) with q and zero in 0..15. In each column, `group` neighbours
-// along k share a scale and a zero point, both of x's type.
+// of W is scale * (q - zero), where q and zero are in 0..15. In each column, `group` neighbours
+// along k share a scale and a zero point, which have the type of x.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct alignas(4) Int4Scale {
 
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 // Converts two 4-bit integers, the lowest of each half of a word, to a pair of fp16 or bf16 numbers
-// without a conversion instruction. A nibble becomes the lowest mantissa bits of a number whose
-// exponent is that of 1024 (fp16) or 128 (bf16); the caller subtracts this bias.
+// without a conversion instruction. Each integer becomes the lowest mantissa bits of a number with
+// the exponent of 1024 (fp16) or 128 (bf16). The caller must subtract this bias.
 template <typename T>
 struct Int4Magic;
 template <>
@@ -47,8 +47,9 @@ __device__ typename Int4Magic<T>::Pair Int4Pair(uint32_t word) {
 }
 #endif
 
-// The weights policy of GemvKernel for 4-bit integers. The tensor cores multiply x by the exact
-// integers q - zero. Sums over a chunk of 64 k (half a chunk for groups of 32) are scaled in fp32.
+// A policy class that supplies 4-bit weights to GemvKernel. The tensor cores multiply x by the
+// exact integers q - zero. Sums over a chunk of 64 k (half a chunk for groups of 32) are scaled in
+// fp32.
 template <typename T, int group_at_least>
 struct Int4Weights {
   const uint4* values = nullptr;

@@ -1,9 +1,10 @@
-// Computes y = x W for up to 8 rows of x, with W in 4-bit integers q (see int4_gemm_data.h). A
-// block computes 32 columns. Its warps divide k in units of 128, and every lane loads `depth` units
-// ahead. To keep memory the bottleneck, the kernel uses only about three instructions per weight:
+// Computes y = x W for up to 8 rows of x, where W consists of 4-bit integers q (see
+// int4_gemm_data.h). A block computes 32 columns. Its warps divide k in units of 128, and every
+// lane loads `depth` units ahead. The kernel uses only about three instructions per weight, so that
+// memory limits its speed:
 // - x stays in shared memory, with zeros for rows beyond m.
 // - The tensor cores multiply q + bias, the form in which q is converted to fp16 or bf16 fastest.
-//   They also compute the sums of x, and these times (zero point + bias) are subtracted.
+//   They also compute the sums of x; these times (zero point + bias) are subtracted.
 #pragma once
 
 #include <cstdint>

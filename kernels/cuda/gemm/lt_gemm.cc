@@ -19,14 +19,15 @@ namespace {
 constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
 constexpr int kMaxAlgorithms = 64;
 
-// Durations of tuning in seconds: a warm-up load, the first timing of one algorithm, and the limit
-// for all first timings. The warm-up is long, because an H200 that was idle exceeds its power limit
-// for 0.2 s, and its clocks drop to a sixth below their final value within the first second.
+// Durations of tuning in seconds: the warm-up load, the first timing of one algorithm, and the
+// limit for all first timings together. The warm-up is long because clocks settle slowly. An H200
+// that was idle exceeds its power limit for 0.2 s, and its clocks drop to a sixth below their final
+// value within the first second.
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
-// Fractions of the warm-up and comparison times that suffice for multiplications too short to reach
-// the GPU's power limit.
+// Factors that shorten the warm-up and the comparison for multiplications that are too small to
+// reach the GPU's power limit.
 constexpr double kBriefWarmup = 0.1;
 constexpr double kBriefTurns = 0.025;
 
@@ -79,8 +80,8 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the number of iterations that take about `seconds` if one takes `one` seconds. At most
-// 50000, a limit that only very short multiplications reach.
+// Returns the number of iterations that take about `seconds` if one iteration takes `one` seconds.
+// Returns at most 50000, a limit that only very short multiplications reach.
 int64_t IterationsIn(double seconds, double one) {
   return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 50000);
 }
@@ -142,9 +143,9 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
   return gemm;
 }
 
-// Describes the row-major product to cuBLASLt, which is column-major and therefore sees the
-// transpose of each matrix. It computes D' = op(B)' op(A)' with left operand B and right operand A.
-// Each keeps the transposition that it has in the row-major product.
+// Describes the row-major product to cuBLASLt, which expects column-major matrices and therefore
+// sees the transpose of each matrix. It computes D' = op(B)' op(A)' with B as the left operand and
+// A as the right one. The transposition flags of A and B stay the same.
 Status LtGemm::Describe() {
   const LtTypes types = TypesOf(shape_.type);
   ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));
@@ -220,8 +221,8 @@ Result<double> LtGemm::TimeChosen(int64_t iterations, const std::function<GemmOp
   return seconds.front();
 }
 
-// Times every algorithm once, most promising first, until kSprintBudgetSeconds have passed. Skips
-// algorithms that fail to start.
+// Times every algorithm once, the most promising first, and stops when kSprintBudgetSeconds have
+// passed. Skips algorithms that fail to start.
 Result<std::vector<Candidate>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
                                               cudaStream_t stream) {
   const auto begin = std::chrono::steady_clock::now();

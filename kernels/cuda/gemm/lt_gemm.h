@@ -17,8 +17,8 @@
 
 namespace assay {
 
-// Pointers to the matrices of one multiplication in device memory, for all products of the batch.
-// Not owned. Each must be aligned to kGemmAlignment bytes.
+// Device pointers to the matrices of one multiplication. Each pointer covers all products of the
+// batch and must be aligned to kGemmAlignment bytes. The memory is not owned.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -34,20 +34,21 @@ class LtGemm {
   ~LtGemm();
 
   // Allocates the workspace and asks cuBLASLt's heuristics for algorithms. Returns UNSUPPORTED if
-  // they have none for this shape and type on this GPU. fp8 and int8 require A not transposed, B
-  // transposed, and rows that are multiples of 16 or 4 elements; the benchmarks' parameters ensure
-  // this.
+  // the heuristics propose none for this shape and type on this GPU. For fp8 and int8, A must not
+  // be transposed, B must be transposed, and row lengths must be multiples of 16 (fp8) or 4 (int8).
+  // The benchmarks' parameters ensure this.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
 
-  // Enqueues one multiplication on `stream` with the chosen algorithm, or before Tune() with the
-  // first that the heuristics propose. May be captured into a CUDA graph.
+  // Enqueues one multiplication on `stream` with the algorithm that Tune() chose. Before Tune(),
+  // uses the first algorithm that the heuristics propose. May be captured into a CUDA graph.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
-  // Times the algorithms on `stream` and chooses the fastest: first each one briefly, then the best
-  // few and the heuristics' first choice in alternation, for longer if the GPU reaches its power
-  // limit. `next` returns the operands of each run, so that caches are as cold as in the benchmark.
-  // Takes 5 to 12 s for large shapes. Returns false without timing anything if this process has
-  // already tuned the same shape on the same GPU with the same `conditions` (any text).
+  // Times the algorithms on `stream` and chooses the fastest. First times each one briefly. Then
+  // compares the best few and the heuristics' first choice in alternation, for longer if the GPU
+  // reaches its power limit. Takes 5 to 12 s for large shapes. `next` must return the operands of
+  // each run, so that caches are as cold as in the benchmark. Returns false without timing anything
+  // if this process has already tuned the same shape on the same GPU with the same `conditions`
+  // (any text).
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                     cudaStream_t stream);
 

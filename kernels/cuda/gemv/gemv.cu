@@ -1,7 +1,7 @@
-// The benchmark gemv: y = x W' for a few rows of x, as when a language model generates tokens. Each
-// weight is read once and used m times, so memory bandwidth is the limit.
-// - Several rows of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), else mma.sync
-//   (gemv_kernel.cuh).
+// The gemv benchmark: y = x W' for a few rows of x, as when a language model generates tokens. Each
+// weight is read once and used m times, so memory bandwidth limits the speed.
+// - Several rows of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), mma.sync on
+//   other GPUs (gemv_kernel.cuh).
 // - A single row, fp32, and rows that are not aligned to 16 bytes use fused multiply-adds.
 // On Hopper, successive iterations overlap like the layers of a model: a kernel loads its first
 // weights, which no kernel writes, before the previous kernel has ended.
@@ -38,16 +38,16 @@ template <typename T, int length>
 struct Vector {
   T element[length];
 };
-// Several elements as one integer type, which a single instruction loads. They are unpacked only
-// where they are used: a separate 16-bit element would occupy a whole register, so that fewer
-// blocks would be resident.
+// Several elements packed into one integer type, so that a single instruction loads them. They are
+// unpacked only where they are used. Unpacked 16-bit elements would each occupy a whole register,
+// so that fewer blocks would be resident.
 template <typename T, int length>
 using Packed =
     std::conditional_t<sizeof(T) * length == 16, uint4,
                        std::conditional_t<sizeof(T) * length == 4, uint32_t, unsigned short>>;
 
-// Loads the vector at from[at], or returns zeros if `at` is at or beyond `end`. With `once`, for
-// data that is read a single time, the cache lines are the first to be evicted.
+// Loads the vector at from[at], or returns zeros if `at` is at or beyond `end`. Set `once` for data
+// that is read a single time; its cache lines are then the first to be evicted.
 template <typename T, int length, bool once>
 __device__ Packed<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
   if (at >= end) return {};
@@ -62,10 +62,10 @@ __device__ Vector<T, length> Unpack(const Packed<T, length>& packed) {
   return vector;
 }
 
-// Computes y = x W' with fused multiply-adds. A block computes `rows` rows of x times a strip of
-// kStripRows rows of W. Consecutive blocks use the same strip, so that blocks resident at the same
-// time share W in the L2 cache. A thread loads `ahead` vectors of `length` elements from each row
-// of W before it uses the first.
+// Computes y = x W' with fused multiply-adds. A block multiplies `rows` rows of x by a strip of
+// kStripRows rows of W. Consecutive blocks use the same strip, so blocks that are resident at the
+// same time share W in the L2 cache. A thread loads `ahead` vectors of `length` elements from each
+// row of W before it uses the first one.
 template <typename T, int length, int rows, int ahead>
 __global__ void __launch_bounds__(kThreads, kResident)
     FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,
@@ -151,8 +151,8 @@ Status LaunchFma(const T* x, const T* w, T* y, const GemmShape& shape, bool over
   return launch(std::integral_constant<int, 8>(), std::integral_constant<int, 1>());
 }
 
-// The weights policy of GemvKernel for a plain matrix W in memory: n x k, row-major, bf16 or fp16.
-// k must be a multiple of 8, so that rows start at 16-byte boundaries.
+// A policy class that supplies a plain matrix W in memory to GemvKernel. W is n x k, row-major,
+// bf16 or fp16. k must be a multiple of 8, so that rows start at 16-byte boundaries.
 template <typename T>
 struct DenseWeights {
   const T* data = nullptr;

@@ -1,5 +1,5 @@
-// Declares the benchmark gemv: y = x W' for a few rows of x, as when a language model generates
-// tokens. Each weight is read once and used m times, so memory bandwidth is the limit.
+// Declares the gemv benchmark: y = x W' for a few rows of x, as when a language model generates
+// tokens. Each weight is read once and used m times, so memory bandwidth limits the speed.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -1,8 +1,9 @@
 // Computes y = x W' for a few rows of x on tensor cores with mma.sync. Each block reads a strip of
-// W's rows (columns of y) once. Of each instruction's operands, W is the one with 16 rows and x the
-// one with 8 columns. A policy class hides the format of W: 16-bit or packed 4-bit. k is divided
-// into chunks of 64. Within each half of a chunk, lane t of four multiplies the 8 neighbours from k
-// = 8 t on. W and x agree in this order, so a 16-byte load of either serves two instructions.
+// W's rows (columns of y) once. In each instruction, W is the operand with 16 rows and x is the
+// operand with 8 columns. A policy class hides the format of W: 16-bit or packed 4-bit. k is
+// divided into chunks of 64. Within each half of a chunk, lane t of four multiplies the 8
+// neighbours from k = 8 t on. W and x use the same order, so a 16-byte load of W or x serves two
+// instructions.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +20,15 @@ inline constexpr int kGemvTile = 16;   // Rows of W.
 inline constexpr int kGemvRows = 8;    // Rows of x per tensor-core instruction.
 inline constexpr int kGemvSteps = 4;   // Tensor-core instructions along k per chunk.
 
-// Arguments of GemvKernel: sizes and device pointers. x is m x k and y is m x n, both row-major.
-// Rows of x must start at 16-byte boundaries.
+// The arguments of GemvKernel: sizes and device pointers. x is m x k and y is m x n, both
+// row-major. Rows of x must start at 16-byte boundaries.
 template <typename T>
 struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
-  // Workspace if k is split among several blocks: the sums of each split of each block's tile, and
-  // one counter per tile. The counters must be zero before the first launch; each launch resets
-  // them.
+  // Workspace if k is split among several blocks. It contains the sums of each split of each tile
+  // of y, and one counter per tile. The counters must be zero before the first launch; each launch
+  // resets them.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
@@ -36,9 +37,9 @@ struct GemvArguments {
   int64_t chunks = 0;  // Chunks of the whole k.
 };
 
-// Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps; each computes kTiles tiles
-// of W's rows and every kDeep-th chunk of 64 k. With x_shared, which suits many rows of x, x is
-// copied to shared memory; otherwise lanes load it directly.
+// Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps. Each warp computes kTiles
+// tiles of W's rows and every kDeep-th chunk of 64 k. With x_shared, which suits many rows of x,
+// the block copies x to shared memory. Otherwise lanes load x directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -132,8 +133,8 @@ __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float
   }
 }
 
-// Counts this block as arrived and returns true in the last of the blocks that share a tile of y,
-// each of which has a split of k. That block sees the writes of all others.
+// Counts this block as arrived. Several blocks, each with a split of k, share a tile of y. Returns
+// true only in the last of these blocks to arrive, which sees the writes of all the others.
 __device__ inline bool IsLastSplit(unsigned* counter) {
   __shared__ bool last;
   __threadfence();
@@ -148,8 +149,8 @@ __device__ inline bool IsLastSplit(unsigned* counter) {
 }
 
 // Adds the sums of a block's warps and writes the block's tile of y. If k is split among blocks,
-// the last block to arrive adds the sums of all splits, in a fixed order so that results are
-// reproducible, and writes the tile.
+// the last block to arrive adds the sums of all splits and writes the tile. It adds them in a fixed
+// order, so that results are reproducible.
 template <typename Shape, typename T>
 __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
                           const float (&sum)[Shape::kTiles][Shape::kRowTiles][4]) {
@@ -211,9 +212,9 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
 
 #endif
 
-// Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). No
-// kernel writes weights, so the first ones are loaded before the previous kernel of the stream has
-// ended.
+// Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). The
+// first weights are loaded before the previous kernel of the stream has ended, which is safe
+// because no kernel writes weights.
 template <typename Weights, typename Shape, typename T>
 __global__ void __launch_bounds__(Shape::kThreads)
     GemvKernel(Weights weights, GemvArguments<T> arguments) {

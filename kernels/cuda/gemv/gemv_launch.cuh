@@ -14,8 +14,8 @@
 namespace assay {
 
 // Launches `kernel`. With `overlap` (compute capability 9.0 or newer), the kernel may start before
-// the stream's previous kernel has ended; it must call WaitForPrevious before it uses that kernel's
-// results.
+// the previous kernel of the stream has ended. It must then call WaitForPrevious() before it uses
+// the previous kernel's results.
 template <typename... Parameters, typename... Values>
 Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,
                          bool overlap, cudaStream_t stream, const Values&... values) {
@@ -38,8 +38,8 @@ template <typename Weights, typename T>
 class GemvLauncher {
  public:
   // Prepares GemvKernel with the compile-time sizes `Shape` for an m x n product over k. If there
-  // are too few blocks to fill the GPU, splits k among blocks and allocates a workspace for their
-  // sums.
+  // are too few blocks to fill the GPU, splits k among several blocks and allocates a workspace for
+  // their sums.
   template <typename Shape>
   static Result<GemvLauncher> Tiled(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
     GemvLauncher launcher(m, n, k, device);

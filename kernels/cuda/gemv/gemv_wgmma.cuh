@@ -1,8 +1,9 @@
 // Computes y = x W' for 2 to 128 rows of x on Hopper's tensor cores (wgmma). The copy engine (TMA)
 // moves W and x to shared memory, where the tensor cores read them. Weights thus need neither
-// registers nor load instructions, which saves power: with mma.sync and 16 rows, an H200 reaches
-// its power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are fewer strips
-// than SMs, strips are divided along k, and the last block to finish a strip adds its parts.
+// registers nor load instructions. This saves power: with mma.sync and 16 rows, an H200 reaches its
+// power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are fewer strips
+// than SMs, each strip is divided into parts along k. The last block to finish a part adds up the
+// strip's parts.
 #pragma once
 
 #include <cuda.h>
@@ -38,9 +39,9 @@ struct WgmmaGemvArguments {
   CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
   CUtensorMap w;  // In boxes of kWgmmaGemvRows x kWgmmaGemvBox.
   T* y;
-  // Workspace if strips of W are divided into parts along k: the sums of each part of each strip,
-  // and one counter per strip. The counters must be zero before the first launch; each launch
-  // resets them.
+  // Workspace if strips of W are divided into parts along k. It contains the sums of each part of
+  // each strip, and one counter per strip. The counters must be zero before the first launch; each
+  // launch resets them.
   float* partial;
   unsigned* arrived;
   int m;
@@ -49,8 +50,8 @@ struct WgmmaGemvArguments {
 };
 
 // Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports.
-// The ring has as many stages as fit an SM's shared memory, each with a slice (128 k) of W and of
-// x. Leaving room for the next kernel's ring is 6% slower on an H200.
+// The ring has as many stages as fit in an SM's shared memory. Each stage holds a slice (128 k) of
+// W and of x. Leaving room for the next kernel's ring is 6% slower on an H200.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;
@@ -94,9 +95,10 @@ struct WgmmaGemvRing {
   }
 };
 
-// Copies slices `begin` to `end` - 1 (each 128 k) of W and x to the ring buffer in shared memory;
-// called by one thread. No kernel writes weights, so the first ones are loaded before the previous
-// kernel of the stream has ended. Elements outside x and W are loaded as zeros.
+// Copies slices `begin` to `end` - 1 of W and x, each 128 k long, to the ring buffer in shared
+// memory. Called by one thread. Loads the first weights before the previous kernel of the stream
+// has ended, which is safe because no kernel writes weights. Elements outside x and W are loaded as
+// zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {
@@ -152,8 +154,9 @@ __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
   }
 }
 
-// Adds the sums of all parts of a strip. Returns true, with the total in `sums`, in the last block
-// to arrive, and false in the others. Called by all consumer threads.
+// Adds the sums of all parts of a strip. In the last block to arrive, returns true and stores the
+// total in `sums`. In the other blocks, returns false. All consumer threads must call this
+// function.
 template <typename Shape, typename T>
 __device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[Shape::kSums]) {
   constexpr int kOfPart = Shape::kSums * kWgmmaGemvConsumers;
@@ -230,7 +233,7 @@ __global__ void __launch_bounds__(kWgmmaGemvThreads)
 #endif
 }
 
-// A launcher of WgmmaGemvKernel for one shape: y = x W' for 2 to 128 rows of fp16 or bf16 (T) on a
+// Launches WgmmaGemvKernel for one shape: y = x W' for 2 to 128 rows of fp16 or bf16 (T) on a
 // Hopper GPU. Owns the workspace and the tensor maps. k must be a multiple of 8. Used by one
 // thread.
 template <typename T>
@@ -303,8 +306,9 @@ class WgmmaGemv {
     return Status::Ok();
   }
 
-  // Describes a row-major rows x k matrix to the copy engine (TMA), in boxes of box_rows rows of
-  // 128 bytes. An L2 miss fetches 128 bytes; fetching 256 is 3.5% slower on an H200.
+  // Returns a tensor map, which describes a row-major rows x k matrix to the copy engine (TMA).
+  // Boxes have box_rows rows of 128 bytes. An L2 miss fetches 128 bytes; fetching 256 bytes is 3.5%
+  // slower on an H200.
   static Result<CUtensorMap> Map(const T* data, int rows, int k, int box_rows) {
     constexpr CUtensorMapDataType kType = std::is_same_v<T, __half>
                                               ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16

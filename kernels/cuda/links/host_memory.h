@@ -26,10 +26,11 @@ class HostMemory {
   }
   ~HostMemory();
 
-  // Allocates `bytes` of host memory near GPU `ordinal` or far from it, as `numa` says ("local",
-  // "remote" or "any" NUMA node), and touches every page. If `pinned`, the memory is page-locked,
-  // so that the GPU can access it directly. Errors: Unsupported() if the machine has no such node,
-  // OUT_OF_MEMORY with the available size if the host has too little memory or refuses.
+  // Allocates `bytes` of host memory and touches every page. `numa` selects the NUMA node: "local"
+  // is near GPU `ordinal`, "remote" is far from it, and "any" leaves the choice to the system. If
+  // `pinned`, the memory is page-locked, so that the GPU can access it directly. Returns
+  // Unsupported() if the machine has no such node. Returns OUT_OF_MEMORY, with the available size,
+  // if the host has too little memory or refuses the allocation.
   static Result<HostMemory> Allocate(int64_t bytes, bool pinned, int ordinal,
                                      const std::string& numa);
 

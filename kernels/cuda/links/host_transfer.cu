@@ -141,8 +141,8 @@ class HostTransferCase : public Case, public TransferEnds {
     return Iterate(1);  // Performs the driver's first-copy initialization.
   }
 
-  // All iterations use the same memory. If it is small, it may be in a cache of the host or the
-  // GPU.
+  // Reports the cache state as "none": all iterations use the same memory, and if it is small, it
+  // may be in a cache of the host or the GPU.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
 
   Result<Verdict> Verify() override {

@@ -20,8 +20,8 @@ class LinkChase {
   static Result<std::unique_ptr<LinkChase>> Create(void* memory, int64_t bytes, uint64_t seed,
                                                    cudaStream_t stream);
 
-  // Enqueues one iteration on the stream: a walk along the chain that starts where the previous
-  // walk ended. The loads always bypass this GPU's L1 cache.
+  // Enqueues one iteration on the stream: a walk along the chain of pointers, starting where the
+  // previous walk ended. The loads always bypass this GPU's L1 cache.
   Status Enqueue();
   // Overwrites the data that Check reads.
   Status Poison();

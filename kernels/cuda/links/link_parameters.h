@@ -14,8 +14,8 @@ namespace assay {
 Parameter NumaParameter();
 
 // Returns the NUMA node on which to allocate memory for a device that is attached to node `near`.
-// `choice` is "local", "remote" or "any". Returns no node if the kernel may choose, and
-// Unsupported() if this machine has no suitable node.
+// `choice` is "local", "remote" or "any". Returns nullopt if the operating system may choose the
+// node. Returns Unsupported() if this machine has no suitable node.
 Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
                                           const NumaTopology& topology);
 
@@ -36,8 +36,8 @@ std::vector<Metric> ChaseMetrics();
 // Returns the work of a chain of loads over `link`.
 Work ChaseWork(LinkKind link);
 
-// Returns the work of one iteration of a copy benchmark. It moves the number of bytes in the
-// parameter "bytes", or twice as many if the parameter "direction" is "bidirectional".
+// Returns the work of one iteration of a copy benchmark. The iteration moves the number of bytes in
+// the "bytes" parameter, or twice as many if the "direction" parameter is "bidirectional".
 Work TransferWork(const ParameterMap& parameters, LinkKind link);
 // Returns the parameter "bytes" of a copy; the default is `size`.
 Parameter TransferBytesParameter(const std::string& size, int64_t most);

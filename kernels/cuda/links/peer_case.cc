@@ -17,8 +17,8 @@ constexpr int64_t kShareBytes = int64_t{2} << 20;
 // How long a rank that has finished waits for the others to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
 
-// Returns the reason that NVML gives why two GPUs cannot access each other's memory. Empty if they
-// can, or if NVML gives no reason.
+// Returns the reason that NVML gives why two GPUs cannot access each other's memory. Returns an
+// empty string if the GPUs can, or if NVML gives no reason.
 std::string WhyNoPeerAccess(const std::string& uuid_a, const std::string& uuid_b) {
   const auto nvml = Nvml::Open(nullptr);
   if (!nvml.ok()) return "";

@@ -1,6 +1,6 @@
 // The base class of benchmarks between two GPUs of a node. Each rank is a process that sees only
 // its own GPU. The ranks `from` and `to` map each other's GPU memory with CUDA IPC, which works
-// between such processes since CUDA 10.1. The other ranks only wait.
+// between such processes since CUDA 10.1. All other ranks only wait.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class PeerMapping {
   }
   ~PeerMapping() { Close(); }
 
-  // Maps another process's GPU memory into the current GPU's address space. `handle` holds the
-  // bytes of its cudaIpcMemHandle_t. Returns Unsupported() if the GPUs have no peer access; the
-  // error names the GPUs as `pair`.
+  // Maps another process's GPU memory into the current GPU's address space. `handle` contains the
+  // bytes of the memory's cudaIpcMemHandle_t. Returns Unsupported() if the GPUs have no peer
+  // access. `pair` names the two GPUs in that error.
   static Result<PeerMapping> Open(const std::string& handle, const std::string& pair);
 
   void Close();
@@ -48,8 +48,8 @@ class PeerCase : public Case {
 
  protected:
   // Allocates `bytes` on both GPUs and maps each allocation into the other GPU's address space.
-  // Every rank must call this. `what` says what the memory is for in the error "cannot allocate ...
-  // for ...".
+  // Every rank must call this function. `what` is the purpose of the memory in the error message
+  // "cannot allocate ... for ...".
   Status Connect(int64_t bytes, const std::string& what);
 
   bool is_from() const { return rank_ == from_; }
@@ -69,8 +69,8 @@ class PeerCase : public Case {
 
   // Returns Agree() on `mine`. Every rank must call it.
   Status Together(const Status& mine);
-  // Sends `mine` to all ranks and returns the numbers of every rank, indexed by rank. Ranks may
-  // send different counts. Every rank must call this.
+  // Sends `mine` to all ranks and returns the numbers that each rank sent, indexed by rank. Ranks
+  // may send different counts of numbers. Every rank must call this function.
   Result<std::vector<std::vector<double>>> Share(const std::vector<double>& mine);
 
  private:

@@ -1,5 +1,5 @@
-// The peer_transfer benchmark: copies data from one GPU to another. Either the copy engines or a
-// kernel do the copy, and either the sender writes or the receiver reads.
+// The peer_transfer benchmark, which copies data from one GPU to another. Parameters choose whether
+// the copy engines or a kernel copy the data, and whether the sender writes or the receiver reads.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -53,9 +53,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Makes two GPUs wait for each other: announces in the other GPU's memory that this one has reached
-// meeting `round`, then polls `mine` until the other has too. If the other GPU does not come in
-// time, increments `*missed`; later meetings then do not wait. Runs in one thread.
+// Makes two GPUs wait for each other. Announces in the other GPU's memory (`theirs`) that this GPU
+// has reached meeting `round`, then polls `mine` until the other GPU has reached it too. If the
+// other GPU does not arrive in time, increments `*missed`, and later meetings do not wait. Runs in
+// one thread.
 __global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
   if (*missed > 0) return;
@@ -149,8 +150,9 @@ class PeerTransferCase : public PeerCase {
 
   BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
 
-  // Fills the source buffer, loads all kernels and runs a first copy, in which the driver
-  // initializes its state. Otherwise a GPU could wait for the other while one still loads kernels.
+  // Fills the source buffer, loads all kernels and makes a first copy, in which the driver
+  // initializes its state. Without this step, one GPU could wait for the other while the other
+  // still loads kernels.
   Status WarmUp() {
     if (!in_pair()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(missed_, DeviceBuffer::Allocate(sizeof(unsigned), "the meeting"));

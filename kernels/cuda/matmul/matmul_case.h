@@ -1,5 +1,5 @@
-// The base class of the matmul benchmarks, which multiply matrices with kernels of this folder. It
-// allocates and fills the matrices and checks the result; each benchmark adds its kernel.
+// The base class of the matmul benchmarks, which multiply matrices with the kernels in this folder.
+// It allocates and fills the matrices and checks the result. Each benchmark adds its kernel.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ class MatmulCase : public GpuCase {
   OutputRange Output(int64_t set) final;
   Result<Verdict> Check(int64_t set) final;
 
-  // Checks whether the kernel can run, before any memory is allocated. Returns Unsupported() if it
-  // cannot on this GPU.
+  // Checks whether the kernel can run on this GPU, before any memory is allocated. Returns
+  // Unsupported() if it cannot.
   virtual Status PrepareKernel() { return Status::Ok(); }
   // Prepares the kernel for the buffers of `set`. Called once per set, in order.
   virtual Status PrepareSet(int64_t /*set*/) { return Status::Ok(); }

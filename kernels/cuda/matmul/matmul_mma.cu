@@ -1,8 +1,8 @@
-// The benchmark matmul_mma: a bf16 product on Ampere's tensor cores (mma.sync, ldmatrix, cp.async).
-// A block of 8 warps computes 128 x 256 elements of D, and a warp 64 x 64 of them in 128 registers
-// per thread. Slices of 64 k pass through a ring of at most 4 stages in shared memory: one slice is
-// multiplied while the next are loaded. Shared memory is swizzled: the 16-byte chunks of a row are
-// permuted depending on the row, so that the 8 rows that ldmatrix reads together are in different
+// The matmul_mma benchmark: a bf16 product on Ampere's tensor cores (mma.sync, ldmatrix, cp.async).
+// A block of 8 warps computes 128 x 256 elements of D. Each warp computes 64 x 64 of these, in 128
+// registers per thread. Slices of 64 k pass through a ring of at most 4 stages in shared memory:
+// one slice is multiplied while the next ones are loaded. Shared memory is swizzled: the 16-byte
+// chunks of each row are permuted so that the 8 rows that ldmatrix reads together are in different
 // banks.
 #include <algorithm>
 

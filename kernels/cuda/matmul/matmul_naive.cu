@@ -1,13 +1,13 @@
-// The benchmark matmul_naive: one thread per element of D, reading directly from global memory. It
-// shows the performance of a matrix product that relies on caches alone.
+// The matmul_naive benchmark: each thread computes one element of D, reading A and B directly from
+// global memory. It shows the performance of a matrix product that relies on caches alone.
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
 
 namespace assay {
 namespace {
 
-// Shape of a block. A warp computes 32 neighbouring columns of one row, so it reads neighbouring
-// elements of B and a single element of A at a time.
+// Shape of a block, in elements of D. A warp computes 32 neighbouring columns of one row, so at
+// each step it reads 32 neighbouring elements of B and a single element of A.
 constexpr int kColumns = 128;
 constexpr int kRows = 4;
 

@@ -1,4 +1,4 @@
-// The loop over k that matmul_register and matmul_mma share. Slices of A and B are copied to a ring
+// The loop over k that matmul_register and matmul_mma share. It copies slices of A and B to a ring
 // of stages in shared memory, and fragments of each slice from there to registers.
 #pragma once
 
@@ -7,9 +7,9 @@
 namespace assay {
 
 // Calls `multiply` with every fragment of A and B, kSteps per slice. While one slice is multiplied,
-// `loader` copies the next kStages - 1 slices to shared memory; while one fragment is multiplied,
-// the next is loaded to registers. `row` and `column` are the warp's or thread's first in the
-// block's tile; they are passed to Fragment::Load.
+// `loader` copies the next kStages - 1 slices to shared memory. While one fragment is multiplied,
+// the next one is loaded into registers. `row` and `column` are passed to Fragment::Load: they
+// locate the first element of the warp or thread in the block's tile.
 template <int kStages, int kSteps, typename Fragment, typename Stage, typename Loader,
           typename Multiply>
 __device__ __forceinline__ void ForEachFragment(Stage* stages, Loader& loader, int slices, int row,

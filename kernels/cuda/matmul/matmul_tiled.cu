@@ -1,5 +1,5 @@
-// The benchmark matmul_tiled: one thread per element of D. A block copies square tiles of A and B
-// to shared memory and uses each element `tile` times.
+// The matmul_tiled benchmark: each thread computes one element of D. A block copies tiles of `tile`
+// x `tile` elements of A and B to shared memory and uses each element `tile` times.
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
 

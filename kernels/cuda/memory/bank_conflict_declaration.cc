@@ -1,5 +1,5 @@
-// The bank_conflict benchmark: the time of a warp's load from shared memory when `ways` of its
-// lanes access different words of the same bank.
+// Declares the bank_conflict benchmark: the time that a warp's load from shared memory takes when
+// `ways` of its lanes access different words of the same bank.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/work_sizes.h"
 

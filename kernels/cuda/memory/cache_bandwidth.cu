@@ -14,10 +14,10 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// Blocks per multiprocessor when all of them read the same working set. Many blocks balance the
-// load, because some multiprocessors are farther from a part of the L2 than others. On an H200 (16
-// MiB set, 4 loads of 16 bytes in flight per thread), 32 blocks read 9.54 TB/s and 4 blocks 9.13
-// TB/s.
+// Blocks per multiprocessor when all blocks read the same working set. Some multiprocessors are
+// farther from a part of the L2 than others, and many blocks balance this load. On an H200, 32
+// blocks read 9.54 TB/s and 4 blocks read 9.13 TB/s, with a set of 16 MiB and 4 loads of 16 bytes
+// in flight per thread.
 constexpr int kCommonBlocks = 32;
 // Number of blocks that a multiprocessor of this architecture holds at once.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -134,8 +134,9 @@ __device__ uint4 Load(uint64_t address) {
 // Returns the sum of a share whose set starts at `address`.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
-  // Byte offset in the set, so that a load needs only an addition. 32 bits suffice for a set of one
-  // multiprocessor (at most 256 KiB); a shared one may exceed 4 GiB.
+  // A byte offset in the working set, so that a load needs only an addition. 32 bits suffice for
+  // the set of one multiprocessor (at most 256 KiB). A set that all multiprocessors share may
+  // exceed 4 GiB.
   using Position = std::conditional_t<IsPrivate(level), uint32_t, uint64_t>;
   const auto end = static_cast<Position>(share.vectors * kVectorBytes);
   const auto step = static_cast<Position>(share.step * kVectorBytes);
@@ -166,8 +167,9 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   return sum;
 }
 
-// Each thread reads its share of the working set and writes the sum of the words to `sums` at its
-// index in the grid. For L1 and shared memory, only one block runs on each multiprocessor.
+// Each thread reads its share of the working set and writes the sum of the words it has read to
+// `sums`, at its index in the grid. For L1 and shared memory, only one block runs on each
+// multiprocessor.
 template <Level level>
 __global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : kResidentBlocks)
     ReadKernel(Division division, const ulonglong2* data, uint32_t* sums) {
@@ -259,8 +261,9 @@ class CacheBandwidthCase : public GpuCase {
  private:
   int64_t threads() const { return division_.blocks * kThreads; }
 
-  // Recomputes kHostSums of the threads' sums on the host and compares them with the GPU's. Returns
-  // `verdict`, the result of the check on the GPU, with the mismatches found here added.
+  // Recomputes kHostSums of the threads' sums on the host and compares them with the GPU's sums.
+  // `verdict` is the result of the check on the GPU. Returns it with the mismatches found here
+  // added.
   Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
     verdict.reference =
         "exact sums, every one on device, " + std::to_string(kHostSums) + " on host";

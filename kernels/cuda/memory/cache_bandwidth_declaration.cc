@@ -1,5 +1,5 @@
-// The cache_bandwidth benchmark: the rate at which all multiprocessors together read a working set
-// over and over from one level: L1, L2, shared memory or GPU memory.
+// Declares the cache_bandwidth benchmark: the rate at which all multiprocessors together read a
+// working set again and again from one level of memory: L1, L2, shared memory or GPU memory.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/work_sizes.h"

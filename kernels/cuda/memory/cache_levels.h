@@ -1,5 +1,5 @@
-// Checks that a working set fits the cache level under test, so that cache_bandwidth never reports
-// the bandwidth of one level as that of another. Plain C++, needs no GPU.
+// Checks that a working set fits in the cache level under test, so that cache_bandwidth never
+// reports the bandwidth of one level as that of another. This file needs no CUDA and no GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace assay {
 
 // The largest combined size of L1 cache and shared memory in a multiprocessor of any GPU, in bytes.
-// Parameters for the working set of one multiprocessor have this limit, and kLargestL1Reason
-// explains it to users.
+// It limits the parameters for the working set of one multiprocessor. kLargestL1Reason explains the
+// limit to users.
 inline constexpr int64_t kLargestL1 = 256 * 1024;
 inline constexpr const char* kLargestL1Reason =
     "the largest L1 and shared memory of a multiprocessor of any GPU";
@@ -27,9 +27,10 @@ struct CacheSizes {
 // capability major.minor. If the capability is unknown, returns the largest known size.
 int64_t UnifiedL1Bytes(int major, int minor);
 
-// Returns OK if a working set of `bytes` belongs to cache level `level` of a GPU with `sizes`.
-// `level` is "l1", "shared" (both in bytes per multiprocessor), "l2", "hbm", or "none" for no
-// check. Otherwise returns INVALID_ARGUMENT with a size that fits.
+// Checks that a working set of `bytes` bytes belongs to cache level `level` of a GPU with cache
+// sizes `sizes`. `level` is "l1", "shared" (both in bytes per multiprocessor), "l2", "hbm", or
+// "none" for no check. Returns INVALID_ARGUMENT, with a size that fits, if the set does not belong
+// to that level.
 Status CheckLevel(const std::string& level, int64_t bytes, const CacheSizes& sizes);
 
 }  // namespace assay

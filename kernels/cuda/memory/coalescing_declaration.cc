@@ -1,6 +1,6 @@
-// The coalescing benchmark: each lane of a warp reads a word, `stride` words after the previous
-// lane's. GPU memory moves in sectors of 32 bytes, so a larger stride uses less of each sector.
-// From a stride of 8 words on, every lane needs a sector of its own.
+// Declares the coalescing benchmark: each lane of a warp reads a word that is `stride` words after
+// the previous lane's word. GPU memory transfers sectors of 32 bytes, so with a larger stride, less
+// of each sector is used. From a stride of 8 words on, every lane needs a sector of its own.
 #include <algorithm>
 
 #include "kernels/cuda/frame/gpu_parameters.h"

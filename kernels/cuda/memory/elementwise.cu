@@ -1,4 +1,4 @@
-// The kernels of the benchmarks vector_add, elementwise_mul and relu. They read each input element
+// The kernels of the vector_add, elementwise_mul and relu benchmarks. They read each input element
 // once and write each output element once.
 #include <cmath>
 

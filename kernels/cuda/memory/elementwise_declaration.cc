@@ -1,5 +1,5 @@
-// The benchmarks vector_add, elementwise_mul and relu. They perform one operation per element, so
-// memory bandwidth limits their speed.
+// Declares the vector_add, elementwise_mul and relu benchmarks. They perform one operation per
+// element, so memory bandwidth limits their speed.
 #include <utility>
 
 #include "kernels/cuda/frame/gpu_parameters.h"

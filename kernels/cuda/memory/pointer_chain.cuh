@@ -1,5 +1,5 @@
-// A chain of dependent loads in memory. Each element holds the address of another one, and together
-// they form a single random cycle through all elements.
+// A chain of pointers in memory, for loads that depend on each other. Each element holds the
+// address of another element, and together they form a single random cycle through all elements.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,9 +14,9 @@ namespace assay {
 
 inline constexpr int64_t kPointerBytes = 8;
 
-// A chain of pointers with one element every `stride` bytes from `base`. The first 8 bytes of an
-// element are the address of the next element of `cycle`. The memory is not owned; it may be any
-// that the GPU can access.
+// A chain of pointers with one element every `stride` bytes from `base` on. The first 8 bytes of an
+// element contain the address of the next element of `cycle`. The memory is not owned; any memory
+// that the GPU can access is allowed.
 struct PointerChain {
   char* base = nullptr;
   int64_t stride = 0;
@@ -31,8 +31,8 @@ struct PointerChain {
 // Enqueues writing every element.
 Status BuildChain(const PointerChain& chain, cudaStream_t stream);
 
-// Returns the number of elements that do not point to the next element of the cycle, or that the
-// cycle visits more than once. Waits for `stream`.
+// Checks a chain of pointers on the GPU. Returns the number of elements that do not point to the
+// next element of the cycle, or that the cycle visits more than once. Waits for `stream`.
 Result<Mismatches> CheckChain(const PointerChain& chain, cudaStream_t stream);
 
 // Returns the verdict on the chain's elements and on the end of the walk, in bytes.

@@ -41,9 +41,9 @@ __device__ Address Walk(Address at, Ticks* ticks) {
   return at;
 }
 
-// All threads read the first `warm_bytes` of the working set, then one thread walks the chain. The
-// first step fills the L1 cache and the part of the L2 that is close to this multiprocessor. `*end`
-// receives the offset from the base, in bytes, at which the walk ends.
+// All threads read the first `warm_bytes` of the working set, and then one thread walks the chain.
+// The first reads fill the L1 cache and the part of the L2 that is close to this multiprocessor.
+// `*end` receives the position at which the walk ends, as an offset from the base in bytes.
 __global__ void __launch_bounds__(kThreads)
     GlobalChaseKernel(PointerChain chain, int64_t warm_bytes, uint64_t start, int64_t* end,
                       Ticks* ticks) {
@@ -195,10 +195,10 @@ class PointerChaseCase : public ClockedCase {
     return static_cast<double>(passed.cycles) / static_cast<double>(kLoads);
   }
 
-  // Measures latency over working sets of up to 16 times the L2 and chooses one that lies within
-  // the cache level to be measured. The choice is the middle of the range of sizes with constant
-  // latency (the plateau). For DRAM it is the largest size, because the caches hold the least of
-  // it.
+  // Measures the latency for working sets of up to 16 times the L2 and chooses one that lies within
+  // the cache level to be measured. The choice is the middle of the plateau, the range of sizes
+  // with constant latency. For DRAM, the choice is the largest size, because the caches hold the
+  // smallest part of it.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(

@@ -1,5 +1,5 @@
-// The pointer_chase benchmark: the latency of one load. It times a chain of loads in which each
-// address is the result of the previous load.
+// Declares the pointer_chase benchmark, which measures the latency of one load. It times a chain of
+// loads in which each address is the result of the previous load.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/work_sizes.h"

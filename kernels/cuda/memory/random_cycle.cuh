@@ -29,8 +29,8 @@ __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_
   return static_cast<int64_t>(value);
 }
 
-// An order in which to visit `elements` elements: window after window, and in random order within
-// each window of `window` elements. A window of few pages avoids TLB misses. With window =
+// An order in which to visit `elements` elements: one window of `window` elements after the other,
+// and in random order within each window. A window of few pages avoids TLB misses. With window =
 // elements, the order is random throughout.
 struct RandomCycle {
   int64_t elements = 1;

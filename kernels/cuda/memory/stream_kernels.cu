@@ -18,7 +18,7 @@ constexpr uint64_t kStreamC = 2;
 // thread, larger blocks, or streaming loads and stores reach 96% to 98%.
 constexpr int kThreads = 128;
 // Threads per block of the kernels that only write. With 128 threads, an H200 cannot start blocks
-// fast enough and reaches 79% of the speed with 256.
+// fast enough and reaches only 79% of the speed that it reaches with 256 threads.
 constexpr int kWriteThreads = 256;
 // A block of the read sums one tile: kReadTile / kReadThreads elements per thread.
 constexpr int kReadThreads = 256;
@@ -34,8 +34,8 @@ uint32_t PatternBegin(const StreamInputs& inputs) {
   return static_cast<uint32_t>(Mix64(inputs.seed + static_cast<uint64_t>(inputs.set)));
 }
 
-// Returns element `i` of the pattern that a write-only kernel stores. It is a whole number below
-// 2^24, so that fp32 represents it exactly, and cheap to compute.
+// Returns element `i` of the pattern that a write-only kernel stores. Elements are cheap to
+// compute. They are whole numbers below 2^24, which fp32 represents exactly.
 __device__ float PatternOf(uint32_t begin, int64_t i) {
   return static_cast<float>((begin + static_cast<uint32_t>(i)) & 0xffffff);
 }
@@ -174,9 +174,9 @@ __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_
   }
 }
 
-// Returns the number of blocks for kernels whose threads each process many elements. It is enough
-// to fill any GPU. Small arrays get fewer blocks, because many of them are launched one after
-// another.
+// Returns the number of blocks for kernels whose threads each process many elements. The number is
+// large enough to fill any GPU. It is smaller for small arrays, because kernels for many of these
+// are launched one after another.
 unsigned BlocksFor(int64_t elements) {
   return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
 }

@@ -10,8 +10,9 @@
 
 namespace assay {
 
-// The arrays of one iteration, in device memory aligned to 16 bytes and not owned. `b` and `c` have
-// `elements` floats, or are null if the loop does not read them. `out` has OutputElements().
+// The arrays of one iteration, in device memory that is aligned to 16 bytes and not owned. `b` and
+// `c` have `elements` floats each, or are null if the loop does not read them. `out` has
+// OutputElements() floats.
 struct StreamArrays {
   float* out = nullptr;
   float* b = nullptr;
@@ -26,19 +27,19 @@ struct StreamInputs {
   bool zeros = false;
 };
 
-// Fills `b` and `c` with zeros or with pseudorandom whole numbers below 4096. All results computed
-// from such numbers are exact in fp32.
+// Fills `b` and `c` with zeros or with pseudorandom whole numbers below 4096. All results that are
+// computed from such numbers are exact in fp32.
 Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaStream_t stream);
 
-// Enqueues one iteration, which writes to `out`:
+// Enqueues one iteration, which writes these values to `out`:
 //   copy, scale, add, triad: b, 3 b, b + c, b + 3 c;
-//   read: the sums of kReadTile elements of b each;
+//   read: one sum for every kReadTile elements of b;
 //   write: a pattern that depends on seed, set and index;
 //   memset: one byte that depends on seed and set.
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream);
 
-// Compares every element of `out` with the expected result of `op`, which is computed again from
+// Compares every element of `out` with the expected result of `op`, which is recomputed from
 // `inputs`. Waits for `stream`.
 Result<Verdict> CheckStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                             cudaStream_t stream);

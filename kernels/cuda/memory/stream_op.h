@@ -26,8 +26,8 @@ inline StreamOp StreamOpOf(std::string_view name) {
   return StreamOp::kCopy;
 }
 
-// The number of input elements whose sum the read loop writes as one output element. Inputs are
-// whole numbers below 4096, so the sum is exact in fp32 in any order.
+// The number of input elements that the read loop adds up to one output element. Inputs are whole
+// numbers below 4096, so the sum is exact in fp32 in any order.
 inline constexpr int64_t kReadTile = 4096;
 
 // Returns the number of arrays that an iteration reads.

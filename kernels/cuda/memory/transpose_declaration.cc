@@ -1,5 +1,5 @@
-// The transpose benchmark: B = A' for row-major matrices, with tiles in shared memory. It moves as
-// many bytes as a copy, so it takes longer than a copy only because of the access order.
+// Declares the transpose benchmark: B = A' for row-major matrices, with tiles in shared memory. It
+// moves as many bytes as a copy, so any additional time is due to the order of its accesses.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

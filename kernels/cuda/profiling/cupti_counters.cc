@@ -60,8 +60,8 @@ constexpr std::array<Counter, 8> kCounters = {{
      false},
 }};
 
-// The counters from which l2_hit_rate is computed. CUPTI's own hit rate divides counts from
-// different passes, so it exceeds 100% for kernels that hardly use the L2 cache.
+// The counters from which l2_hit_rate is computed. CUPTI's own hit rate is not used, because it
+// divides counts from different passes and exceeds 100% for kernels that hardly use the L2 cache.
 constexpr const char* kL2Hits = "lts__t_sectors_lookup_hit.sum";
 constexpr const char* kL2Misses = "lts__t_sectors_lookup_miss.sum";
 
@@ -82,8 +82,8 @@ Result<CUcontext> CurrentContext() {
 
 void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-// A session of CUPTI's range profiler with one range, which the caller runs again for every pass.
-// The destructor disables the profiler and releases its objects.
+// A session of CUPTI's range profiler. It has one range, which the caller runs again for every
+// pass. The destructor disables the profiler and releases its objects.
 class RangeSession {
  public:
   explicit RangeSession(const Cupti& cupti) : cupti_(cupti) {}
@@ -109,8 +109,8 @@ class RangeSession {
 
   Status Open(int ordinal) {
     ASSAY_ASSIGN_OR_RETURN(context_, CurrentContext());
-    // The subscription attaches CUPTI to the process. If CUPTI was detached before, the profiler
-    // does not attach it again by itself.
+    // The subscription attaches CUPTI to the process. The profiler does not attach CUPTI by itself
+    // if it was detached before.
     ASSAY_CUPTI(cupti_, subscribe(&subscriber_, IgnoreCallback, nullptr));
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
     ASSAY_CUPTI(cupti_, profiler_initialize(&initialize));
@@ -139,8 +139,8 @@ class RangeSession {
                     Reason::kCuptiError);
   }
 
-  // Returns the counters of all passes, as means over `iterations` where they are counts. Leaves
-  // out values that are not finite, such as a rate of zero events.
+  // Returns the counters of all passes. Counts are divided by `iterations`. Values that are not
+  // finite, such as a rate of zero events, are left out.
   Result<CounterReport> Evaluate(int64_t iterations) const {
     std::vector<double> values(names_.size(), std::nan(""));
     std::vector<const char*> names = names_;

@@ -22,8 +22,8 @@ struct Launch {
   std::string symbol;
 };
 
-// The launches recorded so far. It is global because CUPTI passes no user data to its callbacks,
-// which run on its own threads.
+// The kernel launches that CUPTI has recorded so far. They are stored globally because CUPTI passes
+// no user data to its callbacks, which run on CUPTI's own threads.
 struct Collected {
   Mutex mutex;
   const Cupti* cupti ASSAY_GUARDED_BY(mutex) = nullptr;

@@ -11,7 +11,7 @@ namespace assay {
 
 // Runs `iterate`, which must wait for the work it launches, while CUPTI records kernels. Returns
 // the names of the kernels that ran on GPU `ordinal`, shortened by ShortKernelName, without
-// duplicates and in order of first launch. Errors are CUPTI's or those of `iterate`.
+// duplicates and in the order of their first launch. Errors come from CUPTI or `iterate`.
 Result<std::vector<std::string>> RecordKernelNames(int ordinal,
                                                    const std::function<Status()>& iterate);
 

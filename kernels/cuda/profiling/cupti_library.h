@@ -54,15 +54,17 @@ struct Cupti {
   ASSAY_CUPTI_PROFILER_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
-// Return the CUPTI library, loaded at the first call and never unloaded. LoadCuptiActivity does not
-// require the profiler functions; those may be null. Both return NOT_FOUND (LIBRARY_MISSING) if the
-// node has no CUPTI or its version lacks a required function. Thread-safe.
+// Return the functions of the CUPTI library, which is loaded at the first call and never unloaded.
+// LoadCuptiActivity() does not require the profiler functions, so those may be null. Both return
+// NOT_FOUND (LIBRARY_MISSING) if CUPTI is not installed or its version lacks a required function.
+// Thread-safe.
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 
-// Converts a CUPTI result to a status: OK for CUPTI_SUCCESS, FAILED_PRECONDITION
-// (COUNTERS_NOT_PERMITTED) if the driver restricts counters to administrators, otherwise INTERNAL
-// (CUPTI_ERROR). The message has CUPTI's description, the expression, file and line.
+// Converts a CUPTI result to a Status. CUPTI_SUCCESS becomes OK. If the driver restricts counters
+// to administrators, the status is FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED). Any other result
+// becomes INTERNAL (CUPTI_ERROR). The message contains CUPTI's description, the expression, the
+// file and the line.
 Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expression, const char* file,
                    int line);
 
@@ -70,8 +72,8 @@ Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expressio
 #define ASSAY_CUPTI(cupti, call) \
   ASSAY_RETURN_IF_ERROR(::assay::CuptiStatus((cupti), (cupti).call, #call, __FILE__, __LINE__))
 
-// Returns a CUPTI parameter struct that is zeroed except for its structSize member. CUPTI's headers
-// define the size of struct Params as the macro Params##_STRUCT_SIZE.
+// Returns a CUPTI parameter struct that is zero except for its structSize member. CUPTI's headers
+// define the size of a struct Params as the macro Params##_STRUCT_SIZE.
 template <typename Params>
 Params CuptiParams(size_t size) {
   Params params;
@@ -85,9 +87,9 @@ Params CuptiParams(size_t size) {
 // Must be held while using the library, which has one state per process.
 Mutex& CuptiMutex();
 
-// Detaches CUPTI from the process on destruction, because kernel launches take 10% longer while
-// CUPTI is attached, even if idle. The caller must hold CuptiMutex(). A CUDA graph that was
-// launched during a recording must not be launched again before the detachment; that would break
+// Detaches CUPTI from the process on destruction. While CUPTI is attached, kernel launches take 10%
+// longer, even if it is idle. The caller must hold CuptiMutex(). A CUDA graph that was launched
+// during a recording must not be launched again before CUPTI is detached, because that would break
 // the CUDA context.
 class CuptiAttachment {
  public:

@@ -1,5 +1,5 @@
-// The benchmark layernorm: y = (x - mean) / sqrt(variance + 1e-5) * gamma + beta for each row of a
-// matrix, with the row's mean and biased variance (Ba, Kiros, Hinton 2016).
+// The layernorm benchmark: y = (x - mean) / sqrt(variance + 1e-5) * gamma + beta for each row of a
+// matrix, using the row's mean and biased variance (Ba, Kiros, Hinton 2016).
 #include <algorithm>
 #include <cmath>
 
@@ -14,14 +14,14 @@ struct LayerNormOp {
   static constexpr int kWeights = 2;
 
   // Statistics of a set of elements: their number, their mean, and the sum of their squared
-  // differences from the mean. Plain sums of squares would lose precision if the mean is large.
+  // differences from the mean. A plain sum of squares would lose precision if the mean is large.
   struct Partial {
     float count;
     float mean;
     float squares;
   };
-  // Factors that turn a stored element into a normalised one: x * inverse_deviation + offset. x is
-  // the difference from the mean of a warp's elements, as Summarise stores it.
+  // Factors that turn a stored value x into a normalised one: x * inverse_deviation + offset. x is
+  // an element's difference from the mean of its warp's elements, as Summarise() stores it.
   struct Scale {
     float inverse_deviation;
     float offset;
@@ -29,8 +29,9 @@ struct LayerNormOp {
 
   __device__ static Partial None() { return {0, 0, 0}; }
 
-  // Replaces each x by its difference from the mean of these lanes' elements, and returns their
-  // statistics. If all elements are equal, the difference is exactly 0.
+  // Replaces each x by its difference from the mean of the elements that this group of lanes holds.
+  // Returns the statistics of these elements. If all elements are equal, the differences are
+  // exactly 0.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, 0);

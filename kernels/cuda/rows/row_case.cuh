@@ -1,7 +1,7 @@
 // The base class of benchmarks that process the rows of a matrix (softmax, layernorm, rmsnorm). It
-// chooses the kernel, allocates and fills the memory, and checks the result: every element against
-// fp64 on the device, and a few rows against the host. Both compute the inputs again from the seed.
-// A benchmark supplies an Op: the functions of row_kernels.cuh and, for host and device:
+// chooses the kernel, allocates and fills the memory, and checks the result. The device checks every
+// element in fp64 and the host checks a few rows; both compute the inputs again from the seed.
+// A benchmark supplies a class Op with the functions of row_kernels.cuh and, for host and device:
 //   AddToSums  adds an element to two sums of its row
 //   Reference  returns an element of the result, given those sums
 #pragma once
@@ -29,8 +29,8 @@ namespace assay {
 inline constexpr uint64_t kRowStreamInput = 1;
 inline constexpr uint64_t kRowStreamWeights = 2;  // And the following streams.
 
-// Computes the inputs of a benchmark: a rows x columns matrix of T whose element i is element first
-// + i of a random sequence, or 0 if `zeros`. Weights (gamma, beta) do not depend on `first`.
+// Computes the inputs of a row benchmark. Element i of the rows x columns matrix is element first +
+// i of a random sequence, or 0 if `zeros`. The weights (gamma, beta) do not depend on `first`.
 template <typename T>
 struct RowValues {
   uint64_t seed = 0;
@@ -245,8 +245,8 @@ class RowProgram {
   unsigned threads_ = 0;
 };
 
-// Returns the accepted errors: those of rounding to `dtype` and, for fp32, of the arithmetic.
-// `typical` is the size of a typical element of the result.
+// Returns the errors that a row benchmark accepts. They cover the rounding to `dtype` and, for
+// fp32, the rounding of the arithmetic. `typical` is the size of a typical element of the result.
 inline ErrorLimits RowErrorLimits(const std::string& dtype, double typical) {
   ErrorLimits limits;
   limits.tolerance = dtype == "bf16" ? 4e-3 : dtype == "fp16" ? 1e-3 : 1e-5;
@@ -266,7 +266,7 @@ class RowCase : public GpuCase {
 
  protected:
   // Checks that this variant can process the matrix, and returns how many bytes of workspace it
-  // needs. The GPU is current.
+  // needs. The GPU is current during the call.
   virtual Result<int64_t> PlanVariant() {
     ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_));
     return program_.WorkspaceBytes();

@@ -1,6 +1,6 @@
-// Kernels that reduce each row of a matrix and transform it with the result: softmax and the norms.
-// The row stays in registers in between, and several small blocks per SM keep its memory busy. A
-// class Op defines the benchmark:
+// Kernels that reduce each row of a matrix to a few numbers and use these to transform the row:
+// softmax, layernorm and rmsnorm. The row stays in registers in between. Several small blocks per SM
+// keep its memory busy. A class Op defines the benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
 //   Summarise       reduces a warp's elements, and may transform them for Finish
 //   Merge, Combine  merge the Partials of neighbouring lanes, or two Partials
@@ -20,8 +20,8 @@
 
 namespace assay {
 
-// Loads 16 bytes that no thread writes while the kernel runs. They are not kept in the L1 cache,
-// which thus has room for the weights.
+// Loads 16 bytes that no thread writes while the kernel runs. The data is not kept in the L1 cache,
+// which leaves more room there for the weights.
 template <typename T>
 __device__ Vector<T> LoadOnce(const T* from) {
   uint4 bits;
@@ -33,9 +33,9 @@ __device__ Vector<T> LoadOnce(const T* from) {
   return vector;
 }
 
-// Stores 16 bytes with a hint that they are evicted from the L2 cache first, which lets writing to
-// memory overlap with reading. On an H200, normalising 8192 x 8192 bf16 takes 68.0 us with this
-// hint and 72.5 us without it.
+// Stores 16 bytes with a hint to evict them first from the L2 cache, so that writing to memory
+// overlaps with reading. On an H200, normalising 8192 x 8192 bf16 takes 68.0 us with this hint and
+// 72.5 us without it.
 template <typename T>
 __device__ void StoreOnce(T* to, const Vector<T>& vector) {
   uint4 bits;
@@ -83,9 +83,9 @@ __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
 }
 
 // The part of a row piece that one thread holds. A piece consists of the elements [begin, begin +
-// length) of a 16-byte-aligned array; a group of kGroup threads holds it in vectors of 16 bytes.
-// Vector v of thread l is vector v * kGroup + l of the piece. Rows have any length, so a piece may
-// begin or end within a vector. If kAligned, it does not: begin and length are multiples of the
+// length) of a 16-byte-aligned array. A group of kGroup threads holds the piece in vectors of 16
+// bytes: vector v of thread l is vector v * kGroup + l of the piece. Because rows have any length,
+// a piece may begin or end within a vector. If kAligned, begin and length must be multiples of the
 // vector length.
 template <typename T, int kGroup, int kVectors, bool kAligned>
 class RowPiece {
@@ -101,8 +101,8 @@ class RowPiece {
     at_ = begin + first_;
   }
 
-  // Return the index of vector v's first element: At() in the array, where it is always a multiple
-  // of kLength, and Column() in the piece, where it may be negative.
+  // Return the index of the first element of vector v. At() is an index in the array and always a
+  // multiple of kLength. Column() is an index in the piece and may be negative.
   __device__ int64_t At(int v) const { return at_ + v * kGroup * kLength; }
   __device__ int Column(int v) const { return first_ + v * kGroup * kLength; }
 
@@ -161,8 +161,8 @@ class RowPiece {
   int length_;
 };
 
-// Return the sum and the maximum of `value` over kLanes neighbouring lanes, to each of these lanes.
-// kLanes is a power of two up to 32. All lanes of a warp must call them together.
+// Return the sum and the maximum of `value` over kLanes neighbouring lanes to each of these lanes.
+// kLanes is a power of two up to 32. All lanes of a warp must call these functions together.
 template <int kLanes>
 __device__ float SumLanes(float value) {
 #pragma unroll
@@ -181,8 +181,8 @@ __device__ float MaxLanes(float value) {
 }
 
 // Merges the partial results of all warps of a block and returns the total to every thread.
-// kThreads is the block size, a power of two. `scratch` is shared memory for one result per warp,
-// which no thread may still be reading.
+// kThreads is the block size, a power of two. `scratch` is shared memory with room for one result
+// per warp. No thread may still be reading it.
 template <typename Op, int kThreads>
 __device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
                                            typename Op::Partial* scratch) {
@@ -193,7 +193,7 @@ __device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
 }
 
 // Arguments of a row kernel: a contiguous rows x columns matrix, the location of the result, and
-// the weights. Arrays must be aligned to 16 bytes and readable up to the next multiple of 16.
+// the weights. Arrays must be aligned to 16 bytes and readable up to the next multiple of 16 bytes.
 template <typename T>
 struct RowArgs {
   const T* in = nullptr;
@@ -203,8 +203,8 @@ struct RowArgs {
   int64_t columns = 0;
 };
 
-// Returns how many blocks of `threads` threads must fit on an SM to keep its memory busy. This
-// leaves 64 registers per thread, enough to hold a row without spilling.
+// Returns how many blocks of `threads` threads must fit on an SM at once to keep its memory busy.
+// This number leaves 64 registers per thread, enough to hold a row without spilling.
 constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1024 / threads : 1; }
 
 // Reads a thread's elements; those of vectors outside the piece are zeros.
@@ -240,8 +240,8 @@ __device__ void LoadWeights(const T* weights, const RowPiece<T, kGroup, kVectors
   }
 }
 
-// Computes the results of the elements that this thread holds and writes them. The piece starts at
-// column `first_column` of its row.
+// Computes the results for the elements that this thread holds and writes them to memory. The piece
+// starts at column `first_column` of its row.
 template <typename Op, typename T, int kGroup, int kVectors, bool kAligned>
 __device__ void FinishPiece(const RowArgs<T>& args,
                             const RowPiece<T, kGroup, kVectors, kAligned>& piece,
@@ -264,10 +264,10 @@ __device__ void FinishPiece(const RowArgs<T>& args,
   }
 }
 
-// Processes one row per group of kGroup threads, which hold it in registers as kVectors vectors
-// each. A row may have at most kGroup * kVectors vectors, including partly used ones. On an H200,
-// this design takes 67.7 us for layernorm of 8192 x 8192 bf16; persistent blocks fed by bulk copies
-// take 69.7 us, a ring of rows in shared memory 72.2 us, and a plain copy 66.1 us.
+// Processes one row per group of kGroup threads. Each thread holds kVectors vectors of the row in
+// registers, so a row may have at most kGroup * kVectors vectors, including partly used ones. On an
+// H200, layernorm of 8192 x 8192 bf16 takes 67.7 us with this design. Persistent blocks fed by bulk
+// copies take 69.7 us, a ring of rows in shared memory 72.2 us, and a plain copy 66.1 us.
 template <typename Op, typename T, int kThreads, int kGroup, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(RowArgs<T> args) {
   using Piece = RowPiece<T, kGroup, kVectors, kAligned>;
@@ -285,9 +285,9 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
   FinishPiece<Op>(args, piece, 0, Op::ScaleOf(own, total, args.columns), x);
 }
 
-// One chunk of a row that is too long for the registers of a block; one block processes one chunk.
-// A chunk holds kThreads * kVectors vectors minus one, because it may start within a vector. Blocks
-// are numbered by row, then by chunk.
+// One chunk of a row that is too long for the registers of a block. Each block processes one chunk.
+// A chunk may start within a vector, so it holds kThreads * kVectors vectors minus one. Blocks are
+// numbered by row, then by chunk.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:

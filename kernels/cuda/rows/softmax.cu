@@ -1,6 +1,6 @@
-// The benchmark softmax: y = exp(x - max) / sum(exp(x - max)) for each row of a matrix. Its
-// variants are one kernel that reads and writes each element once (fused), one kernel for short
-// rows (warp), and one kernel per step of the formula (unfused).
+// The softmax benchmark: y = exp(x - max) / sum(exp(x - max)) for each row of a matrix. Its
+// variants are `fused` (one kernel that reads and writes each element once), `warp` (one kernel for
+// short rows) and `unfused` (one kernel per step of the formula).
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 struct SoftmaxOp {
   static constexpr int kWeights = 0;
 
-  // The maximum of some elements, and their sum of exp(x - max). Two such results can be merged
-  // (Milakov, Gimelshein: "Online normalizer calculation for softmax", 2018).
+  // The maximum of some elements x, and the sum of their exp(x - max). Two such results can be
+  // merged (Milakov, Gimelshein: "Online normalizer calculation for softmax", 2018).
   struct Partial {
     float max;
     float sum;
@@ -65,8 +65,8 @@ struct SoftmaxOp {
 
   __device__ static float Finish(float x, Scale scale, float, float) { return x * scale; }
 
-  // Computes the reference in fp64 without subtracting the maximum, unlike the kernels. This cannot
-  // overflow, because inputs are within +-3.47.
+  // Computes the reference in fp64. Unlike the kernels, it does not subtract the maximum. This
+  // cannot overflow, because inputs are within +-3.47.
   __host__ __device__ static void AddToSums(double x, double* sums) { sums[0] += exp(x); }
   __host__ __device__ static double Reference(double x, const double* sums, double, double,
                                               double) {
@@ -92,8 +92,8 @@ constexpr int kWarpSoftmaxThreads = 256;
 // Rows per group of lanes. The loads of all these rows are in flight at once.
 constexpr int kWarpSoftmaxRows = 8;
 
-// Computes softmax for short rows: each group of kGroup lanes computes one row at a time, with one
-// column per lane. kGroup must be at least the number of columns.
+// Computes the softmax of short rows: each group of kGroup lanes computes one row at a time, with
+// one column per lane. kGroup must be at least the number of columns.
 template <typename T, int kGroup>
 __global__ void __launch_bounds__(kWarpSoftmaxThreads) WarpSoftmaxKernel(RowArgs<T> args) {
   constexpr int kGroups = kWarpSoftmaxThreads / kGroup;
@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(kWarpSoftmaxThreads) WarpSoftmaxKernel(RowArgs
   }
 }
 
-// Sizes of the kernels of the variant `unfused`. Like the operators of a deep-learning framework,
-// each of them reads its inputs from memory and writes its result to memory. Intermediate results
+// Sizes of the kernels of the `unfused` variant. Like the operators of a deep-learning framework,
+// each kernel reads its inputs from memory and writes its result to memory. Intermediate results
 // are fp32.
 constexpr int kPassThreads = 256;
 constexpr int kPassColumns = 4096;  // Columns of a row that one block processes.
