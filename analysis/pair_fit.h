@@ -16,21 +16,22 @@ struct PairEquation {
   double residual = 0;          // Set by the fit.
 };
 
-// Fits score = mean + effects[first] + effects[second] + residual by repeated medians, as in median
-// polish (Tukey 1977). A minority of bad measurements does not change such a fit. Minimizes the sum
-// of all |residual| and |effect|. Therefore a bad node appears as one large effect instead of many
-// large residuals, and a bad link as one large residual instead of two effects.
+// Fits the model score = mean + effects[first] + effects[second] + residual by repeated medians, as
+// in median polish (Tukey 1977). A minority of bad measurements does not influence such a fit.
+// The fit minimizes the sum of all |residual| and |effect|. A bad node therefore gives one large
+// effect instead of many large residuals. A bad link gives one large residual instead of two
+// effects.
 class PairFit {
  public:
   // Creates and fits a model with effects numbered from 0 to `effects` - 1. Effects below
-  // `second_side` occur only as `first` of an equation, and the others only as `second`. If
+  // `second_side` may occur only as `first` in equations, and all others only as `second`. If
   // `second_side` equals `effects`, every effect may occur in both places. Without equations, all
   // effects are 0.
   PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
-  // Returns the standard deviation of scores around the fitted model. Estimates it from the median
-  // residual and from the median standard error of the scores, and returns the larger value.
-  // Returns 0 without equations.
+  // Returns the standard deviation of the scores around the fitted model, or 0 without equations.
+  // This is the larger of two estimates: one from the median residual and one from the scores'
+  // median standard error.
   double Noise() const;
 
   // Returns an effect relative to the median effect of its side.

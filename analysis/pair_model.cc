@@ -14,17 +14,18 @@ namespace assay::analysis {
 namespace {
 
 constexpr size_t kMinLinks = 3;
-// A node counts as bad only if its effect is worse than 0 by this many standard errors. The limit
-// is high because the worst of many nodes is tested, and because the noise is estimated from few
-// values.
+// A node counts as bad only if its effect is below 0 by more than this many standard errors. The
+// limit is high for two reasons: the worst of many nodes is tested, and the noise is estimated from
+// few values.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;
-// If one direction of a link is bad, the other direction counts as bad too if its deviation is at
-// least this fraction of the first. The same holds for a node as sender and receiver.
+// If one direction of a link is bad, the other direction also counts as bad if its deviation is at
+// least this fraction of the first one's. The same rule applies to the two roles of a node, sender
+// and receiver.
 constexpr double kAlike = 0.5;
 
-// Says how certain it is that a link, or a node as sender or receiver, is bad. kUncertain means
-// that the standard errors of its own values could explain the deviation. The order is ascending.
+// How certain it is that a link or a node is bad, in ascending order. kUncertain means that the
+// deviation could be explained by the standard errors of the measured values.
 enum class Level { kFine, kUncertain, kCertain };
 
 using Pair = std::pair<size_t, size_t>;
@@ -84,8 +85,9 @@ class Scale {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
-  // Converts a difference of scores to the unit of ErrorOf. In the additive model both have the
-  // same unit. Otherwise the result is a fraction of the measured value, not of the expected one.
+  // Converts a difference of scores to the unit of ErrorOf(). In the additive model, both have the
+  // same unit. In the logarithmic model, the result is a fraction of the measured value, while
+  // Deficit() returns a fraction of the expected value.
   double Distance(double below) const {
     if (additive_) return below;
     return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);
@@ -241,8 +243,9 @@ class PairModel {
     return found;
   }
 
-  // Finds bad links. The two directions between a pair of nodes are reported as one link if both
-  // are bad, or if one is bad and the other deviates at least half as much.
+  // Finds bad links. Both directions between two nodes are reported as one link if both are bad, or
+  // if one is bad and the other deviates at least half as much. Otherwise only the bad direction is
+  // reported.
   void JudgeLinks() {
     std::map<Pair, const PairEquation*> links;
     for (const PairEquation& equation : fit_->equations()) {

@@ -1,9 +1,10 @@
-// Finds bad nodes and bad links in measurements between pairs of nodes. The model is log(value from
-// i to j) = mean + effect of i + effect of j + deviation of the link. The effect of a node is
-// common to all of its links, and the remaining deviation belongs to the link. If most pairs were
-// measured in both directions, a node has one effect as sender and one as receiver. Error counts
-// and other values that can be 0 have no logarithm. For them the model is additive: it uses the
-// values themselves.
+// Finds bad nodes and bad links (pairs of nodes) in measurements between pairs of nodes. The model
+// is
+//   log(value from i to j) = mean + effect of i + effect of j + deviation of the link from i to j.
+// A node's effect is common to all of its links; the rest is the link's own deviation. If most
+// pairs were measured in both directions, a node has one effect as sender and another as receiver.
+// Values that can be 0, such as error counts, have no logarithm. For them, an additive model uses
+// the values themselves.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,8 @@
 
 namespace assay::analysis {
 
-// A measurement between two nodes. The caller chooses a number for each node. The numbers should be
-// small, because memory use grows with the largest one.
+// A measurement between two nodes. The caller numbers the nodes. Numbers should be small, because
+// memory use grows with the largest one.
 struct PairValue {
   size_t from = 0;
   size_t to = 0;
@@ -25,8 +26,8 @@ struct PairValue {
 
 struct PairRule {
   bool higher_is_better = true;
-  // How much worse than the others a node or link must be to count as bad: 0.10 means 10%. In the
-  // additive model, which is used for counts, this is a fraction of the mean value.
+  // How much worse than the others a node or link must be to count as bad: 0.10 means 10%. For
+  // counts, this is a fraction of the mean count.
   double threshold = 0.10;
   // The values are counts, such as retransmitted segments.
   bool is_count = false;
@@ -38,9 +39,8 @@ enum class NodeSide { kBoth, kSending, kReceiving };
 struct BadNode {
   size_t node = 0;
   NodeSide side = NodeSide::kBoth;
-  // How much worse the node is than the median node. 0.43 means 43% lower, or 43% higher if lower
-  // values are better. In the additive model, which is used for counts, it is in the unit of the
-  // values.
+  // How much worse this node is than the median node. 0.43 means that its values are 43% lower, or
+  // 43% higher if lower values are better. For counts, the deficit has the unit of the values.
   double deficit = 0;
   // Links that are worse by the threshold, and all measured links of the node.
   size_t bad_links = 0;
@@ -89,8 +89,8 @@ struct PairAnalysis {
   // Certain ones first, then the worst first.
   std::vector<BadNode> nodes;
   std::vector<BadLink> links;
-  // Nodes with fewer than three measured links. With so few links, a bad node cannot be
-  // distinguished from a bad link. If there are fewer than four nodes, all of them are listed here.
+  // Nodes with fewer than three measured links, which are too few to tell a bad node from a bad
+  // link. If there are fewer than four nodes, all of them are listed here.
   std::vector<size_t> unjudged_nodes;
   // One per value given, in order.
   std::vector<JudgedValue> values;
@@ -98,8 +98,9 @@ struct PairAnalysis {
   double noise = 0;
   // PairRule::threshold as a deficit.
   double threshold = 0;
-  // The smallest deficit for which a node (with the maximum number of links) or a link counts as
-  // bad. Equal to `threshold`, or larger if the noise would hide such a deficit.
+  // The smallest deficit for which a node or a link counts as bad. It equals `threshold`, or is
+  // larger if noise would hide a deficit of that size. `node_limit` is for a node with the maximum
+  // number of links.
   double node_limit = 0;
   double link_limit = 0;
 
@@ -110,7 +111,7 @@ struct PairAnalysis {
 };
 
 // Finds bad nodes and bad links in measurements between pairs of nodes. `values` may be in any
-// order and need not cover all pairs. Each direction of a pair may occur at most once.
+// order and need not cover all pairs, but must not contain the same direction of a pair twice.
 PairAnalysis AnalyzePairs(const std::vector<PairValue>& values, const PairRule& rule);
 
 }  // namespace assay::analysis

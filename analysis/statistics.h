@@ -12,21 +12,21 @@ inline constexpr double kHalfInterval = 1.96;
 // The standard error of a median of normal values over that of their mean: sqrt(pi / 2).
 inline constexpr double kMedianToMeanError = 1.2533;
 
-// A measured value with its standard error, which has the same unit. The error is absent if it is
-// unknown, for example for a single sample.
+// A measured value and its standard error, in the same unit. The error is nullopt if it is unknown,
+// for example for a single sample.
 struct Estimate {
   double value = 0;
   std::optional<double> error;
 };
 
-// Returns the median of `values`, or 0 if there are none. For an even number of values, it is the
-// mean of the two middle ones.
+// Returns the median of `values`: the mean of the two middle values if their number is even, and 0
+// if there are none.
 double MedianOf(std::vector<double> values);
 
-// Returns the median of at least one repetition of a measurement, with its standard error. The
-// error is the larger of two estimates: from the spread between repetitions, and from the
-// repetitions' own errors. The spread is widened by Student's t, so that value +- kHalfInterval *
-// error is a 95% confidence interval.
+// Returns the median of one or more repetitions of a measurement, with its standard error. The
+// error is the larger of two estimates. One is from the repetitions' own errors. The other is from
+// the spread between repetitions, widened by Student's t so that the value +- kHalfInterval * error
+// is a 95% confidence interval.
 Estimate CombineRepetitions(const std::vector<Estimate>& repetitions);
 
 }  // namespace assay::analysis

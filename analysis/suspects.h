@@ -8,8 +8,7 @@
 
 namespace assay::analysis {
 
-// A pair of nodes between which a measurement was attempted. The order of the two nodes has no
-// meaning.
+// A pair of nodes between which a measurement was attempted. The order of the two nodes is ignored.
 struct TriedPair {
   size_t a = 0;
   size_t b = 0;
@@ -23,10 +22,10 @@ struct FailingNode {
   size_t pairs = 0;   // out of so many.
 };
 
-// Returns the nodes that probably caused the failed pairs, the node with the most failures first. A
-// node is returned if
-//   - all of its pairs failed, and there are at least two, or
-//   - more than half of its pairs failed, and these are at least three.
+// Returns the nodes that probably caused the failures of pairs, the one with the most failures
+// first. This includes a node if
+//   - at least two of its pairs were tried and all of them failed, or
+//   - at least three of its pairs failed, and these are more than half of its pairs.
 // A pair that is attributed to one node does not count for another. If every pair failed, returns
 // nothing, because no node differs from the others.
 std::vector<FailingNode> FailingNodes(const std::vector<TriedPair>& tried);
@@ -43,10 +42,10 @@ struct Suspect {
   bool is_node() const { return a == b; }
 };
 
-// Returns the nodes and links that a user should check, most likely first. These are everything
-// that is certainly bad in one of `analyses`, and the failures in `tried`. Nodes come before links,
-// then failures before slowness, then those that are bad in more analyses. Leaves out failed pairs
-// that a failing node explains.
+// Returns the nodes and links that a user should check, most likely causes first. These are all
+// nodes and links that are certainly bad in one of `analyses`, and the failures in `tried`. Failed
+// pairs that are explained by a failing node are left out. Nodes come before links, then failures
+// before slowness, then whatever is bad in more analyses.
 std::vector<Suspect> RankSuspects(const std::vector<PairAnalysis>& analyses,
                                   const std::vector<TriedPair>& tried);
 

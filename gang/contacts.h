@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// Ranks grouped by whether their hosts answer. Rank 0 has connections to all others and lists them;
-// every other rank lists only rank 0. A rank whose last answer came between the two limits is in no
-// list, because its host may have fallen silent or this rank may have been slow.
+// Ranks grouped by whether their hosts answer. Rank 0 is connected to all ranks and lists all of
+// them; every other rank lists only rank 0. A rank whose host last answered between the two time
+// limits below is not listed, because it is unclear whether that host or this process was slow.
 struct Contacts {
   std::vector<int> heard;   // Answered within kHeardWithin.
   std::vector<int> silent;  // Has not answered for kSilentAfter.
@@ -24,9 +24,9 @@ struct Contacts {
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// Returns how long nothing has arrived from the other host on this TCP connection, not even an
-// acknowledgement by its kernel. Also works after the connection has ended, until its descriptor is
-// closed. Returns nullopt if the kernel does not report the time.
+// Returns for how long nothing has arrived from the other host on this TCP connection, including
+// acknowledgements by its kernel. Also works after the connection has ended, as long as its
+// descriptor is open. Returns nullopt if the kernel does not report this time.
 std::optional<Duration> SilenceOf(int fd);
 
 // The error for a rank whose host has not answered for `silence`.
@@ -35,9 +35,9 @@ Status PeerUnreachable(int rank, Duration silence);
 // The error for a rank that has sent nothing for `silence` while its host answers.
 Status PeerFrozen(int rank, Duration silence);
 
-// Returns the ranks whose hosts answer and those whose hosts are silent; does not fill in `absent`.
-// `heartbeats` are the connections of Peers::Heartbeats, with a PeerWatch at both ends. Any thread
-// may call this while they are open.
+// Returns which ranks' hosts answer and which are silent. Does not fill in `absent`. `heartbeats`
+// must be the open connections from Peers::Heartbeats(), with a PeerWatch at both ends.
+// Thread-safe.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

@@ -96,9 +96,9 @@ Status NotConnected(const std::set<Caller>& missing) {
       .WithPeer({first});
 }
 
-// Checks whether the hosts of ranks that have connected still answer. While this rank waits for
-// more ranks, those that have connected would give it up if it were cut off from them. This rank
-// must notice the cut as early as they do, so that it can report it too.
+// Checks whether the hosts of the ranks that have already connected still answer while this rank
+// waits for more ranks. If the network separates this rank from them, they notice it and report
+// this rank as lost. This rank must notice as early, so that it can report them too.
 class ArrivedHosts {
  public:
   explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}

@@ -1,6 +1,6 @@
 // Lets the ranks of a gang (processes that run a collective together) recognize each other. The
-// side that connects first sends the purpose of the connection, the gang's nonce and its rank. A
-// connection that sends anything else is dropped without an answer.
+// rank that opens a connection sends the connection's purpose, the gang's nonce and its own rank
+// number. A connection that sends anything else is dropped without an answer.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ struct MeetingPoint {
 
   // Returns "HOST:PORT/NONCE".
   std::string ToString() const;
-  // Returns INVALID_ARGUMENT (BAD_TOKEN) for malformed text. The error does not contain the text,
-  // which may be a secret.
+  // Parses "HOST:PORT/NONCE". Returns INVALID_ARGUMENT (BAD_TOKEN) if the text is malformed. The
+  // error does not contain the text, because the nonce is a secret.
   static Result<MeetingPoint> Parse(const std::string& text);
 };
 
@@ -48,18 +48,19 @@ struct Caller {
 
 // Conditions that end the wait for callers early.
 struct AcceptWatch {
-  // Process descriptors (pidfds) of ranks on this machine. The wait ends with PEER_LOST as soon as
-  // one of these processes has ended.
+  // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends, the wait
+  // fails at once with PEER_LOST.
   std::vector<int> processes;
-  // Limits for the hosts of ranks that have connected for heartbeats. The wait ends with
-  // PEER_UNREACHABLE if one has not answered for `host_patience`. Checked every `interval`.
+  // Limits for the hosts of ranks that have opened their heartbeat connection. They are checked
+  // every `interval`. If a host has not answered for `host_patience`, the wait fails with
+  // PEER_UNREACHABLE.
   HeartbeatRule hosts;
 };
 
-// Waits until each of `callers` has connected to `listener` and sent a valid greeting. Drops all
-// other connections; a connection that sends nothing does not delay the others. Greetings that have
-// arrived by the deadline count. The error names the missing ranks and has the lowest one as its
-// peer. `arrived` gets the connections that were made, even after an error.
+// Waits until each of `callers` has connected to `listener` and has sent a valid greeting. Drops
+// all other connections. A connection that sends nothing does not delay the others.
+// If some callers are missing at the deadline, returns an error that names their ranks; its peer is
+// the lowest of them. `arrived` gets the connections that were made, even if this fails.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
@@ -68,13 +69,13 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
-// Time limit for two ranks to open a connection for data after they have exchanged the address.
-// Shorter than kPeerTimeout, so that both can report a failure while the other ranks still wait.
+// Time limit for two ranks to open a data connection once they know the address. It is shorter than
+// kPeerTimeout, so that both can report a failure while the other ranks are still waiting.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
-// Connects to a rank and greets it; tries again until `deadline`. If `host_answers` is given and it
-// fails, sets it to true if the other host received the greeting and still answers. Then only the
-// process there is silent.
+// Connects to a rank and sends a greeting. Tries again until `deadline`. After a failure, sets
+// `*host_answers` (if not null) to whether the other host received the greeting and still answers.
+// If it does, only the process on that host is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr);
 

@@ -28,8 +28,8 @@ PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_l
     watched_.push_back({one.rank, one.fd, rule.first_patience});
   }
   if (watched_.empty()) return;
-  // Start the thread even if there is no pipe, because the other ranks need this rank's beats.
-  // Without a pipe, the thread notices only at its next beat that it must stop.
+  // Start the thread even if there is no pipe, because the other ranks need this rank's heartbeats.
+  // Without the pipe, the thread does not notice until its next heartbeat that it must stop.
   if (pipe2(stop_, O_CLOEXEC) != 0) stop_[0] = stop_[1] = -1;
   thread_ = std::thread([this] { Watch(); });
 }
@@ -46,8 +46,8 @@ void PeerWatch::Watch() {
   std::vector<pollfd> entries;
   for (;;) {
     entries.assign(1, {stop_[0], POLLIN, 0});
-    // Wait only for connections that end. Beats of other ranks are read when this rank sends its
-    // own, so that the thread wakes only once per interval.
+    // Wait only for connections to end. Heartbeats from other ranks are read when this rank sends
+    // its own, so that the thread wakes up only once per interval.
     for (const Watched& one : watched_) entries.push_back({one.ended ? -1 : one.fd, POLLRDHUP, 0});
     if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) {
       // Continues after an error, for example a lack of memory.
@@ -60,8 +60,8 @@ void PeerWatch::Watch() {
     if (const MonotonicTime now = Clock::Real().Now(); now >= next_beat) {
       next_beat = now + rule_.interval;
       Beat();
-      // Read the beats of other ranks last. If this process was suspended, all beats that arrived
-      // meanwhile are then read before a rank is reported as lost.
+      // Read the other ranks' heartbeats last. If this process was suspended, all heartbeats that
+      // arrived meanwhile are then read before any rank is reported as lost.
       Listen();
     }
     for (const Watched& one : watched_) {
@@ -73,8 +73,8 @@ void PeerWatch::Watch() {
 void PeerWatch::Beat() {
   for (Watched& one : watched_) {
     if (one.ended) continue;
-    // Ignore errors of send. If the send buffer is full, the other rank has many unread beats and
-    // does not need this one. If the connection has ended, poll() reports that.
+    // Errors of send() are ignored. If the send buffer is full, the other rank has many unread
+    // heartbeats and does not need another. If the connection has ended, poll() reports it.
     const char beat = 'b';
     static_cast<void>(send(one.fd, &beat, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
     ++one.silent;

@@ -1,5 +1,5 @@
-// Detects that another rank of the gang has died or is frozen. Runs on a separate thread, because
-// the thread that runs the benchmark may be waiting for a GPU that waits for the lost rank.
+// Detects that another rank of a gang has died or is frozen. It uses a thread of its own, because
+// the benchmark's thread may be waiting for a GPU that in turn waits for the lost rank.
 #pragma once
 
 #include <atomic>
@@ -14,28 +14,30 @@
 
 namespace assay {
 
-// The interval of heartbeats and the limits for silence. Silence is counted in beats that this rank
-// sends. If this process or its host was suspended, that time therefore counts as one beat only.
+// The interval of heartbeats and the limits for missing ones. Time without an answer is counted in
+// heartbeats sent by this rank. Therefore, time during which this process was suspended counts as a
+// single heartbeat.
 struct HeartbeatRule {
   Duration interval = std::chrono::seconds(1);
-  // Number of beats without an answer after which a rank counts as frozen. Longer than a busy host
-  // may delay a thread, and shorter than the timeout of any measurement.
+  // A rank counts as frozen after this many heartbeats without an answer. This is longer than a
+  // busy host may delay a thread, and shorter than the timeout of any measurement.
   int patience = 15;
   // The same for the time before a rank's first beat.
   int first_patience = patience;
-  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. Shorter than
-  // `patience` beats, so that a rank that exceeds `patience` has a host that answers.
+  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. It is shorter
+  // than `patience` heartbeats. So when a rank reaches `patience`, its host still answers and only
+  // the process is frozen.
   Duration host_patience = std::chrono::seconds(11);
 };
 
-// Exchanges heartbeats with other ranks on its own thread until it is destroyed. It notices a host
-// that stops answering after about ten seconds. It notices a suspended process on a host that still
-// answers because its beats are missing.
+// Exchanges heartbeats with other ranks on its own thread until it is destroyed. Notices within
+// about ten seconds that a host no longer answers. If a host answers but the heartbeats of its rank
+// are missing, that process is suspended.
 class PeerWatch {
  public:
-  // Called once, on the watching thread, when a rank is lost; the error's peer is that rank. The
-  // reason is PEER_FROZEN if the rank is silent, PEER_UNREACHABLE if its host is silent, and
-  // PEER_LOST if its connection ended. The callback may end the process.
+  // Called once, on the watching thread, when a rank is lost. The error's peer is that rank. Its
+  // reason is PEER_FROZEN if only the rank is silent, PEER_UNREACHABLE if its host is silent too,
+  // and PEER_LOST if the connection ended. The callback may end the process.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` are those of Peers::Heartbeats and stay open until this is destroyed.
@@ -45,10 +47,10 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // Sets whether the end of a connection is reported as a loss; false at first. Use true while
-  // ranks wait for each other by other means than messages, such as NCCL. While they only exchange
-  // messages, use false: a failed message shows the end, and a rank may leave as soon as it has
-  // sent its last one.
+  // Sets whether the end of a connection is reported as the loss of a rank; false by default. Use
+  // true while ranks wait for each other by other means than messages, for example in NCCL.
+  // Use false while ranks only exchange messages. A rank may then close its connection after its
+  // last message, and a failed message shows any other end.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:

@@ -107,8 +107,8 @@ class TcpPeers : public Peers {
     return Status::Ok();
   }
 
-  // Receives one frame from each connected rank. Watches all connections at once, so that a lost
-  // rank is noticed while this rank waits for others.
+  // Receives one frame from every connected rank. Watches all connections at once, so that a lost
+  // rank is noticed even while this rank waits for others.
   Result<std::vector<std::string>> ReceiveFromAll(MonotonicTime deadline) {
     std::vector<std::string> received(static_cast<size_t>(world_size_));
     std::set<int> missing;

@@ -1,7 +1,8 @@
 // TCP sockets with deadlines. All descriptors are non-blocking, and functions wait with poll().
-// Errors are PEER_LOST (UNAVAILABLE) if the other end closed the connection, PEER_TIMEOUT
-// (DEADLINE_EXCEEDED) if it did not answer in time, and PEER_UNREACHABLE (DEADLINE_EXCEEDED) if its
-// host stopped answering.
+// Functions return one of these errors if the other end of the connection does not respond:
+//   PEER_LOST (UNAVAILABLE)               The connection was closed by the other end.
+//   PEER_TIMEOUT (DEADLINE_EXCEEDED)      The other end did not answer in time.
+//   PEER_UNREACHABLE (DEADLINE_EXCEEDED)  The other host stopped answering.
 #pragma once
 
 #include <cstddef>
@@ -45,15 +46,15 @@ Result<Socket> AcceptWaiting(const Socket& listener);
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
 
 // Makes the kernel end the connection about ten seconds after the other host has stopped answering,
-// even if nothing is sent.
+// even if nothing is being sent.
 void NoticeSilence(const Socket& socket);
 
-// Like NoticeSilence, but only while nothing is being sent. Use it if the other end may leave sent
-// data unread for a long time, because NoticeSilence would then end the connection.
+// Like NoticeSilence(), but has no effect while data is being sent. Use this if the other end may
+// leave data unread for a long time: NoticeSilence() would then end a healthy connection.
 void NoticeSilentHost(const Socket& socket);
 
-// Ends the connection at once at both ends. A mere shutdown is not enough if the other end is
-// waiting until it can send more: it would wait until NoticeSilence ends the connection.
+// Ends the connection at both ends at once. A shutdown would not be enough if the other end is
+// waiting to send more: it would keep waiting until NoticeSilence() ends the connection.
 void Reset(const Socket& socket);
 
 // Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or has ended.

@@ -16,8 +16,8 @@ namespace assay {
 // Returns whether an argument looks like an option: "-o", "--seed=3".
 bool LooksLikeOption(const std::string& argument);
 
-// Returns the error for an unknown option. Its text lists the options of `command`, such as "run"
-// or "selftest", or of the program itself if `command` is empty.
+// Returns the error for an unknown option. The error lists the valid options of `command`, such as
+// "run" or "selftest". If `command` is empty, it lists the options of the program itself.
 Status UnknownOption(const std::string& argument, const std::string& command);
 
 bool HasOption(const std::string& command, const std::string& option);

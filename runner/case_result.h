@@ -16,14 +16,14 @@
 namespace assay {
 
 struct ExecutedCase {
-  // The result without the fields that only the caller or the agent knows: case index, job, epoch
-  // and node. Its environment holds unprocessed facts: `gpu_model` is the GPU's name from CUDA, and
-  // form factor and topology are empty. See host/gpu_model.h.
+  // The result of the case. The caller or the agent adds the fields that only they know: case
+  // index, job, epoch and node. Hardware is not classified yet: `gpu_model` is the GPU's name as
+  // reported by CUDA, and form factor and topology are empty (see host/gpu_model.h).
   v1::CaseResult result;
   // Why the outcome is not OK.
   Status error;
-  // Not OK if profiling broke the GPU's CUDA context after the case itself had succeeded. This
-  // process can then run no further case.
+  // An error if the case succeeded but profiling it broke the GPU's CUDA context. This process can
+  // then run no further case.
   Status context_lost;
 };
 
@@ -46,8 +46,8 @@ void Fill(const CounterReport& counters, v1::Counters* message);
 void Fill(const WindowConditions& conditions, v1::Conditions* message);
 void Fill(const GangReport& gang, v1::CaseResult* result);
 
-// Adds the GPUs of all ranks to the provenance of a result. Adds the UUIDs if all are known, and
-// the models if all are known and not all the same. `gpus` has one entry per rank.
+// Adds the GPUs of all ranks to a result: their UUIDs if all of them are known, and their models if
+// all of them are known and they differ. `gpus` has one entry per rank.
 void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result);
 
 }  // namespace assay

@@ -20,9 +20,9 @@
 namespace assay {
 namespace {
 
-// Redirects stdout to stderr for its lifetime, including the output of libraries and child
-// processes. NCCL, for example, prints its log to stdout if NCCL_DEBUG is set, which would corrupt
-// a result in JSON. Use one instance at a time. Has no effect if stderr is closed.
+// Redirects stdout to stderr while it exists, including the output of libraries and child
+// processes. If NCCL_DEBUG is set, for example, NCCL prints its log to stdout, where it would
+// corrupt a result in JSON. Create only one at a time. Has no effect if stderr is closed.
 class StdoutToStderr {
  public:
   StdoutToStderr() {

@@ -1,5 +1,5 @@
 // The commands of assay-runner, the program that runs benchmarks on this machine. Each command
-// returns the exit code (exit_codes.h), prints results to stdout and messages to stderr.
+// returns an exit code (see exit_codes.h). It prints results to stdout and messages to stderr.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ namespace assay {
 int Refuse(const Status& status);
 
 // Implements `assay-runner run NAME k=v... [-o table|json] [--seed N] [--gpu N] [--counters]`,
-// which runs one benchmark with these parameters. For a collective, starts one process per rank on
-// this machine.
+// which runs one benchmark with the given parameters. A collective benchmark runs in one process
+// per rank, all on this machine.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// Implements `assay-runner check NAME k=v...`, which prints to stdout the parameters that
-// contradict each other, and returns kExitUsage if there are any. Needs no GPU, so agents can check
-// parameters on a machine that cannot run the benchmark.
+// Implements `assay-runner check NAME k=v...`, which prints the parameters that contradict each
+// other and returns kExitUsage if there are any. It needs no GPU, so that agents can check
+// parameters on machines that cannot run the benchmark.
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 // NAME k=v...: runs one rank of a gang that RunCaseCommand started (local_gang.h).
@@ -30,21 +30,21 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
 struct SelftestTimes {
   // How often stderr names what is still running while nothing else happens.
   Duration patience = std::chrono::seconds(30);
-  // Time limit for the GPU driver to list its GPUs. Without a persistence daemon, the driver needs
-  // several seconds per GPU.
+  // Time limit for the GPU driver to list the GPUs. Without NVIDIA's persistence daemon, the driver
+  // needs several seconds per GPU.
   Duration listing_patience = std::chrono::minutes(2);
 };
 
 // Implements `assay-runner selftest [NAME [k=v...]]... [--gpu N] [--require-gpu]`. Verifies the
-// named benchmarks, or all, and prints one line for each and a summary. Given parameters replace
-// those of the benchmark's self-test. Several GPUs are verified in parallel, each by its own
-// process.
+// named benchmarks, or all of them, and prints one line for each and a summary. Given parameters
+// replace those of the benchmark's self-test. If there are several GPUs, each is verified by a
+// process of its own, in parallel.
 //
 // SIGINT and SIGTERM end the self-test, which then prints the tests that were still running. A
-// second signal ends the process at once. Afterwards the caller should leave with _exit, because
-// threads that wait for the driver may still exist.
+// second signal ends the process at once. After this function, exit with _exit(), because threads
+// that wait for the driver may still exist.
 //
-// Returns the exit code of the self-test, the first of these that applies:
+// Returns the first of these exit codes that applies:
 //   kExitSignal + N   signal N ended the self-test,
 //   kExitFailed       a test failed, or the driver did not list its GPUs in time,
 //   kExitUsage        the given parameters contradict each other,
@@ -54,9 +54,10 @@ struct SelftestTimes {
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
                     const SelftestTimes& times = {});
 
-// Runs the self-test on one GPU, in a child process that SelftestCommand starts for each of several
-// GPUs. `arguments` are the number of the GPU and the arguments of SelftestCommand. Writes the
-// outcome of every test to `events_fd` as a CaseResult whose case_index is the test's position.
+// Runs the self-test on one GPU. SelftestCommand calls this in one child process per GPU if there
+// are several. `arguments` are the GPU's number and the arguments of SelftestCommand. Writes the
+// outcome of every test to `events_fd`, as a CaseResult whose case_index is the position of the
+// test.
 int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,
                        int events_fd);
 
@@ -66,9 +67,9 @@ v1::RunnerDescription DescribeBenchmarks(const Registry& registry);
 // Writes DescribeBenchmarks to `events_fd`.
 int DescribeCommand(const Registry& registry, int events_fd);
 
-// Runs one job for an agent with the protocol of runner.proto. Reads commands from `commands_fd`,
-// writes events to `events_fd` and logs to stderr. Exits the process at once with kExitStopped when
-// the agent closes `commands_fd` or no longer reads events.
+// Runs one job for an agent, using the protocol in runner.proto. Reads commands from `commands_fd`,
+// writes events to `events_fd` and logs to stderr. If the agent closes `commands_fd` or stops
+// reading events, exits the process at once with kExitStopped.
 int ServeCommand(const Registry& registry, int commands_fd, int events_fd);
 
 }  // namespace assay

@@ -98,8 +98,8 @@ class Execution {
     return Status::Ok();
   }
 
-  // Collects the times that each rank spent in the collective. If one rank fails, all ranks return
-  // its error, so that they all stop.
+  // Collects the time that each rank spent in the collective. If one rank fails, all ranks return
+  // its error, so that all of them stop.
   Status DiagnoseGang() {
     const RankPlace place = PlaceOf(context_, gpu_ != nullptr ? gpu_->uuid : "");
     ASSAY_ASSIGN_OR_RETURN(const GangReport gang,
@@ -109,9 +109,9 @@ class Execution {
     return Status::Ok();
   }
 
-  // Adds the wire bandwidth to the result at the position where the benchmark declares this metric.
-  // It is the primary metric, a bandwidth, converted to the number of bytes that really cross the
-  // link.
+  // Adds the wire bandwidth, which counts the bytes that really cross the link, including protocol
+  // overhead. It is computed from the benchmark's primary metric, which is a bandwidth too, and is
+  // inserted where the benchmark declares it.
   void AddWireMetrics(double wire_bytes) {
     if (result_.measurements_size() == 0 || work_.link_bytes <= 0) return;
     const Summary on_wire = Scaled(primary_, wire_bytes / work_.link_bytes);
@@ -126,8 +126,8 @@ class Execution {
     }
   }
 
-  // Records the names of the GPU kernels and, if requested, hardware counters. Errors do not fail
-  // the case, because it has already been timed and verified.
+  // Records the names of the GPU kernels and, if requested, hardware counters. Errors here do not
+  // fail the case, because it has already been timed and verified.
   void Profile() {
     if (on_gpu_ && context_.world_size == 1 && Gpu() != nullptr) {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
@@ -281,8 +281,9 @@ class Execution {
     // A CPU benchmark may find its data in the caches from one iteration to the next.
     evidence.in_cache = !on_gpu_ && cache_ == "hot" && StaysInCpuCaches(work_.bytes);
     Prediction prediction = Predict(work_, evidence, median_seconds_);
-    // A correct result cannot exceed the measured ceiling by much. If one does, either other
-    // programs used the machine while the ceiling was measured, or the data came from a cache.
+    // A correct result should not exceed the measured ceiling by more than this factor. If it does,
+    // other programs used the machine while the ceiling was measured, or the data came from a
+    // cache.
     constexpr double kAbove = 1.1;
     if (prediction.efficiency_measured.value_or(0) > kAbove)
       result_.mutable_conditions()->add_flags("above_ceiling");
@@ -303,10 +304,10 @@ class Execution {
     series_.Add({bytes, median_seconds_}, ProcessCache());
   }
 
-  // Chooses the measured ceilings, the highest rates that this machine can reach, for the
-  // prediction. They hold only for random data, because zeros draw less power and run faster.
-  // Ceilings that the case measured itself take precedence. If the CUDA context is broken, none can
-  // be measured.
+  // Chooses the measured ceilings (the highest rates that this machine reached) for the prediction.
+  // They are used only with random data: with zeros, a GPU draws less power and runs faster.
+  // Ceilings that the case measured itself take precedence. None are measured if the CUDA context
+  // is broken.
   void ChooseCeilings() {
     if (fill_ != "random") {
       const auto fixed_seconds = ceilings_.fixed_seconds;

@@ -17,14 +17,14 @@ struct ExecuteOptions {
   std::function<void(const std::string& phase)> on_phase;
 };
 
-// Returns the rule that decides when a measurement ends. On GPUs it includes a longer warm-up,
-// until clocks and power have settled.
+// Returns the rule for when a measurement ends. For GPUs, it includes a longer warm-up so that
+// clocks and power can settle.
 MeasureRule RuleFor(Resource resource);
 
 // Runs one case in this process, which may be one rank of a gang (processes that run a collective
-// together). All ranks must call this at about the same time. If the case fails, the result says
-// so; an error is returned only if the gang broke (PEER_LOST, PEER_TIMEOUT). The result is complete
-// at rank 0 only.
+// together). All ranks must call this at about the same time. A failure of the case is reported in
+// the result. An error (PEER_LOST or PEER_TIMEOUT) is returned only if another rank was lost. Only
+// rank 0 gets the complete result.
 Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
                                  const ExecuteOptions& options);
 

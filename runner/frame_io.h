@@ -18,9 +18,9 @@ class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}
 
-  // Reads the next frame and returns its payload, or nullopt if the stream ended between two
-  // frames. Returns DATA_LOSS if the bytes are not a frame or the stream ends within one, and
-  // UNAVAILABLE if reading fails.
+  // Reads the next frame and returns its payload. Returns nullopt if the stream ended between two
+  // frames. Returns DATA_LOSS if the bytes are not a frame or the stream ended within one, and
+  // UNAVAILABLE if reading failed.
   Result<std::optional<std::string>> Read();
 
  private:

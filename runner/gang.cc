@@ -56,8 +56,8 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
   return values;
 }
 
-// Returns the larger value, or NaN if either value is NaN. This way the NaN of one rank is not
-// hidden by a number of another rank.
+// Returns the larger value, or NaN if one of the values is NaN. A NaN on one rank is thus not
+// hidden by a number on another rank.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
 // Runs samples on all ranks. At rank 0, each sample is then that of its slowest rank.
@@ -140,9 +140,9 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
       if (hooks.window_begins) hooks.window_begins();
     }
     std::vector<double> seconds;
-    // If a run fails on one rank, every rank gets the error, which contains that rank's number.
-    // This rank continues, because rank 0 will order all ranks to stop. An error without a rank
-    // means that the control connection was lost.
+    // If a run fails on one rank, all ranks get the error with that rank's number. This rank then
+    // continues, because rank 0 will order all ranks to stop. An error without a rank number means
+    // that the control connection was lost.
     Status ran = RunTogether(prepared, peers, order.samples, order.batch, &seconds);
     if (!ran.ok() && ran.rank() < 0) return ran;
   }

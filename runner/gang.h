@@ -1,6 +1,5 @@
-// Runs one case on all ranks of a gang, the processes that run a collective together. Rank 0 makes
-// the decisions and the other ranks follow. Without a gang, each function acts on this process
-// only.
+// Runs one case on all ranks of a gang (processes that run a collective together). Rank 0 makes the
+// decisions, and the other ranks follow. Without a gang, each function acts on this process only.
 #pragma once
 
 #include "kernels/benchmark.h"
@@ -17,13 +16,13 @@ struct GangVerdict {
 };
 
 // Combines the verification results of all ranks into one, which every rank gets. It passes if all
-// ranks passed. Its error is the largest of all ranks (NaN counts as largest), its number of
-// elements is their sum, and its detail is that of the first rank that failed.
+// ranks passed. The error is the largest of all ranks, where NaN counts as largest. The element
+// counts are added up. The detail is that of the first rank that failed.
 Result<GangVerdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
-// Measures the case on all ranks. Rank 0 decides how many samples are taken. A sample is the
-// longest time of any rank, because a collective is done when its last rank is. Only rank 0 gets
-// complete times. The other ranks call only the hooks warmup_begins and window_begins.
+// Measures the case on all ranks. Rank 0 decides how many samples are taken. A sample is the time
+// of the slowest rank, because a collective has finished only when its last rank has. Only rank 0
+// gets complete times. The other ranks call only the hooks warmup_begins and window_begins.
 Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,
                                         const RunContext& context, const MeasureHooks& hooks);
 

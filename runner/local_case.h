@@ -28,9 +28,9 @@ Status CheckCounters(const LocalCase& one);
 // Runs the case with all of its ranks. An error instead of a case means that the gang broke.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
-// Adds the GPU model, form factor and topology to a result of RunHere, by the same rules as an
-// agent. The model and form factor come from the GPU's name, and the topology from the links that
-// NVML lists.
+// Adds the GPU model, form factor and topology to a result of RunHere(), by the same rules that an
+// agent uses. Model and form factor are derived from the GPU's name, and the topology from the
+// links that NVML lists.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
 // Returns the exit code of a runner that has run this case.

@@ -122,8 +122,8 @@ class SpawnedGang : public LocalGang {
     for (Child& child : children_) child.process.Signal(SIGKILL);
   }
 
-  // Prints to stderr, once, which ranks were ended by a signal, for example by the kernel's SIGKILL
-  // when memory ran out. The other ranks see only a closed connection.
+  // Prints, once and to stderr, which ranks were killed by a signal, for example by the kernel
+  // because memory ran out. The other ranks see only that a connection was closed.
   void NameKilled() {
     for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));

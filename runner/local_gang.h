@@ -1,5 +1,5 @@
-// Runs a collective on this machine without an agent. The calling process is rank 0, and every
-// other rank is a child process that runs `assay-runner rank`.
+// Runs a collective on this machine without an agent. This process is rank 0. Every other rank is a
+// child process that runs `assay-runner rank`.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ struct RankOrder {
   static Result<RankOrder> Parse(const std::string& line);
 };
 
-// The child processes that run the other ranks, and the connections to them. They end when this
-// process ends, because their stdin is closed. If one of them freezes, all are killed, so that this
-// process gets an error instead of waiting. Their output goes to this process's stderr.
+// The child processes that run the other ranks, and the connections to them. Their output goes to
+// this process's stderr. They end when this process ends, because that closes their stdin. If one
+// of them freezes, all are killed, so that this process gets an error and does not wait forever.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.
@@ -31,7 +31,7 @@ class LocalGang {
 };
 
 // Starts ranks 1 to world_size - 1 of a benchmark as child processes, and waits until all ranks are
-// connected. If a child ends earlier, returns PEER_LOST at once, with its rank and how it ended.
+// connected. If a child ends before that, returns PEER_LOST with its rank and how it ended.
 Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
                                                   const ParameterMap& parameters, int world_size,
                                                   uint64_t seed, bool measure);

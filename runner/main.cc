@@ -80,8 +80,8 @@ int ServeJob() {
   return ServeCommand(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
 }
 
-// Returns true unless output to stdout was lost. A full disk is an error, but a reader that closed
-// its pipe early, as `head` does, is not.
+// Returns false if output to stdout was lost, for example because the disk is full. If the reader
+// closed the pipe early, as `head` does, this is not an error.
 bool OutputIsWritten() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   pollfd output{STDOUT_FILENO, 0, 0};

@@ -13,9 +13,9 @@
 
 namespace assay {
 
-// Caches measured values in memory and, if a folder is given, on disk for later processes. A lost
-// value only has to be measured again, so errors of the folder are printed to stderr and otherwise
-// ignored. Not thread-safe, but several processes may share the folder.
+// Caches measured values in memory and, if a folder is given, on disk for later processes. Errors
+// of the folder are printed to stderr and otherwise ignored, because a lost value can be measured
+// again. Not thread-safe, but several processes may share the folder.
 class MeasurementCache {
  public:
   // Older values are forgotten, and so are the oldest ones beyond this number per owner.
@@ -27,8 +27,8 @@ class MeasurementCache {
   // An empty folder keeps values in the process only.
   explicit MeasurementCache(std::string folder, Clock* clock = &Clock::Real());
 
-  // Returns the cached values of one owner that are not older than `max_age`. The owner is a text
-  // that identifies the hardware and software on which the values were measured.
+  // Returns the cached values of `owner` that are not older than `max_age`. `owner` identifies the
+  // hardware and software on which the values were measured.
   std::map<Key, double> Find(const std::string& owner, Duration max_age = kMaxAge);
 
   // Stores a positive value; replaces an older one of the same key.
@@ -53,32 +53,33 @@ class MeasurementCache {
 // Returns the cache of this process, in the folder that the variable ASSAY_CACHE_DIR names.
 MeasurementCache& ProcessCache();
 
-// Returns the ceilings, the highest rates measured on `gpu`, that limit `work`: the memory
-// bandwidth for Work::traffic and the arithmetic rate for Work::peak. Uses cached values from the
-// last 24 hours if driver, power limit and libraries are the same, and otherwise measures them.
-// Each measurement needs up to 2 GiB of GPU memory and up to a second. A ceiling that cannot be
-// measured is absent.
+// Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
+// for Work::traffic and arithmetic for Work::peak. Cached values are used if they are at most 24
+// hours old and driver, power limit and libraries have not changed. Otherwise the ceilings are
+// measured. Each measurement takes up to a second and up to 2 GiB of GPU memory. A ceiling that
+// cannot be measured is nullopt.
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
 // A collective on one machine, for the alpha-beta model of its times.
 struct LinkSeries {
-  // Identifies the hardware and software of all ranks, in rank order: UUIDs of GPUs (or names of
-  // hosts), driver, NCCL, and the NCCL_* environment variables of this process that affect it.
+  // Identifies the hardware and software of all ranks: for each rank, the GPU's UUID (or the host's
+  // name), and also the driver, NCCL, and the NCCL_* environment variables of this process.
   std::string machine;
   // The case without its size: benchmark, version, and all parameters except "bytes".
   std::string name;
 
-  // Fits the model to the cached times of all message sizes except `bytes`, the size to predict.
-  // Returns nullopt if there are too few sizes for FitAlphaBeta.
+  // Fits the model to the cached times of all message sizes except `bytes`, which is the size to
+  // predict. Returns nullopt if the cache has too few sizes for FitAlphaBeta().
   std::optional<AlphaBeta> Fit(double bytes, MeasurementCache& cache) const;
 
   // Adds a measured time. The newest one of a size counts.
   void Add(const SizedTime& measured, MeasurementCache& cache) const;
 };
 
-// Returns the series of cached times to which a collective's case belongs. `gpu` is the GPU of this
-// rank, or null. All ranks of the gang must call this. After an error the gang cannot continue.
+// Returns the series of cached times to which a case of a collective belongs. `gpu` is this rank's
+// GPU, or null if it has none. All ranks of the gang must call this. After an error, the gang
+// cannot continue.
 Result<LinkSeries> LinkSeriesOf(const BenchmarkInfo& info, const RunContext& context,
                                 const LocalGpu* gpu);
 

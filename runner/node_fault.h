@@ -1,5 +1,5 @@
-// Decides whether a case failed by itself or because of its GPU, and checks whether all GPUs of the
-// machine can be used.
+// Decides whether a case failed by itself or because of its GPU. Also checks whether all of the
+// machine's GPUs can be used.
 #pragma once
 
 #include <optional>
@@ -13,27 +13,27 @@
 
 namespace assay {
 
-// Decides whether the GPU of `rank`, which `trouble` describes, caused `agreed`, the error that all
-// ranks of the case agreed on. Returns OK if the case itself or another rank's GPU caused it.
+// Decides whether the GPU of rank `rank` caused the error `agreed`, on which all ranks of the case
+// agreed. `trouble` describes the GPU's problems. Returns OK if the GPU did not cause the error.
 // Otherwise returns UNAVAILABLE with the evidence and one of these reasons:
-//   GPU_LOST          the GPU fell off the bus or needs a reset,
-//   GPU_BUSY          another process uses the GPU alone or holds memory that the case needed,
-//   GPU_CONTEXT_LOST  the case caused it, but CUDA refuses all further work in this process.
+//   GPU_LOST          The GPU fell off the bus or needs a reset.
+//   GPU_BUSY          Another process uses the GPU alone or holds memory that the case needed.
+//   GPU_CONTEXT_LOST  The case caused it, but CUDA refuses all further work in this process.
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
-// Returns the status that this rank must end with. `mine` is its result of NodeFault, and all ranks
-// must call this. A rank with a GPU fault returns that fault, so that only its node is blamed. The
-// other ranks return PEER_LOST ("rank 2: the GPU is lost"). All ranks return GPU_CONTEXT_LOST if it
-// is the only fault, and then no node is blamed. `peers` may be null.
+// Returns the status with which this rank must end. All ranks must call this; `mine` is the rank's
+// result of NodeFault(). A rank with a GPU fault returns that fault, so that only its node is
+// blamed. The other ranks return PEER_LOST, such as "rank 2: the GPU is lost". If GPU_CONTEXT_LOST
+// is the only fault, all ranks return it and no node is blamed. `peers` may be null.
 Status FaultInGang(Peers* peers, const Status& mine);
 
-// Returns true if the fault makes the result of the case invalid, because the state of the GPU
-// contributed to it. A broken CUDA context does not, because it affects only later cases.
+// Returns true if the fault makes the result of the case invalid, because the GPU's state may have
+// affected it. Returns false for a broken CUDA context, which affects only later cases.
 bool EndsWithoutResult(const Status& fault);
 
 // Returns UNAVAILABLE (GPU_UNUSABLE), with the problem and its remedy, if the machine has GPUs that
-// cannot be used. Returns OK if they can be used or if there are none; GPU benchmarks are then
-// unsupported. `platform` may be null.
+// cannot be used. Returns OK if it has none, because GPU benchmarks are then simply unsupported.
+// `platform` may be null.
 Status CheckGpusUsable(GpuPlatform* platform);
 
 // The GPUs of the machine as NVML and the PCI bus list them.
@@ -53,9 +53,9 @@ struct RequiredGpus {
   std::vector<std::string> notes;  // Differences that are not errors.
 };
 
-// Finds GPUs of the machine that CUDA does not offer to this process. `visible` is the value of
-// CUDA_VISIBLE_DEVICES. A GPU that it excludes is not missing; a GPU that it names but CUDA does
-// not offer is missing.
+// Finds GPUs of this machine that CUDA does not offer to this process. `visible` is the value of
+// CUDA_VISIBLE_DEVICES. A GPU that is excluded by this variable is not missing. A GPU that is named
+// by it but not offered by CUDA is missing.
 RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
                                const std::optional<std::string>& visible);
 

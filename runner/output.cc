@@ -43,9 +43,9 @@ std::string ParametersLine(const ParameterMap& parameters) {
   return line;
 }
 
-// Returns a text with the ridge point, the arithmetic intensity above which arithmetic is the limit
-// instead of memory. Without a spec sheet, the prediction uses the measured ceilings, so there is
-// only one ridge point to print.
+// Returns a text with the ridge point: the arithmetic intensity above which arithmetic is the limit
+// instead of memory. With a spec sheet, there may be two: one from the sheet and one from the
+// measured ceilings. Without a sheet, there is only the latter.
 std::string RidgeText(const v1::Prediction& prediction) {
   const bool sheet = !prediction.spec().empty();
   std::string text;

@@ -11,16 +11,16 @@ namespace assay {
 // Returns aligned lines: outcome, metrics with their spread, prediction, conditions.
 std::string ResultAsTable(const v1::CaseResult& result);
 
-// Returns the result as a JSON array with one object per metric. All Assay programs print results
-// in this form (wire/result_fields.h).
+// Returns the result as a JSON array with one object per metric, the format in which all Assay
+// programs print results (see wire/result_fields.h).
 std::string ResultAsJson(const v1::CaseResult& result);
 
 // Returns one line per benchmark, with the reason if this machine cannot run it.
 std::string ListBenchmarks(const Registry& registry);
 
-// Returns the text of an error for the command line: its message, the violations that the message
-// does not contain, and the hint. Leaves out the error code, because the exit status gives the kind
-// of error.
+// Formats an error for the command line: its message, any violations that the message does not
+// mention, and the hint. Leaves out the error code, because the exit status shows the kind of
+// error.
 std::string ErrorText(const Status& error);
 
 // Returns parameters, metrics and model of one benchmark.

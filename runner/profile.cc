@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-// Duration in seconds of one pass that reads hardware counters. In a pass of this length, its start
-// and end change the measured rates by less than 1%.
+// The duration, in seconds, of a pass that reads hardware counters. It is long enough that the
+// start and end of a pass change the measured rates by less than 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostIterations = 2000;
 // NVML's monitors average over hundreds of milliseconds.

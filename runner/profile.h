@@ -25,16 +25,16 @@ struct KernelNames {
 };
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
-// Reads the hardware counters of a case from CUPTI, or averages from NVML if CUPTI fails. CUPTI has
-// more counters, but many machines restrict it to administrators. If both fail, the report's source
-// is "analytic", and its reason gives the number of bytes that the benchmark declares in `work`.
-// The reason also says why a better source failed. `profiled` is null unless the case runs on a
-// single GPU.
+// Reads the hardware counters of a case from CUPTI. If CUPTI fails, reads averages from NVML, which
+// has fewer counters. Many machines restrict CUPTI to administrators. If NVML fails too, the
+// report's source is "analytic", and its reason gives the number of bytes in `work` that the
+// benchmark declares. The reason also says why better sources failed. `profiled` is null unless the
+// case runs on a single GPU.
 CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
-// Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses further work after a profiling step, such
-// as "reading counters". The error blames this step and not the case, which has already been
-// verified.
+// Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses further work after a profiling step. The
+// error names the step, such as "reading counters", and does not blame the case, which has already
+// been verified.
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Measures how long each rank of a gang is inside a collective, and finds the rank that the others
-// wait for. The times are collected after the timed measurement.
+// Measures how long each rank of a gang (processes that run a collective together) spends in a
+// collective, and finds the rank that the others wait for. This runs after the timed measurement.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct RankTimes {
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // Time in seconds that this rank waited for others inside the collective: how much longer it was
-  // inside than the rank that was inside for the shortest time. The median over all iterations.
+  // How long this rank waited for others in the collective, in seconds: the time that it spent
+  // there minus the shortest time that any rank spent there. The median over all iterations.
   double wait = 0;
 };
 
@@ -32,13 +32,13 @@ struct SlowRank {
 };
 
 // Returns statistics of each rank's times, in rank order. `inside` contains, for each rank, the
-// seconds that it was inside the collective in each iteration. Returns INVALID_ARGUMENT if the
-// ranks have different numbers of iterations.
+// seconds that it spent in the collective in each iteration. Returns INVALID_ARGUMENT if the ranks
+// have different numbers of iterations.
 Result<std::vector<RankTimes>> TimesOfRanks(const std::vector<std::vector<double>>& inside);
 
-// Returns the rank that the other ranks wait for, if there is one. To exceed noise, their wait must
-// be longer than 5 us, longer than three scaled median absolute deviations of the wait, and longer
-// than 5% of the slow rank's own time. `inside` is as for TimesOfRanks.
+// Returns the rank that the other ranks wait for, if there is one. `inside` is as for
+// TimesOfRanks(). Their wait must exceed the noise: it must be longer than 5 us, than three scaled
+// median absolute deviations of the wait, and than 5% of the slow rank's own time.
 std::optional<SlowRank> FindSlowRank(const std::vector<std::vector<double>>& inside);
 
 // The place where a rank ran.
@@ -57,9 +57,9 @@ struct GangReport {
   std::optional<CollectiveChoice> choice;  // Rank 0's.
 };
 
-// Runs additional iterations on all ranks to find out which rank is slow. All ranks must call it.
-// Runs as many iterations as fit into one second, from 16 to 64, if each takes `iteration_seconds`,
-// for which rank 0's value is used. The report is complete at rank 0 only.
+// Runs additional iterations on all ranks to find out which rank is slow. All ranks must call this.
+// The number of iterations is what fits in one second at `iteration_seconds` each, but at least 16
+// and at most 64. Rank 0's value is used. Only rank 0 gets the complete report.
 Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds);
 

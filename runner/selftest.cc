@@ -45,9 +45,9 @@ void HandleStop(int number) {
   errno = error;
 }
 
-// Makes the first SIGINT or SIGTERM write to the returned pipe instead of ending the process. A
-// second signal ends the process. A signal that the process ignores, as background jobs may do,
-// stays ignored.
+// Makes the first SIGINT or SIGTERM write to a pipe instead of ending the process, and returns the
+// pipe's read end. A second signal ends the process. Signals that this process ignores, like some
+// background jobs, stay ignored.
 FileDescriptor CatchStopSignals() {
   Result<Pipe> pipe = MakePipe();
   if (!pipe.ok()) return {};  // The signals keep ending the process.
@@ -125,8 +125,9 @@ GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   return here;
 }
 
-// Runs FindGpus on a separate thread, because the GPU driver may block. Returns nullopt if a signal
-// arrives first or the time limit expires. The thread then keeps running.
+// Runs FindGpus() on a separate thread, because the GPU driver may block. Returns nullopt if a
+// signal arrives or the time limit expires before the driver has answered. That thread then keeps
+// running.
 std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDescriptor& stop,
                                        const SelftestTimes& times) {
   Result<Pipe> done = MakePipe();
@@ -244,8 +245,8 @@ class SelftestRun {
     }).detach();
   }
 
-  // Prints the outcomes of tests until all workers have closed their event pipes. After a signal,
-  // prints only the outcomes that have already arrived.
+  // Prints the outcomes of tests until all workers (threads or child processes) have closed their
+  // event pipes. After a signal, prints only the outcomes that have already arrived.
   void Relay() {
     for (;;) {
       std::vector<pollfd> polled = {{stopped_by_ == 0 ? stop_.get() : -1, POLLIN, 0}};
@@ -281,9 +282,9 @@ class SelftestRun {
     }
   }
 
-  // Handles a worker that has closed its event pipe. The tests that it has not finished fail,
-  // unless SIGINT or SIGTERM ended it. That signal may have been sent to all processes, so it ends
-  // the whole self-test.
+  // Handles the end of a worker, which has closed its event pipe. If it is a child process, its
+  // unfinished tests count as failed, unless it was ended by SIGINT or SIGTERM. Such a signal was
+  // probably sent to all processes, so it ends the whole self-test.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;

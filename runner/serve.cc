@@ -41,8 +41,8 @@ void LogGangError(const Status& status) {
 }
 
 // Reads the agent's commands on a separate thread, so that the end of the stream is noticed at
-// once, even while a benchmark runs. The thread runs until the process exits, so the object must
-// live until then.
+// once, even while a benchmark runs. The thread runs until the process exits. The object must live
+// as long.
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {
@@ -58,9 +58,9 @@ class CommandStream {
     return command;
   }
 
-  // Lets the process finish normally: from now on, the end of the stream does not end the process.
-  // The agent closes the stream as soon as it has read Finished, while this process is still
-  // exiting.
+  // Lets the process exit normally. After this call, the end of the stream no longer ends the
+  // process. The agent closes the stream as soon as it has read the event Finished, while this
+  // process is still exiting.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
     needed_ = false;
@@ -160,8 +160,8 @@ class RankSession {
     return on_gpu ? CheckGpusUsable(Gpu()) : Status::Ok();
   }
 
-  // Sends Ready to the agent and, in a gang, connects to the other ranks. Rank 0's Ready contains a
-  // token, which the agents forward to every rank so that it can find rank 0.
+  // Sends the event Ready to the agent and, in a gang, connects to the other ranks. Rank 0's Ready
+  // contains a token, which agents forward to the other ranks so that they can find rank 0.
   Status Meet() {
     std::unique_ptr<Rendezvous> rendezvous;
     v1::RunnerEvent ready;
@@ -252,10 +252,10 @@ class RankSession {
     return last ? Status::Ok() : fault;
   }
 
-  // Returns the GPU fault that occurred in this case, or OK. If profiling broke the CUDA context,
-  // which happens only in jobs of a single rank, returns that. Otherwise asks all ranks: a case
-  // must fail on all of them or on none, and rank 0 must not send a result that another rank's GPU
-  // corrupted.
+  // Returns the GPU fault that affects this case, or OK. If profiling broke the CUDA context,
+  // returns that; this happens only in jobs with a single rank. Otherwise asks all ranks, for two
+  // reasons: a case must fail on all of them or on none, and rank 0 must not send a result that
+  // another rank's GPU corrupted.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;

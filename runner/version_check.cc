@@ -48,7 +48,7 @@ std::vector<std::string> ValuesOf(const std::string& name, const std::vector<Ver
 }
 
 // Describes which ranks have which of `values`, for example "NCCL is 2.28.9 at ranks 0, 1, 3 and
-// 2.27.3 at rank 2". `values` has one entry per rank. Returns an empty string if all are equal.
+// 2.27.3 at rank 2". Returns "" if all values are equal. `values` has one entry per rank.
 std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values) {
   return DifferenceText(what, values,
                         [](const std::string& value, const std::vector<size_t>& ranks) {

@@ -1,6 +1,6 @@
-// Checks that the ranks of a gang, the processes that run a collective together, have the same
-// software and the same GPU model. Ranks with different drivers, NCCL versions or NCCL settings
-// hang, or fail with errors that do not name the cause.
+// Checks that the ranks of a gang (processes that run a collective together) have the same software
+// and the same GPU model. Different drivers, NCCL versions or NCCL settings can make ranks hang, or
+// fail with errors that do not name the cause.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ namespace assay {
 // Versions and settings that must be the same at all ranks, by name: "NCCL" -> "2.28.9".
 using Versions = std::map<std::string, std::string>;
 
-// Returns the versions of this process that must be equal on all ranks: the runner and, for GPU
+// Returns the versions of this process that must be the same on all ranks: the runner and, for GPU
 // benchmarks, the driver, the CUDA runtime and NCCL. Also returns the NCCL_* variables that are
 // set, except those that may differ between hosts.
 Versions OwnVersions(Resource resource);
 
-// Compares the versions of all ranks. All ranks must call it, and all get the same answer. Returns
-// FAILED_PRECONDITION (VERSION_MISMATCH), which lists the ranks with each version, if they differ,
-// and an error if a rank was lost.
+// Checks that all ranks have the same versions. All ranks must call this, and all get the same
+// answer. If versions differ, returns FAILED_PRECONDITION (VERSION_MISMATCH) and lists the ranks
+// with each version. Returns another error if a rank was lost.
 Status CheckVersions(Peers& peers, const Versions& mine);
 
 // The GPU of one rank. Both fields are empty for a rank without one.
@@ -39,7 +39,7 @@ RankGpu OwnGpu(Resource resource);
 Result<std::vector<RankGpu>> GatherGpus(Peers& peers, const RankGpu& mine);
 
 // Returns FAILED_PRECONDITION (MIXED_GPUS) if the ranks do not all have the same GPU model. The
-// message lists the models: "the GPU is H100 SXM at ranks 0, 1 and H200 SXM at ranks 2, 3".
+// message lists the models, as in "the GPU is H100 SXM at ranks 0, 1 and H200 SXM at ranks 2, 3".
 Status CheckOneModel(const std::vector<RankGpu>& gpus);
 
 }  // namespace assay
