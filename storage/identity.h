@@ -10,9 +10,9 @@ namespace assay::storage {
 // Ids that group comparable results. Each id is the SHA-256, in hex, of canonical JSON (sorted
 // keys, no spaces).
 // - series_id covers the benchmark, its version and parameters, the metric with unit and direction,
-// the state of the cache, the content of the inputs, whether the result is simulated, the
-// environment and, for imported results, the measuring program without its version.
-// - lineage_id leaves out driver and library versions, so it groups results across drivers.
+//   the state of the cache, the content of the inputs, whether the result is simulated, and the
+//   environment. For imported results, it also covers the name of the measuring program.
+// - lineage_id omits driver and library versions, so it groups results across drivers.
 // - environment_id covers only the environment.
 struct Identity {
   std::string series_json;

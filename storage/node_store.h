@@ -14,22 +14,22 @@ class NodeStore {
  public:
   virtual ~NodeStore() = default;
 
-  // Stores a node's description and marks the node as connected to the coordinator `owner`. If
-  // another node has the same name, returns ALREADY_EXISTS if that node is connected, and otherwise
-  // renames it to "name (old)".
+  // Stores a node's description and marks the node as connected to the coordinator `owner`. The
+  // node's name must be unique. If a connected node has the same name, returns ALREADY_EXISTS. If a
+  // disconnected node has it, renames that node to "name (old)".
   virtual Status Connect(const std::string& owner, const v1::NodeDescription& node,
                          const std::string& dial_address) = 0;
   // Stores a heartbeat of each of these nodes that is connected to `owner`.
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
   // Marks the node disconnected. Does nothing if another coordinator has its session.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
-  // Returns whether the node is connected to a coordinator other than `owner` and has sent a
+  // Returns whether the node is connected to another coordinator than `owner` and has sent a
   // heartbeat within the last `stale_after`.
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;
 
-  // Returns all nodes, sorted by name, with the ids of their running jobs. Nodes that have sent no
-  // heartbeat within the last `stale_after` are reported as disconnected.
+  // Returns all nodes, sorted by name, with the ids of their running jobs. A node counts as
+  // disconnected if it has sent no heartbeat within the last `stale_after`.
   virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;

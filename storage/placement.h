@@ -14,23 +14,22 @@ namespace assay::storage {
 bool HoldsWholeNodes(const NewJob& job);
 
 // Restricts which candidate nodes the next attempt of a job should use, for example to avoid a node
-// that failed. Ignored if fewer of the remaining nodes are reachable than the job needs. Busy nodes
-// count as reachable.
+// that failed. The restriction is ignored if too few of the remaining nodes are reachable. Nodes
+// that are reachable but busy do count.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.
 };
 
-// Returns the first `job.node_count` candidate nodes that are reachable and free. Considers only
-// the preferred candidates if enough of them are reachable. Returns nullopt if too few nodes are
-// free.
+// Returns the first `job.node_count` candidate nodes that are reachable and free, or nullopt if
+// there are fewer. If enough preferred candidates are reachable, considers only these.
 std::optional<std::vector<std::string>> ChooseNodes(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,
     const std::function<bool(const std::string&)>& is_free);
 
-// Returns the nodes to reserve for a job that has waited too long and still cannot be placed.
-// Selects reachable candidates, free nodes first. Returns nullopt if there are not enough.
+// Returns the nodes to reserve for a job that has waited too long and still cannot be placed. Takes
+// reachable candidates, and free ones before busy ones. Returns nullopt if there are too few.
 std::optional<std::vector<std::string>> NodesToReserve(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,

@@ -1,5 +1,5 @@
 // Stores benchmark results. A result is accepted only from the current attempt (epoch) of its job
-// and never changes afterwards. Contract: tests/contract/result_store_contract.h.
+// and never changes afterwards. Implementations must pass tests/contract/result_store_contract.h.
 #pragma once
 
 #include <string>
@@ -33,20 +33,20 @@ class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
-  // Stores results and adds the number of new cases to each job's cases_done. Each result must come
-  // from the current epoch of a RUNNING job. There is at most one result per case, regardless of
-  // the epoch. All metrics of a result are stored atomically. Returns one outcome per result, in
-  // the same order.
+  // Stores results and adds the number of new cases to cases_done of each job. Each result must
+  // come from the current epoch of a RUNNING job. A case never gets more than one result, even from
+  // different epochs. All metrics of a result are stored atomically. Returns one outcome per
+  // result, in the same order.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) = 0;
 
-  // Stores a finished campaign with its jobs and results, which another program measured, in one
+  // Stores a finished campaign that another program measured, with its jobs and results, in one
   // transaction. Jobs with a failed case become FAILED, and so does the campaign. Returns
-  // INVALID_ARGUMENT if a case does not have exactly one result or a result cannot be stored, and
-  // ALREADY_EXISTS if the campaign's id is taken.
+  // INVALID_ARGUMENT if a case does not have exactly one result or if a result cannot be stored.
+  // Returns ALREADY_EXISTS if the campaign's id is taken.
   virtual Result<ImportOutcome> Import(const ImportedCampaign& imported) = 0;
 
-  // Returns the results that match `filter`, newest first and without samples. See
-  // schema::ParseResultFilter for the filter's syntax and errors.
+  // Returns the results that match `filter`, newest first and without samples. The syntax of
+  // `filter` and its errors are described at schema::ParseResultFilter.
   virtual Result<Page<v1::StoredResult>> List(const std::string& filter,
                                               const PageRequest& page) = 0;
 

@@ -12,8 +12,8 @@
 
 namespace assay::storage {
 
-// Number of campaigns, newest first, that are searched for a similar name if a name is unknown. The
-// limit keeps this query fast on a database that has grown for years.
+// If the name of a campaign is unknown, this many of the newest campaigns are searched for a
+// similar name. The limit keeps the search fast on a database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
 // Returns NOT_FOUND: `no node "g31"`. The hint is the closest of `names`, if one is close.
@@ -32,8 +32,8 @@ v1::JobState StateAfter(Disposition disposition);
 // Adds `jobs` jobs of one state.
 void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts);
 
-// Returns INVALID_ARGUMENT unless each case of each imported job has exactly one result, with epoch
-// 1, and there are no other results.
+// Checks a campaign that should be imported. Returns INVALID_ARGUMENT unless each case of each job
+// has exactly one result, with epoch 1, and there are no other results.
 Status CheckImport(const ImportedCampaign& imported);
 
 // Returns the failure of an imported job that has failed cases, else nullopt.

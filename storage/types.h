@@ -1,5 +1,5 @@
-// Data types used by the stores' interfaces. All times are UTC. Ids are UUIDs as text unless stated
-// otherwise.
+// Data types in the interfaces of the stores. All times are UTC. Ids are UUIDs as text unless
+// stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ struct NewJob {
   v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
   std::vector<v1::BenchmarkCase> cases;
   int world_size = 1;
-  // Number of nodes that the job needs; `candidate_node_ids` lists the nodes that it may use. If
-  // both have the same size, the job is pinned to these nodes.
+  // Number of nodes that the job needs. `candidate_node_ids` lists the nodes that it may use. If
+  // there are only as many candidates as needed, the job is pinned to these nodes.
   int node_count = 1;
   NodeIds candidate_node_ids;
-  // Indices of the GPUs to use on each node, in rank order. Empty for CPU and network jobs. Ranks
-  // are numbered consecutively on the first node, then on the second, and so on.
+  // Indices of the GPUs to use on each node, in rank order. Empty for CPU and network jobs. The
+  // ranks of the first node are numbered first, then those of the second, and so on.
   std::vector<int> gpu_indices;
   // If true, no other job runs on the job's nodes. If false, the job reserves only its GPUs, and
-  // other jobs may use the rest of the node. Jobs without GPUs always reserve whole nodes.
+  // other jobs may use the rest of each node. Jobs without GPUs always reserve whole nodes.
   bool exclusive_node = true;
   Duration timeout{0};
   int repetition = 0;
@@ -107,9 +107,9 @@ struct FinishedAttempt {
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
   std::vector<std::string> also_node_ids;  // Nodes at fault besides failure->node_id.
-  // The next three members are used only if the job is queued again (kRequeue). They say which
-  // nodes the next attempt avoids if possible, how long it is delayed, and whether it prefers the
-  // same nodes as this attempt.
+  // This and the next two members are used only if the job is queued again (kRequeue). They say
+  // which nodes the next attempt avoids if possible, how long it is delayed, and whether it should
+  // use the same nodes as this attempt.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;

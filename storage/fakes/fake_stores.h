@@ -16,8 +16,8 @@
 
 namespace assay::storage {
 
-// The in-memory database that all fake stores share. Thread-safe: stores hold `mutex` during every
-// call. It must outlive the stores, and `clock` must outlive it.
+// The in-memory database that all fake stores share. Thread-safe, because every call of a store
+// holds `mutex`. The database must outlive the stores, and `clock` must outlive the database.
 struct FakeDatabase {
   // The member node_ids holds the latest placement.
   struct JobRow : LeasedJob {
@@ -54,9 +54,9 @@ struct FakeDatabase {
 
   explicit FakeDatabase(Clock& the_clock) : clock(the_clock) {}
 
-  // Inserts the campaign and its jobs, and returns the campaign's id. If the request_id is already
-  // known, inserts nothing and returns the id of the campaign that was created with it. Returns
-  // ALREADY_EXISTS if the campaign_id is taken.
+  // Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
+  // request_id exists, inserts nothing and returns the id of that campaign. Returns ALREADY_EXISTS
+  // if the campaign_id is taken.
   Result<std::string> Insert(const NewCampaign& campaign) ASSAY_REQUIRES(mutex);
 
   Clock& clock;

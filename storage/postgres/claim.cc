@@ -51,10 +51,10 @@ constexpr const char* kColumns =
     " CASE WHEN q.same_nodes THEN q.node_ids ELSE '{}' END AS last_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
-// Returns SQL that selects the first jobs of each campaign's queue. Skips jobs with too few
-// candidates among the reachable nodes ($4), because they would hide the jobs behind them.
-// Candidates are counted once for all jobs that share a list. A list that belongs to a single job
-// is counted only if it is short, because reading a long one is slow.
+// Returns the SQL that selects the first jobs of each campaign's queue. Skips jobs with too few
+// reachable candidate nodes ($4), because they would hide the jobs behind them. If jobs share a
+// list of candidates, it is counted only once for all of them. The list of a single job is counted
+// only if it is short, because a long one is slow to read.
 const std::string& HeadsSql() {
   static const std::string sql =
       std::string("WITH ") + kActive +
@@ -181,8 +181,8 @@ class Claim {
     }
   }
 
-  // Reads more jobs, from the queue of each node that is at least partly free. This is needed if
-  // all jobs read so far are pinned to busy nodes.
+  // Reads more jobs, from the queue of each node that is at least partly free. Otherwise such nodes
+  // would stay idle if all jobs read so far are pinned to busy nodes.
   void LookBehindHeads() {
     std::vector<std::string> open;
     for (const std::string& node : request_.node_ids) {
@@ -195,8 +195,8 @@ class Claim {
     }
   }
 
-  // Removes and returns the next job to place. Campaigns are ordered by priority, then by their
-  // number of running jobs (fewest first), then by the age of their oldest job. Returns nullopt if
+  // Removes and returns the next job that should get nodes. Campaigns with higher priority come
+  // first, then those with fewer running jobs, then those with the oldest job. Returns nullopt if
   // all queues are empty.
   std::optional<Candidate> Next() {
     Queue* first = nullptr;
@@ -213,8 +213,9 @@ class Claim {
     return candidate;
   }
 
-  // Chooses nodes for queued jobs, in order of priority. Skips jobs that cannot be placed now. If
-  // such a job has waited long enough, reserves nodes for it, so that later jobs cannot take them.
+  // Chooses nodes for queued jobs, in order of priority. Skips a job if there are too few free
+  // nodes now. If the job has waited long enough, reserves nodes for it, so that later jobs cannot
+  // take them.
   void Choose() {
     while (Wanted() > 0) {
       std::optional<Candidate> next = Next();

@@ -9,9 +9,9 @@
 
 namespace assay::storage {
 
-// Inserts the campaign and its jobs, and returns the campaign's id. If the request_id is already
-// known, inserts nothing and returns the id of the campaign that was created with it. Returns
-// ALREADY_EXISTS if the campaign_id is taken.
+// Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
+// request_id exists, inserts nothing and returns the id of that campaign. Returns ALREADY_EXISTS if
+// the campaign_id is taken.
 Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& campaign);
 
 }  // namespace assay::storage

@@ -20,14 +20,14 @@ v1::Campaign CampaignOf(const pqxx::row& row);
 std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 
-// A cache for lists of candidate nodes, which many jobs of a campaign share. Entries are rows of
-// the table candidate_set, which never change. An entry is kept as long as a job in memory uses it.
-// Thread-safe.
+// A cache for lists of candidate nodes, because many jobs of a campaign share the same list. Its
+// entries are rows of the table candidate_set, which never change. An entry is kept as long as a
+// job in memory uses it. Thread-safe.
 class CandidateSets {
  public:
-  // Returns the candidate nodes of each job in `rows`. The rows need the columns campaign_id,
-  // candidate_set and candidate_node_ids of the table job. Throws pqxx exceptions if the query
-  // fails.
+  // Returns the candidate nodes of each job in `rows`. The rows must contain the columns
+  // campaign_id, candidate_set and candidate_node_ids of the table job. Throws an exception of pqxx
+  // if the query fails.
   std::vector<NodeIds> Of(Transaction& transaction, const pqxx::result& rows);
 
  private:
@@ -48,7 +48,7 @@ std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result
 
 // Implements JobStore::ClaimJobs. First selects jobs and nodes without taking locks. Then locks
 // these nodes in the order of their ids and leases the jobs whose nodes are still free. Skips nodes
-// that another coordinator has locked, so that coordinators never wait for each other.
+// that another coordinator has locked, so that no coordinator waits for another.
 std::vector<LeasedJob> ClaimJobs(Transaction& transaction, const JobStore::ClaimRequest& request,
                                  CandidateSets& sets);
 

@@ -99,8 +99,9 @@ class PostgresJobStore : public JobStore {
     });
   }
 
-  // The revision of a change is the id of its transaction. Returns the id of the oldest transaction
-  // that is still open, because all transactions that commit later have this id or a higher one.
+  // The revision of a change is the id of its transaction. The returned revision is the id of the
+  // oldest transaction that is still open. Every transaction that commits later has this id or a
+  // higher one, so no change is missed.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -173,8 +174,8 @@ class PostgresJobStore : public JobStore {
       if (campaign.empty()) return NoCampaign(campaign_id);
       if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE)
         return Status::Ok();
-      // Cancels queued jobs and marks running ones in a single UPDATE. With two statements, a job
-      // that changes from one state to the other in between could be missed by both.
+      // Use a single UPDATE to cancel queued jobs and mark running ones. Two statements could both
+      // miss a job that changes from one state to the other in between.
       for (const auto& row : transaction.exec_params(
                "UPDATE job SET cancel_requested = true,"
                "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"

@@ -15,8 +15,9 @@
 
 namespace assay::storage {
 
-// Callback for metrics, called after each query on the thread that ran it. `took` includes the wait
-// for a connection. `name` is one of a small fixed set, such as "claim_jobs".
+// A callback for metrics, called after each query on the thread that ran the query. `name` is one
+// of a small fixed set, such as "claim_jobs". `took` includes the time spent waiting for a
+// connection.
 using QueryObserver = std::function<void(const char* name, Duration took, bool ok)>;
 
 struct PoolStats {
@@ -45,7 +46,7 @@ class Pool {
 
   // Runs `body` in a transaction and commits it. After a deadlock or a serialization failure, tries
   // again, with at most five attempts in total. If `body` returns an error, rolls back and returns
-  // that error. Other errors:
+  // that error. Other errors are
   // - UNAVAILABLE if the database cannot be reached or no connection becomes free in time;
   // - INVALID_ARGUMENT if the database rejects the data;
   // - INTERNAL for everything else.

@@ -17,9 +17,9 @@ namespace assay::storage {
 namespace {
 
 // Listens for PostgreSQL notifications on its own connection and thread. Calls `callback` after
-// each batch of notifications. Also calls it after each connect, because notifications may have
-// been missed before. Reconnects after 0.1 s to 5 s if the connection is lost. The destructor ends
-// the thread promptly, even during such a delay.
+// each batch of notifications. Also calls it whenever it has connected, because notifications may
+// have been missed before. If the connection is lost, reconnects after 0.1 s to 5 s. The destructor
+// ends the thread promptly, even during this delay.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);
@@ -31,8 +31,8 @@ class Listener {
   void Loop();
   // Runs until the connection fails or destruction begins. True if it connected.
   bool ListenOnce();
-  // Waits until `fd` is readable (-1: no descriptor), but at most `timeout_ms` (-1: no limit).
-  // Returns true if the destructor was called in the meantime.
+  // Waits until `fd` is readable, for at most `timeout_ms`. -1 stands for no descriptor or no time
+  // limit. Returns true if the destructor has been called, which ends the wait early.
   bool StopsBefore(int fd, int timeout_ms);
 
   const std::string conninfo_;

@@ -25,22 +25,22 @@ class Database {
   virtual ~Database() = default;
 
   // Upgrades the database schema to the version of this program and creates the table partitions
-  // for the coming months. Call this before using the stores, and at least once a month after that.
+  // for the coming months. Call this before using the stores, and later at least once a month.
   virtual Status Migrate() = 0;
 
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
 
-  // Starts a thread that calls `on_queued` whenever a coordinator adds jobs to the queue. Also
-  // calls it after each reconnect to the database, because notifications may have been missed. The
-  // thread ends in the destructor. Call this at most once.
+  // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
+  // calls it whenever the thread has reconnected to the database, because notifications may have
+  // been missed. The destructor ends the thread. Call this at most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
   virtual PoolStats Stats() = 0;
 };
 
-// Creates a Database object without connecting yet. Returns INVALID_ARGUMENT if `conninfo` is
+// Creates a Database object, but does not connect yet. Returns INVALID_ARGUMENT if `conninfo` is
 // neither a list of key=value pairs as in libpq nor a postgresql:// URL.
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& conninfo,
                                                const DatabaseOptions& options = {});

@@ -1,7 +1,7 @@
-// Includes libpqxx such that it links with C++20 code. Linux distributions compile libpqxx as
-// C++17. Since version 7.8, its headers add a member to exceptions if C++20's std::source_location
-// is available, which would not match the compiled library. This header hides std::source_location
-// from libpqxx.
+// Includes libpqxx in such a way that it links with C++20 code. Linux distributions compile the
+// library as C++17. If std::source_location of C++20 is available, the headers since version 7.8
+// add a member to exceptions, which would not match the compiled library. This header therefore
+// hides std::source_location from libpqxx.
 #pragma once
 
 #include <version>

@@ -1,5 +1,5 @@
 // Converts results to and from database rows: builds the JSON for bulk inserts, builds messages
-// from stored rows, and translates result filters to SQL.
+// from stored rows, and translates filters over results to SQL.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -25,8 +25,8 @@ struct ResultToStore {
   int64_t series_key = 0;
 };
 
-// Returns the columns of a table that hold result fields, for an INSERT or SELECT: `"benchmark",
-// "unit"`. Each name is preceded by `prefix`, for example "v.".
+// Returns a list of the columns of `table` that contain result fields, for an INSERT or SELECT:
+// `"benchmark", "unit"`. Each name is preceded by `prefix`, such as "v.".
 std::string FieldColumns(schema::StoredIn table, const std::string& prefix = "");
 
 // Rows of case_result, with epoch and position.
@@ -38,9 +38,9 @@ nlohmann::json EnvironmentRow(const ResultToStore& row);
 // A row of sample; null if there are no samples.
 nlohmann::json SampleRow(const ResultToStore& row, const std::string& result_id);
 
-// Return the parts of a query whose rows StoredResultOf can read:
+// These two functions return the parts of a query whose rows StoredResultOf can read:
 //   "SELECT " + StoredColumns() + StoredTables()
-// A WHERE clause can refer to the tables as v (result_view) and d (case_result).
+// An added WHERE clause can refer to the tables as v (result_view) and d (case_result).
 std::string StoredColumns();
 std::string StoredTables();
 v1::StoredResult StoredResultOf(const pqxx::row& row);
@@ -52,9 +52,9 @@ std::string CompressSamples(const google::protobuf::RepeatedField<double>& sampl
 Status DecompressSamples(std::string_view bytes, int count,
                          google::protobuf::RepeatedField<double>* samples);
 
-// An SQL condition that is equivalent to a result filter; it refers to the table "result_view v".
-// To prevent SQL injection, `text` contains nothing that the user wrote. Bind `values`, which hold
-// the user's texts, as the text array $1.
+// An SQL condition that is equivalent to a result filter. It refers to the table "result_view v".
+// To prevent SQL injection, `text` contains nothing that the user wrote. The user's texts are in
+// `values`, which must be bound to the parameter $1 as a text array.
 struct SqlCondition {
   std::string text;
   std::vector<std::string> values;

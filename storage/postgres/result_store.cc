@@ -22,9 +22,9 @@ namespace {
 constexpr size_t kMaxCachedSeries = 200'000;
 
 // Returns the SQL statement that checks and stores results. Its parameters are JSON arrays of
-// CaseRow, ResultRow and SampleRow, with each case at most once. Returns one row per case, in
-// order:
-//   stored  whether the result was stored now
+// CaseRow, ResultRow and SampleRow, in which no case may occur twice. Returns one row per case, in
+// order, with the columns
+//   stored  whether this statement has stored the result
 //   exists  whether the job exists
 //   held    whether the job is running with this epoch
 //   known   whether the job has such a case
@@ -84,8 +84,9 @@ CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const s
   return {row["held"].as<bool>() ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
 }
 
-// Returns the hash of the result that another transaction stored for the same case while InsertSql
-// was waiting for it. InsertSql cannot see that result, because its snapshot is older.
+// Returns the hash of a result for the same case that another transaction stored while InsertSql
+// was waiting for that transaction. InsertSql cannot see that result, because its snapshot is
+// older.
 std::string StoredHash(Transaction& transaction, const v1::CaseResult& result) {
   const pqxx::result rows = transaction.exec_params(
       "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
@@ -227,8 +228,8 @@ class PostgresResultStore : public ResultStore {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_id, InsertCampaign(transaction, imported.campaign));
       outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
       if (!outcome.fresh) return Status::Ok();
-      // Marks the imported jobs as running, because Insert accepts results only for running jobs.
-      // This state is not visible outside this transaction, which also ends the jobs.
+      // Mark the imported jobs as running, because Insert accepts results only for running jobs.
+      // Nobody else sees this state, because this transaction also ends the jobs.
       transaction.exec_params(
           "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
           "WHERE campaign_id = $1",

@@ -19,7 +19,7 @@ inline constexpr const char* kJobsQueuedChannel = "assay_jobs_queued";
 std::unique_ptr<JobStore> MakeJobStore(Pool& pool);
 std::unique_ptr<NodeStore> MakeNodeStore(Pool& pool);
 // Creates a store for results. If the database rejects a result, for example because a text is not
-// UTF-8, ResultStore::Commit reports kConflict for this result and stores the others.
+// valid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool);
 
 // One script of storage/migrations. The scripts are built into the program.
@@ -36,9 +36,9 @@ const std::vector<Migration>& Migrations();
 const char* ViewsScript();
 
 // Upgrades the database schema to the newest version, with one transaction per migration. Recreates
-// the views if their script has changed. If several programs call this at the same time, one runs
-// and the others wait. Returns FAILED_PRECONDITION if the database is newer than this program, or
-// if a migration was modified after it had been applied.
+// the views if their script has changed. If several programs call this at the same time, one does
+// the work and the others wait. Returns FAILED_PRECONDITION if the database is newer than this
+// program, or if a migration was modified after it had been applied.
 Status Migrate(Pool& pool);
 
 }  // namespace assay::storage
