@@ -1,5 +1,6 @@
-// Accepts the connections of a gRPC server. gRPC 1.51's own listener never accepts again once the
-// process has run out of descriptors (CVE-2023-4785); this one keeps a reserve and goes on.
+// Accepts the connections for a gRPC server. If a process once runs out of file descriptors, the
+// listener of gRPC 1.51 never accepts a connection again (CVE-2023-4785). This one keeps a
+// descriptor in reserve and continues.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -22,12 +23,13 @@ namespace assay::rpc {
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
-  // A connection whose descriptor would be this number or higher is closed, so that files, the
-  // database and the HTTP port keep theirs.
+  // A new connection is closed at once if its descriptor has this number or a higher one. The
+  // remaining descriptors are for files, the database and the HTTP port.
   int descriptors = 0;
 
-  // Leaves a quarter of the process's descriptors, 64 at least, to everything else, and half of
-  // the rest to any one address.
+  // Returns limits based on the number of descriptors that this process may open. A quarter of
+  // them, but at least 64, are kept for everything else. A single network address may use half of
+  // the others.
   static ConnectionLimits OfProcess();
 };
 
@@ -47,8 +49,8 @@ class Acceptor {
   // Begins to accept. Call once, after the server was started.
   void Start();
 
-  // Connects to the port and waits until the connection was accepted. UNAVAILABLE if that takes
-  // longer than `patience`.
+  // Checks that the acceptor is working: connects to the port and waits until a connection has been
+  // accepted. Returns UNAVAILABLE if that takes longer than `patience`.
   Status Check(Duration patience) const;
 
  private:

@@ -16,17 +16,19 @@ namespace assay::rpc {
 // The request header in which a proxy forwards its client's certificate: DER in base64.
 inline constexpr char kForwardedPeer[] = "x-assay-peer";
 
-// Returns the processor that lets through the calls that the table allows to peers of `fleet`, and
-// answers PERMISSION_DENIED or UNAUTHENTICATED to all others. For credentials that require client
-// certificates; others have no processor.
+// Returns a processor that checks the caller's role before each call. It lets calls through that
+// wire/roles.h allows to members of `fleet`, and answers all others with PERMISSION_DENIED or
+// UNAUTHENTICATED. Use it only with credentials that require client certificates.
 std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet);
 
-// Returns the identity of the caller: the one that a proxy forwards, or the peer's own. kLocalAdmin
-// on a server without client certificates.
+// Returns the identity of the caller. If the peer is a proxy that forwards a certificate, this is
+// the identity in that certificate. On a server without client certificates, its role is
+// kLocalAdmin.
 Identity CallerOf(const grpc::ServerContextBase& context);
 
-// Returns the identity of the server that answers a call. kLocalAdmin in plaintext, kNone for a
-// server whose certificate has no identity. Call after the first answer.
+// Returns the identity of the server that answers a call. Use this only after the first answer has
+// arrived. The role is kLocalAdmin if the connection is not encrypted, and kNone if the server's
+// certificate contains no identity.
 Identity ServerOf(const grpc::ClientContext& context);
 
 }  // namespace assay::rpc

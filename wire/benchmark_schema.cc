@@ -105,8 +105,8 @@ const std::string* ImpossibleValue(const ParameterSpec& spec,
   return nullptr;
 }
 
-// Describes what is wrong with a constraint of the parameter `spec`. The text continues a message
-// that begins with "a constraint". Returns an empty string if the constraint is valid.
+// Describes what is wrong with a constraint of the parameter `spec`, in words that can follow "a
+// constraint", such as "by itself". Returns an empty string if the constraint is valid.
 std::string ErrorOf(const ParameterSpec& spec, const Constraint& constraint,
                     const SpecsByName& specs) {
   const auto other = specs.find(constraint.parameter);

@@ -1,5 +1,5 @@
-// Converts the parameters that a benchmark declares to the specs of model/parameter.h. Coordinator,
-// agent and CLI use these specs, so they all accept the same values.
+// Converts the parameters that a benchmark declares to the specs of model/parameter.h. The
+// coordinator, the agent and the CLI all use these specs, so they accept the same values.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@
 namespace assay::schema {
 
 // Returns the specs of a benchmark's parameters, in the order of declaration. The schema may come
-// from another machine and is validated: returns INVALID_ARGUMENT with reason INVALID_SCHEMA, and
-// names the invalid parameter.
+// from another machine, so it is validated first. If it is invalid, returns INVALID_ARGUMENT with
+// reason INVALID_SCHEMA and the name of the invalid parameter.
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema);
 
 // Returns the canonical and complete parameters of one case; see CanonicalParameters.

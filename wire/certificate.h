@@ -12,22 +12,24 @@ namespace assay::rpc {
 
 enum class CertificateUse { kServer, kClient };
 
-// Refuses a certificate of an authority, because its holder could sign further ones, and one whose
-// extended key usage excludes `use`. `what` names the certificate in the message.
+// Checks that a peer or this program may identify itself with `certificate`. Returns an error if it
+// belongs to a certificate authority, whose owner could sign further certificates, or if its
+// extended key usage excludes `use`. `what` names the certificate in the error.
 Status CheckLeaf(const std::string& what, X509* certificate, CertificateUse use);
 
-// Returns the identity in the certificate's only URI SAN, spiffe://FLEET/ROLE/ID, with the first
-// DNS SAN as the name of a node. NO_IDENTITY if it has none.
+// Returns the identity in a certificate. Its subject alternative names must contain exactly one
+// URI, spiffe://FLEET/ROLE/ID. The first DNS name among them is the name of a node. Returns an
+// error with reason NO_IDENTITY if the certificate contains no identity.
 Result<Identity> IdentityOf(X509* certificate);
 
-// Checks a peer's certificate as a leaf for `use` and returns its identity. UNAUTHENTICATED if it
-// cannot be read or is refused.
+// These functions check a peer's certificate with CheckLeaf and return its identity. They return
+// UNAUTHENTICATED if the certificate cannot be read or the check fails.
 Result<Identity> IdentityOfPem(const std::string& pem, CertificateUse use);
 Result<Identity> IdentityOfDer(const std::string& der, CertificateUse use);
 
-// Returns an error if a certificate after the first of the chain, as the peer sent it, is not an
-// authority's. gRPC 1.51 accepts a leaf that another leaf has signed if the authority has no path
-// length.
+// Checks the chain of certificates that a peer sent. All but the first must belong to certificate
+// authorities; otherwise returns an error. gRPC 1.51 does not check this if the authority's path
+// length is unlimited, so any client could sign certificates of others.
 Status CheckChain(const std::string& pem_chain);
 
 }  // namespace assay::rpc

@@ -43,8 +43,8 @@ Certificate NextCertificate(BIO* pem) {
 
 Certificate FirstCertificate(const std::string& pem) { return NextCertificate(Memory(pem).get()); }
 
-// Checks that every certificate in a PEM file can be read. gRPC does not report such errors: it
-// silently ignores the first unreadable certificate and all that follow. If it cannot read any, it
+// Checks that every certificate in a PEM file can be read. gRPC does not report such errors. It
+// silently ignores the first unreadable certificate and all that follow, and if none is left, it
 // later fails to listen or connect without giving a reason.
 Status CheckCertificates(const std::string& path, const std::string& pem) {
   const Bio text = Memory(pem);
@@ -72,8 +72,8 @@ Status CheckStrength(const std::string& path, X509* certificate) {
       .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
 }
 
-// Checks that the private key belongs to the certificate. gRPC accepts files that do not match, but
-// then fails to listen or connect without giving a reason.
+// Checks that the private key belongs to the certificate. gRPC accepts files that do not match, and
+// later fails to listen or connect without giving a reason.
 Status CheckPair(const TlsFiles& files, const Pem& pem) {
   ASSAY_RETURN_IF_ERROR(CheckCertificates(files.certificate, pem.certificate));
   const Bio key_text = Memory(pem.key);

@@ -1,6 +1,6 @@
 // Describes one field of a record, such as a result or a node. Filters, CSV, JSON, SQL and the
-// reference documentation are all generated from tables of such fields, so a field has the same
-// name everywhere.
+// reference documentation are all generated from tables of these descriptions, so a field has the
+// same name everywhere.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -40,9 +40,9 @@ using FieldValue = nlohmann::ordered_json;
 
 // Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
 // become words, times become RFC 3339 text, and maps are sorted by key. Returns null for empty
-// texts, enum value 0, absent optional fields, and everything inside an absent message. If the path
-// leads through a repeated field, list types collect the values of all elements, and other types
-// take the first element.
+// texts, enum value 0, absent optional fields, and all fields of an absent message. If a field on
+// the path is repeated, list types collect the values of all its elements, and other types take
+// that of the first element.
 FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
                     FieldType type);
 
@@ -75,8 +75,8 @@ std::string ColumnName(std::string_view field);
 // A value as CSV has it: lists and maps are joined by semicolons, null is empty.
 std::string FieldText(const FieldValue& value);
 
-// Converts a value to the form that assay::Matches compares: one string per list element, with
-// numbers formatted by FilterNumber.
+// Converts a value to the form that assay::Matches, which evaluates filters, can compare: one
+// string per list element, with numbers formatted by FilterNumber.
 std::vector<std::string> FilterValues(const FieldValue& value);
 
 // A value, or null if it is absent.

@@ -1,5 +1,6 @@
 // Defines the table of all fields of a stored result. The JSON and CSV output and the reference
-// documentation are generated from it. Filters over these fields are in result_filter.h.
+// documentation are generated from this table. result_filter.h contains the filters over these
+// fields.
 #pragma once
 
 #include <string>
@@ -21,13 +22,13 @@ const ResultField* FindResultField(std::string_view name);
 // "ok", "failed" or "unsupported"; empty if unspecified.
 std::string OutcomeName(v1::CaseOutcome outcome);
 
-// Splits the result of a case into one result per metric. Each copy contains only the measurement
-// of its metric. A case without measurements yields one result. Sets only the fields `case_result`
-// and `primary`.
+// Splits the result of a case into one result per metric, each with the measurement of only that
+// metric. A case without measurements yields one result. Sets only the fields `case_result` and
+// `primary`.
 std::vector<v1::StoredResult> SplitByMetric(const v1::CaseResult& result);
 
 // Formats a result as one line of JSON: a nested object with all fields that have a value. All
-// programs of Assay use this function, so the JSON of a result is always the same.
+// programs of Assay use this function, so they print the same JSON for a result.
 std::string ResultJson(const v1::StoredResult& result);
 
 // The names and the texts of the fields that CSV has, in the same order.

@@ -43,9 +43,9 @@ Status BadValue(const Filter& restriction, const std::string& expected) {
                          Reason::kBadFilter);
 }
 
-// Returns all field names that filters may use, keyed by what users may type. NCCL variables can be
-// abbreviated: NCCL_ALGO is found as nccl_variables.nccl_algo, nccl.nccl_algo, nccl_algo,
-// nccl_variables.algo and nccl.algo.
+// Returns all field names that a user may type in a filter, each mapped to the full name. NCCL
+// variables can be abbreviated: nccl_variables.nccl_algo, nccl.nccl_algo, nccl_algo,
+// nccl_variables.algo and nccl.algo all mean NCCL_ALGO.
 std::map<std::string, std::string> TypedNames() {
   std::map<std::string, std::string> names;
   const auto add_variable = [&names](std::string_view variable) {
@@ -68,9 +68,9 @@ std::map<std::string, std::string> TypedNames() {
   return names;
 }
 
-// Returns the field name that the user probably meant, or an empty string if no name is similar.
-// `number` says that the field is compared with a number. Text fields are not suggested then; for
-// example, "nodes = 2" must refer to the parameter of that name.
+// Returns the field name that the user probably meant, or an empty string if no name is similar. If
+// `number` is true, the user compares the field with a number, so text fields are not suggested.
+// For example, "nodes = 2" must mean the benchmark parameter `nodes`.
 std::string ClosestField(const std::string& typed, bool number) {
   const std::map<std::string, std::string> names = TypedNames();
   std::vector<std::string> known;
@@ -164,8 +164,8 @@ std::optional<std::string> NumberOfSize(const std::string& text) {
   return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
 }
 
-// Makes a comparison accept a second value too: "= a" becomes "= a OR = b", and "!= a" becomes "!=
-// a AND != b".
+// Makes a comparison with = or != apply to a second value too: "= a" becomes "= a OR = b", and "!=
+// a" becomes "!= a AND != b".
 void AlsoCompareWith(Filter& restriction, std::string value) {
   Filter either;
   either.kind =
@@ -176,8 +176,8 @@ void AlsoCompareWith(Filter& restriction, std::string value) {
 }
 
 // Checks a comparison with a benchmark parameter or an NCCL variable. Their values are stored as
-// text, either words or decimal integers without a unit, so a size such as 1MiB is converted to its
-// number.
+// text, which is either a word or a decimal integer without a unit. A size such as 1MiB is
+// therefore converted to a number.
 Status CheckSetting(Filter& restriction) {
   if (restriction.comparator == Comparator::kHas) return Status::Ok();
   const std::optional<std::string> size = NumberOfSize(restriction.value);

@@ -11,9 +11,9 @@
 
 namespace assay::schema {
 
-// Parses and validates a filter over results. Converts times to seconds since 1970, and matches a
-// size in either form: 1MiB also matches 1048576. Each of these groups of results is excluded
-// unless the filter mentions one of its fields:
+// Parses and validates a filter over results. Converts times to seconds since 1970. A size matches
+// in either form: 1MiB also matches 1048576. Excludes these results unless the filter contains one
+// of the fields:
 // - simulated results: `simulated`;
 // - imported results: `imported`, `imported_from`, `campaign` or `campaign_id`;
 // - secondary metrics: `metric` or `primary`.
@@ -24,16 +24,16 @@ Result<Filter> ParseResultFilter(std::string_view text);
 // True if `result` matches a filter that ParseResultFilter made.
 Result<bool> MatchesResult(const Filter& filter, const v1::StoredResult& result);
 
-// The result field that a filter refers to. For an entry of a map, such as "parameters.dtype",
-// `field` is the map "parameters" and `key` is "dtype".
+// The result field to which a filter refers. If the filter refers to an entry of a map, such as
+// "parameters.dtype", `field` is the map "parameters" and `key` is "dtype".
 struct NamedField {
   const ResultField* field = nullptr;
   std::string key;
 };
 
-// Finds the result field for a name in a filter. Returns nullopt if filters cannot use the field.
-// Names in filters are lower-case, but NCCL variables are upper-case: "nccl_variables.nccl_algo"
-// has the key NCCL_ALGO.
+// Finds the result field for a name in a filter. Returns nullopt if filters cannot use this field.
+// Names in filters are in lower case, but keys of NCCL variables are in upper case: the key of
+// "nccl_variables.nccl_algo" is NCCL_ALGO.
 std::optional<NamedField> FilterableField(std::string_view name);
 
 }  // namespace assay::schema

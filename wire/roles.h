@@ -1,5 +1,5 @@
-// Roles of callers, and which role may call which method. Enforced before any handler runs, by
-// AccessControl in wire/access.h; docs/reference/roles.md is generated from the table.
+// Defines the roles of callers and which role may call which method. AccessControl in wire/access.h
+// enforces this before any handler runs. docs/reference/roles.md is generated from this table.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ enum class Role {
   kSubmitter,
   kOperator,
   kAdmin,
-  // Anyone on a port without client certificates, which is on loopback or was started with
-  // --insecure. May call everything.
+  // Any caller on a port that does not require client certificates. Such a port is on loopback, or
+  // the server was started with --insecure. This role may call everything.
   kLocalAdmin,
   kNode,
   kCoordinator,
@@ -58,8 +58,9 @@ std::span<const MethodAccess> AccessTable();
 // Returns true if `role` may call `method`. A method without a row is allowed to kLocalAdmin alone.
 bool Allows(Role role, std::string_view method);
 
-// Reads "spiffe://FLEET/ROLE/ID" into an identity without name and serial. INVALID_ARGUMENT if it
-// has another form, an unknown role, or parts that are empty or longer than 200 bytes.
+// Parses "spiffe://FLEET/ROLE/ID" into an identity without a name and serial number. Returns
+// INVALID_ARGUMENT if the text has another form, if the role is unknown, or if FLEET or ID is empty
+// or longer than 200 bytes.
 Result<Identity> ParseSpiffeId(std::string_view uri);
 
 }  // namespace assay

@@ -12,8 +12,8 @@ namespace assay::rpc {
 namespace {
 
 // Limits, in bytes, for the parts of an error status. gRPC sends a status in the trailer of a call,
-// and clients accept at most 8 KiB there. Texts are percent-encoded, and details are
-// base64-encoded, which adds a third to their size.
+// where clients accept at most 8 KiB. Encoding makes the parts longer: texts are percent-encoded,
+// and details grow by a third because of base64.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 4500;
 

@@ -1,5 +1,6 @@
-// Converts assay::Status to and from gRPC's status. The code and the message map directly. The
-// reason, hint and violations are sent as an assay.v1.ErrorDetail in gRPC's binary error details.
+// Converts assay::Status to and from gRPC's status. The code and the message have direct
+// equivalents. The reason, hint and violations are sent as an assay.v1.ErrorDetail in gRPC's binary
+// error details.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -8,9 +9,9 @@
 
 namespace assay::rpc {
 
-// Converts a status to gRPC's form and limits its size, because a gRPC client drops all details if
-// they exceed 8 KiB. Long texts are cut. If there are too many violations, only the first ones are
-// kept, followed by kMoreErrors.
+// Converts a status to gRPC's form. Limits its size, because a gRPC client drops all details if
+// they exceed 8 KiB: truncates long texts, and if there are too many violations, keeps only the
+// first ones and adds kMoreErrors.
 grpc::Status ToGrpc(const Status& status);
 
 // Ignores details that cannot be parsed, because a peer may be another program.

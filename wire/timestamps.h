@@ -15,18 +15,18 @@ google::protobuf::Timestamp ToTimestamp(WallTime time);
 // Clamps to the years 1970 to 2200.
 WallTime FromTimestamp(const google::protobuf::Timestamp& timestamp);
 
-// Parses a time in UTC, in one of these forms:
+// Parses a time in UTC in one of these forms:
 //   2026-01-31
 //   2026-01-31T08:00
 //   2026-01-31T08:00:00
 //   2026-01-31T08:00:00.123456
-// Forms with a time of day may end in Z. Returns INVALID_ARGUMENT for anything else.
+// A time of day may be followed by Z. Returns INVALID_ARGUMENT for all other texts.
 Result<WallTime> ParseTime(std::string_view text);
 
 double SecondsSince1970(WallTime time);
 
-// Formats a time as RFC 3339 text in UTC, "2026-01-31T08:00:00Z", with fractional seconds if there
-// are any. Returns an empty string if the time is 0 or outside RFC 3339's range.
+// Formats a time as RFC 3339 text in UTC, such as "2026-01-31T08:00:00Z". Adds fractional seconds
+// if there are any. Returns an empty string if the time is 0 or outside the range of RFC 3339.
 std::string TimeText(const google::protobuf::Timestamp& timestamp);
 
 }  // namespace assay::schema
