@@ -16,9 +16,10 @@ std::string WhyNoBlas();
 // Cooperlake". Returns nullopt if there is no BLAS library.
 std::optional<std::string> BlasVersion();
 
-// Corrects OpenBLAS's choice of CPU type, `core`. OpenBLAS recognizes CPUs by their model. If a CPU
-// is newer than the library, it chooses an old type without AVX. In that case this function returns
-// `by_instructions`, the type that matches the CPU's instruction set. Otherwise it returns "".
+// Corrects OpenBLAS's choice of CPU type, `core`. OpenBLAS recognizes CPUs by their model. For a
+// CPU that is newer than the library, OpenBLAS chooses an old type without AVX. In that case this
+// function returns `by_instructions`, the type that matches the CPU's instruction set. Otherwise it
+// returns "".
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
   // The cores that OpenBLAS falls back to, CPUs of 2004 to 2008.
   const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";

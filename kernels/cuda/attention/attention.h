@@ -70,10 +70,10 @@ inline constexpr int kAttentionPanel = 64;
 // `rows` rows is stored panel by panel in shared memory. Rows beyond n are loaded as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
-// The variant `flash_wgmma`: bf16 or fp16 with Hopper's warpgroup instructions, on tiles that the
-// copy engine (TMA) loads, like FlashAttention-3 (Shah et al., 2024). Needs compute capability 9.0.
-// Prepare must be called once, before a graph is captured; EncodeAttentionMaps once per set of
-// arrays.
+// The `flash_wgmma` variant: bf16 and fp16 with Hopper's warpgroup instructions (wgmma), on tiles
+// that the copy engine (TMA) loads, as in FlashAttention-3 (Shah et al., 2024). Requires compute
+// capability 9.0. Call Prepare once, before a CUDA graph is captured, and EncodeAttentionMaps once
+// per set of arrays.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);
@@ -81,7 +81,7 @@ Status EnqueueWgmmaAttention(const AttentionShape& shape, const AttentionTensorM
                              cudaStream_t stream);
 
 // Compares every element of `arrays.o` with a reference that the device computes in fp64. Errors
-// are relative to the size of a typical element of the row. Synchronises with `stream`.
+// are relative to the typical size of the elements in the same row. Synchronises with `stream`.
 Result<Verdict> CheckAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                                const ErrorLimits& limits, cudaStream_t stream);
 

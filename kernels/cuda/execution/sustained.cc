@@ -124,8 +124,8 @@ constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
 // Pause before the run, because comparing algorithms heats the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
-// The GPU is throttled if the clock or the throughput is below kThrottled times its best value of
-// the first kPlateauSeconds in two consecutive intervals.
+// The GPU counts as throttled if, in two consecutive intervals, the clock or the throughput is
+// below kThrottled times the best value of the first kPlateauSeconds.
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
 constexpr double kFirstMinuteSeconds = 60;
@@ -180,8 +180,8 @@ class SustainedCase : public GemmCase {
     if (intervals_.empty()) start_ = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(GpuCase::Run(samples, batch, seconds));
     SteadyTime end = std::chrono::steady_clock::now();
-    // Compute when each sample began, working backwards from the end of the last sample, the only
-    // time that is known. Samples follow each other without a pause.
+    // Compute when each sample began. Only the end of the last sample is known, and samples follow
+    // each other without a pause, so work backwards from that end.
     std::vector<Interval> added;
     for (size_t i = seconds->size(); i-- > before;) {
       const double length = (*seconds)[i] * static_cast<double>(batch);

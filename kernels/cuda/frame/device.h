@@ -37,9 +37,9 @@ Status NeedCapability(const GpuDevice& device, int major, int minor, const std::
 // reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 
-// Records that this process requested GPU memory and `bytes` were missing. An error report later
-// blames other processes if they hold at least that much memory. Passing 0 clears the record.
-// Thread-safe.
+// Records that a request for GPU memory by this process failed because `bytes` bytes were missing.
+// An error report later blames other processes if they hold at least that much memory. Passing 0
+// clears the record. Thread-safe.
 void NoteMissingDeviceBytes(int64_t bytes);
 // Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
 void NoteMissingDeviceBytes();

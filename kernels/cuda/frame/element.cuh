@@ -1,5 +1,5 @@
-// Element types of kernels (fp32, bf16, fp16): conversions, random values, and the mapping from a
-// type's name to a template argument.
+// Functions for the element types of kernels (fp32, bf16, fp16): conversions, random values, and
+// the mapping from the name of a type to a template argument.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -41,8 +41,9 @@ class ErrorAccumulator {
 
   ErrorSums* device() const { return buffer_.as<ErrorSums>(); }
 
-  // Waits for `stream` and returns the verdict on `elements` compared elements. `reference` says in
-  // results what the output was compared with, such as "fp64 on device, every element".
+  // Waits for `stream` and returns the verdict on `elements` compared elements. `reference` is a
+  // text for the verdict that says what the output was compared with, such as "fp64 on device,
+  // every element".
   Result<Verdict> Read(int64_t elements, const ErrorLimits& limits, std::string reference,
                        cudaStream_t stream) const;
 

@@ -1,8 +1,7 @@
-// The base class of benchmark cases that run on one GPU. A benchmark implements SetUp, which
-// prepares its memory, Enqueue, which enqueues one iteration, and Check, which checks the output.
-// The base class does the rest: it rotates over several sets of buffers so that caches stay cold,
-// fills outputs with NaN, measures times with events, and verifies the output before and after
-// timing.
+// The base class of benchmark cases that run on one GPU. A benchmark implements SetUp (prepares its
+// memory), Enqueue (enqueues one iteration) and Check (verifies the output). The base class does
+// the rest: it rotates over several sets of buffers so that caches stay cold, fills outputs with
+// NaN, measures times with events, and verifies the output before and after timing.
 //
 // With the parameter `launch: graph`, iterations over all sets of buffers are captured into one
 // CUDA graph, and each launch replays this graph. Caches are then as cold as with single launches.
@@ -103,10 +102,10 @@ class GpuCase : public Case {
   // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, which
   // Array() takes. Must be called before AllocateSets.
   int AddArray(int64_t bytes);
-  // Allocates the sets of arrays. With a hot cache there is one set. With a cold cache there are
-  // enough sets to exceed the size of the L2 cache `l2_multiple` times; use 4 for streaming kernels
-  // and quantised weights. `what` names the arrays in the error message if memory is short, such as
-  // "Q, K, V and O of 4 x 16 x 4096 x 128".
+  // Allocates the sets of the arrays that AddArray has defined. With a hot cache there is one set.
+  // With a cold cache there are enough sets to exceed the size of the L2 cache `l2_multiple` times;
+  // use 4 for streaming kernels and quantised weights. `what` names the arrays in the error message
+  // if memory is short, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>

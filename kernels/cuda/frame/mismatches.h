@@ -37,8 +37,8 @@ class MismatchCounter {
 };
 
 #ifdef __CUDACC__
-// Counts a wrong element. Any thread may call it. Wrong elements are rare, so the atomics are
-// cheap.
+// Counts a wrong element. Any thread may call this function. Wrong elements are rare, so the
+// atomics are cheap.
 __device__ inline void Report(Mismatches* mismatches, int64_t index) {
   atomicAdd(&mismatches->count, 1ULL);
   atomicMin(&mismatches->first, static_cast<unsigned long long>(index));

@@ -198,8 +198,8 @@ class CudaPlatform : public GpuPlatform {
     return gpu;
   }
 
-  // Returns NVML's index of the GPU that CUDA calls `ordinal`. The two differ if
-  // CUDA_VISIBLE_DEVICES is set. The index is cached, so that it is still known after a GPU has
+  // Returns NVML's index for the GPU with CUDA index `ordinal`. The two indexes differ if
+  // CUDA_VISIBLE_DEVICES is set. The result is cached, so that it is still known after a GPU has
   // been lost.
   std::optional<int> IndexOf(const Nvml& nvml, int ordinal) {
     MutexLock lock(mutex_);

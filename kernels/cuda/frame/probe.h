@@ -7,14 +7,12 @@
 
 namespace assay {
 
-// Measures a performance ceiling of the current GPU and returns the best of many samples. `kind`
-// is:
+// Measures the best rate that the current GPU reaches in many samples. `kind` is:
 // - "copy": bytes per second read plus written by cudaMemcpyAsync, over 1 GiB
 // - "read": bytes per second that a summing kernel reads, over 1 GiB
 // - "write": bytes per second written by cudaMemsetAsync or a kernel, over 1 GiB
 // - an arithmetic type: FLOPs per second of cuBLASLt on random values (fp8: fast accumulation)
-// Returns Unsupported() for any other kind, and RESOURCE_EXHAUSTED if too little GPU memory is
-// free.
+// Returns Unsupported() for any other kind, and RESOURCE_EXHAUSTED if too little memory is free.
 Result<double> ProbeCeiling(const std::string& kind);
 
 }  // namespace assay

@@ -158,8 +158,9 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
 
 // Multiplies a unit of W (128 k) by x and adds the products to the sums of two tiles of columns.
 // Each byte ("digit") of x is a column of the tensor cores' operand. The lane supplies the `digits`
-// of one column and receives the results of two. `factor` contains the scale of those two and the
-// sum of x, which is multiplied by the zero point. The sum is 0 except for the highest digit.
+// of one column and receives the results of two columns. `factor` contains the scale of those two
+// and the sum of x, which is multiplied by the zero point. The sum is 0 except for the highest
+// digit.
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
                                float (&sum)[2][4]) {

@@ -262,8 +262,8 @@ class CacheBandwidthCase : public GpuCase {
   int64_t threads() const { return division_.blocks * kThreads; }
 
   // Recomputes kHostSums of the threads' sums on the host and compares them with the GPU's sums.
-  // `verdict` is the result of the check on the GPU. Returns it with the mismatches found here
-  // added.
+  // `verdict` is the result of the check on the GPU. The returned verdict also contains the
+  // mismatches that the host finds.
   Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
     verdict.reference =
         "exact sums, every one on device, " + std::to_string(kHostSums) + " on host";

@@ -1,5 +1,6 @@
 // The kernels of the pointer_chase benchmark. They follow one random cycle through the working set,
-// so no prefetcher can predict the next address and no element is visited again before all others.
+// so that no prefetcher can predict the next address, and no element is visited again before all
+// the others have been visited.
 #include <algorithm>
 #include <cmath>
 

@@ -175,8 +175,8 @@ __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_
 }
 
 // Returns the number of blocks for kernels whose threads each process many elements. The number is
-// large enough to fill any GPU. It is smaller for small arrays, because kernels for many of these
-// are launched one after another.
+// large enough to fill any GPU. Small arrays get fewer blocks, so that many launches in a row stay
+// cheap.
 unsigned BlocksFor(int64_t elements) {
   return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
 }

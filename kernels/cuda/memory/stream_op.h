@@ -41,8 +41,8 @@ inline int64_t OutputElements(StreamOp op, int64_t elements) {
   return op == StreamOp::kRead ? (elements + kReadTile - 1) / kReadTile : elements;
 }
 
-// Returns the number of full-length arrays that an iteration reads or writes. Excludes the output
-// of kRead, which is short.
+// Returns the number of full-length arrays that an iteration reads or writes. The output of kRead
+// does not count, because it is much shorter.
 inline int ArraysOf(StreamOp op) { return InputsOf(op) + (op == StreamOp::kRead ? 0 : 1); }
 
 }  // namespace assay

@@ -22,7 +22,7 @@ inline CacheLevel CacheLevelOf(const std::string& name) {
   return name == "hbm" ? CacheLevel::kMemory : CacheLevel::kL2;
 }
 
-// Returns how many times one iteration reads a working set of `bytes`, so that it reads at least 8
+// Returns how many times one iteration must read a working set of `bytes` bytes to read at least 8
 // GiB in total. The time of the kernel launch is then negligible.
 inline int64_t CachePasses(int64_t bytes) {
   constexpr int64_t kIterationBytes = int64_t{8} << 30;

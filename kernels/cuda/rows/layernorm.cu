@@ -59,8 +59,8 @@ struct LayerNormOp {
             SumLanes<kLanes>(fmaf(partial.count * difference, difference, partial.squares))};
   }
 
-  // Merges the statistics of two sets (Chan, Golub, LeVeque: "Updating formulae and a pairwise
-  // algorithm for computing sample variances", 1979).
+  // Merges the statistics of two sets of elements (Chan, Golub, LeVeque: "Updating formulae and a
+  // pairwise algorithm for computing sample variances", 1979).
   __device__ static Partial Combine(Partial a, Partial b) {
     const float count = a.count + b.count;
     const float share = Divide(b.count, count);

@@ -56,9 +56,9 @@ struct RowValues {
 
 inline constexpr int64_t kCheckChunk = 4096;
 
-// Computes Op's two sums for each row of [first_row, first_row + rows). The sums of row r are added
-// to elements 2 (r - first_row) and 2 (r - first_row) + 1 of `sums`. Each warp processes one chunk
-// of a row at a time.
+// Computes the two sums of Op::AddToSums for each row of [first_row, first_row + rows). The sums of
+// row r are added to elements 2 (r - first_row) and 2 (r - first_row) + 1 of `sums`. Each warp
+// processes one chunk of a row at a time.
 template <typename Op, typename T>
 __global__ void RowSumsKernel(RowValues<T> values, int64_t first_row, int64_t rows, double* sums) {
   const int64_t chunks = (values.columns + kCheckChunk - 1) / kCheckChunk;
@@ -245,7 +245,7 @@ class RowProgram {
   unsigned threads_ = 0;
 };
 
-// Returns the errors that a row benchmark accepts. They cover the rounding to `dtype` and, for
+// Returns the limits for the errors of a row benchmark. They cover the rounding to `dtype` and, for
 // fp32, the rounding of the arithmetic. `typical` is the size of a typical element of the result.
 inline ErrorLimits RowErrorLimits(const std::string& dtype, double typical) {
   ErrorLimits limits;

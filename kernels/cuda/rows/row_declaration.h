@@ -16,8 +16,8 @@ Parameter ColumnsParameter();
 
 std::vector<Metric> RowMetrics();
 
-// Returns the work of a row benchmark: it reads one matrix and `weights` rows of weights, writes
-// one matrix, and computes `flops` FLOPs per element.
+// Returns the work of one iteration of a row benchmark. The iteration reads one matrix and
+// `weights` rows of weights, writes one matrix, and computes `flops` FLOPs per element.
 Work RowWork(const ParameterMap& parameters, int weights, double flops);
 
 // Checks that the matrix has at most 2^40 elements.
