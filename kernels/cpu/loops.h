@@ -38,8 +38,8 @@ SumVariant SumVariantOf(const std::string& word);
 // Returns true if this CPU has the variant's instructions.
 bool HasInstructionsFor(SumVariant variant);
 
-// Returns x[0] + ... + x[n - 1]. The order of the additions depends on the variant. The CPU must have
-// the variant's instructions; see HasInstructionsFor(). The variants are:
+// Returns x[0] + ... + x[n - 1]. The order of the additions depends on the variant. The CPU must
+// have the variant's instructions; see HasInstructionsFor(). The variants are:
 //   scalar        one addition after the other, as the loop is written;
 //   auto          vectorized by the compiler, which may reorder additions;
 //   avx2, avx512  intrinsics with eight independent accumulators.

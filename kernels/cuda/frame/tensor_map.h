@@ -10,9 +10,9 @@
 
 namespace assay {
 
-// Returns a tensor map, which describes an array to the copy engine (TMA). The engine copies boxes of
-// the array with rows of 128 bytes, which are swizzled in shared memory. Loads fill the parts of a
-// box that are outside the array with zeros; stores skip them.
+// Returns a tensor map, which describes an array to the copy engine (TMA). The engine copies boxes
+// of the array with rows of 128 bytes, which are swizzled in shared memory. Loads fill the parts of
+// a box that are outside the array with zeros; stores skip them.
 // - `sizes`, `box`: elements per dimension, the contiguous dimension first.
 // - `strides`: bytes between elements in each other dimension, multiples of 16.
 // - `promotion`: minimum number of bytes that a miss loads into the L2 cache.

@@ -1,6 +1,6 @@
 // The base class of benchmarks that process the rows of a matrix (softmax, layernorm, rmsnorm). It
-// chooses the kernel, allocates and fills the memory, and checks the result. The device checks every
-// element in fp64 and the host checks a few rows; both compute the inputs again from the seed.
+// chooses the kernel, allocates and fills the memory, and checks the result. The device checks
+// every element in fp64 and the host checks a few rows. Both recompute the inputs from the seed.
 // A benchmark supplies a class Op with the functions of row_kernels.cuh and, for host and device:
 //   AddToSums  adds an element to two sums of its row
 //   Reference  returns an element of the result, given those sums

@@ -1,6 +1,6 @@
 // Kernels that reduce each row of a matrix to a few numbers and use these to transform the row:
-// softmax, layernorm and rmsnorm. The row stays in registers in between. Several small blocks per SM
-// keep its memory busy. A class Op defines the benchmark:
+// softmax, layernorm and rmsnorm. The row stays in registers in between. Several small blocks per
+// SM keep its memory busy. A class Op defines the benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
 //   Summarise       reduces a warp's elements, and may transform them for Finish
 //   Merge, Combine  merge the Partials of neighbouring lanes, or two Partials
