@@ -1,5 +1,5 @@
-// Finds bad nodes and bad links (pairs of nodes) in measurements between pairs of nodes. The model
-// is
+// Finds bad nodes, and bad links between two nodes, in measurements between pairs of nodes. The
+// model is
 //   log(value from i to j) = mean + effect of i + effect of j + deviation of the link from i to j.
 // A node's effect is common to all of its links; the rest is the link's own deviation. If most
 // pairs were measured in both directions, a node has one effect as sender and another as receiver.
@@ -98,9 +98,9 @@ struct PairAnalysis {
   double noise = 0;
   // PairRule::threshold as a deficit.
   double threshold = 0;
-  // The smallest deficit for which a node or a link counts as bad. It equals `threshold`, or is
-  // larger if noise would hide a deficit of that size. `node_limit` is for a node with the maximum
-  // number of links.
+  // The smallest deficit for which a node (`node_limit`) or a link (`link_limit`) counts as bad. It
+  // equals `threshold`, or is larger if noise would hide a deficit of that size. `node_limit` holds
+  // for nodes with the maximum number of links.
   double node_limit = 0;
   double link_limit = 0;
 

@@ -42,10 +42,10 @@ struct Suspect {
   bool is_node() const { return a == b; }
 };
 
-// Returns the nodes and links that a user should check, most likely causes first. These are all
-// nodes and links that are certainly bad in one of `analyses`, and the failures in `tried`. Failed
-// pairs that are explained by a failing node are left out. Nodes come before links, then failures
-// before slowness, then whatever is bad in more analyses.
+// Returns the nodes and links that a user should check: all that are certainly bad in one of
+// `analyses`, and the failures in `tried`. Leaves out failed pairs if a failing node explains them.
+// Nodes come before links, failures before slowness, and then suspects in more analyses before
+// those in fewer.
 std::vector<Suspect> RankSuspects(const std::vector<PairAnalysis>& analyses,
                                   const std::vector<TriedPair>& tried);
 

@@ -24,9 +24,9 @@ std::string Join(const Parts& parts, std::string_view separator = ", ") {
   return text;
 }
 
-// Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists only the first `most`
-// and adds the number of the others: "a, b and 5 more". `unnamed` is the number of further items
-// that are not in `parts`; they are counted too.
+// Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists the first `most` and
+// counts the others: "a, b and 5 more". This count includes `unnamed` further items that are not in
+// `parts`.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most = 10, size_t unnamed = 0);
 
 // Returns "rank 1" or "ranks 0, 2, 3". Needs at least one number and names at most sixteen.

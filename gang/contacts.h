@@ -24,9 +24,9 @@ struct Contacts {
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// Returns for how long nothing has arrived from the other host on this TCP connection, including
-// acknowledgements by its kernel. Also works after the connection has ended, as long as its
-// descriptor is open. Returns nullopt if the kernel does not report this time.
+// Returns the time since anything last arrived from the other host on this TCP connection,
+// including acknowledgements by its kernel. Also works after the connection has ended, as long as
+// its descriptor is open. Returns nullopt if the kernel does not report this time.
 std::optional<Duration> SilenceOf(int fd);
 
 // The error for a rank whose host has not answered for `silence`.

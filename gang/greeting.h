@@ -59,8 +59,8 @@ struct AcceptWatch {
 
 // Waits until each of `callers` has connected to `listener` and has sent a valid greeting. Drops
 // all other connections. A connection that sends nothing does not delay the others.
-// If some callers are missing at the deadline, returns an error that names their ranks; its peer is
-// the lowest of them. `arrived` gets the connections that were made, even if this fails.
+// If callers are missing at the deadline, the error names their ranks, and its peer is the lowest
+// of them. `arrived` gets the connections that were made, even if this fails.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);

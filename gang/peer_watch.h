@@ -30,9 +30,9 @@ struct HeartbeatRule {
   Duration host_patience = std::chrono::seconds(11);
 };
 
-// Exchanges heartbeats with other ranks on its own thread until it is destroyed. Notices within
+// Exchanges heartbeats with other ranks on its own thread until it is destroyed. Notices after
 // about ten seconds that a host no longer answers. If a host answers but the heartbeats of its rank
-// are missing, that process is suspended.
+// are missing, that rank's process counts as frozen.
 class PeerWatch {
  public:
   // Called once, on the watching thread, when a rank is lost. The error's peer is that rank. Its
@@ -49,8 +49,8 @@ class PeerWatch {
 
   // Sets whether the end of a connection is reported as the loss of a rank; false by default. Use
   // true while ranks wait for each other by other means than messages, for example in NCCL.
-  // Use false while ranks only exchange messages. A rank may then close its connection after its
-  // last message, and a failed message shows any other end.
+  // Use false while ranks only exchange messages: a rank may then leave after its last message, and
+  // a lost rank is noticed because a message fails.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:

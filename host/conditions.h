@@ -54,9 +54,9 @@ struct NvmlSource {
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// Measures how much CPU time other programs used. Assay's own processes do not count. They are
-// found by name: the search starts at this process and goes up as long as the parent's name begins
-// with "assay". All descendants of the topmost one belong to Assay. Not thread-safe.
+// Measures how much CPU time other programs used. Assay's own processes do not count. To find them,
+// the search starts at this process and goes up as long as the parent's name begins with "assay".
+// All descendants of the topmost such process are Assay's. Not thread-safe.
 class HostLoad {
  public:
   // `cpus` are those that this process may use. `proc` replaces /proc.

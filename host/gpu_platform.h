@@ -65,7 +65,7 @@ struct GpuTrouble {
   int other_processes = 0;      // Other processes that compute on it.
   int64_t other_bytes = 0;      // GPU memory of those processes.
   // How many bytes of GPU memory were missing when an allocation by this process last failed. 0 if
-  // no allocation failed. If several ranks run together, only the rank whose allocation failed
+  // no allocation has failed. In a case with several ranks, only the rank whose allocation failed
   // reports this.
   int64_t missing_bytes = 0;
   std::string evidence;  // Summary for people; empty if nothing was found.

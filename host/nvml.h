@@ -97,8 +97,8 @@ class Nvml {
   // Receives the first failure of each function: "nvmlDeviceGetEccMode failed: not supported ...".
   using Warn = std::function<void(const std::string& problem)>;
 
-  // Loads NVML from `library`. If that is empty, loads it from the path in ASSAY_NVML_LIBRARY, or
-  // as libnvidia-ml.so.1 if that is not set either. Returns NOT_FOUND (NO_NVIDIA_DRIVER) if the
+  // Loads NVML from `library`. If that is empty, uses the path in the variable ASSAY_NVML_LIBRARY
+  // or, without this variable, libnvidia-ml.so.1. Returns NOT_FOUND (NO_NVIDIA_DRIVER) if the
   // library is missing and UNAVAILABLE if NVML cannot be initialized. `warn` is called on the
   // thread that notices a problem.
   static Result<std::unique_ptr<Nvml>> Open(Warn warn, const std::string& library = "");
@@ -154,8 +154,8 @@ class Nvml {
 // lowest bit first. An unknown bit is named by its number, for example "bit_17".
 std::vector<std::string> ThrottleReasonNames(uint64_t mask);
 
-// Returns true if this throttle reason means that something slows the GPU down. Returns false for
-// normal reasons such as "gpu_idle" and clock settings.
+// Returns true if this throttle reason means that the GPU is slower than it should be. Returns
+// false for normal reasons such as "gpu_idle" and clock settings.
 bool IsHarmfulThrottleReason(std::string_view reason);
 
 }  // namespace assay

@@ -1,11 +1,8 @@
 // The interface of a benchmark and of its cases. A case is a benchmark with a value for every
 // parameter. Needs neither CUDA nor protobuf, and is C++17 so that nvcc can compile it.
 //
-// For each case, the runner calls these functions in order, on every rank (process) that takes
-// part:
-//   Benchmark::Prepare
-//   Case::Verify
-//   Case::Run, for the warm-up and then for the timed window
+// For each case, the runner calls these functions in order, on every rank (process):
+//   Benchmark::Prepare, Case::Verify, Case::Run (for the warm-up, then for the timed window),
 //   Case::VerifyLast
 #pragma once
 
@@ -36,9 +33,9 @@ enum class Library {
 
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
-// How the value of a metric is computed. Most metrics are computed from the time of one iteration,
-// alone or together with an amount of work, such as a number of bytes. The benchmark itself
-// measures the others (kObserved).
+// How the value of a metric is obtained. Most values are computed from the time of one iteration
+// and, if needed, an amount of work, such as a number of bytes. With kObserved, the case itself
+// measures the value.
 enum class Quantity {
   kSeconds,
   kFlops,                // Work::flops per second.
@@ -60,8 +57,8 @@ struct Metric {
   // Multiplies the quantity in base units (s, FLOP/s, B/s): 1e-12 for TFLOP/s.
   double scale = 1.0;
 
-  // Returns a metric for a rate: the amount of work `quantity` per second, where higher is better.
-  // `unit` must be "GB/s", "Gbit/s", "GFLOP/s", "TFLOP/s" or "Gop/s".
+  // Returns a metric for a rate, where higher is better. `quantity` selects the kind of work that
+  // is counted per second. `unit` must be "GB/s", "Gbit/s", "GFLOP/s", "TFLOP/s" or "Gop/s".
   static Metric Rate(std::string name, std::string unit, Quantity quantity,
                      std::string description);
   // Returns a metric for a time, where lower is better. `quantity` must be kSeconds or
@@ -102,9 +99,9 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // The formulas of FLOPs, bytes and predicted time, for users.
   std::string model;
-  // Explains to users how the time of an iteration is predicted, or why not: "none: " and the
-  // reason. If empty, the prediction is max(FLOPs / peak, bytes / bandwidth, link bytes / link
-  // bandwidth).
+  // Explains to users how the time of an iteration is predicted. If it is not predicted, this is
+  // "none: " and the reason. Empty for the usual prediction, max(FLOPs / peak, bytes / bandwidth,
+  // link bytes / link bandwidth).
   std::string prediction;
   // A case that verifies within a second; parameters that are not here have their defaults.
   ParameterMap selftest_parameters;
@@ -141,8 +138,8 @@ struct CollectiveChoice {
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
   std::string source;     // Where this comes from: "NCCL profiler".
-  // The number of bytes that the links carry per iteration, including the protocol's flags. The
-  // value is a mean over ranks. 0 if unknown for this algorithm.
+  // The number of bytes that the links carry per iteration, including the protocol's overhead, as a
+  // mean over ranks. 0 if unknown for this algorithm.
   double wire_bytes = 0;
 };
 
@@ -183,11 +180,11 @@ class Case {
   // output is reported in the verdict; an error means that the comparison was not possible.
   virtual Result<Verdict> Verify() = 0;
 
-  // Takes `samples` samples, each of which times `batch` iterations back to back. Appends each
+  // Takes `samples` samples. Each sample times `batch` iterations back to back. Appends each
   // sample's time, divided by `batch`, to `seconds`. The caller discards the results of the first
   // call after a change of `batch`.
   // If there are several ranks, this is called on all of them at about the same time, with the same
-  // arguments. A late rank could delay the first sample. If so, start with an untimed iteration.
+  // arguments. If a late rank could delay the first sample, start with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
   // Runs `iterations` iterations back to back and waits for them; `iterations` is a multiple of

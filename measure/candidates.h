@@ -14,9 +14,9 @@ namespace assay {
 struct CandidateRule {
   // Number of candidates that are compared with the first one: those with the shortest first times.
   size_t others = 3;
-  // The maximum number of rounds. In each round, every candidate runs once. A candidate that is not
-  // faster than the first one in some round is dropped. Every second round runs in reverse order,
-  // so that a steady drift of the clocks favors no candidate.
+  // The maximum number of rounds. In each round, every candidate runs once. A candidate is dropped
+  // after the first round in which it was not faster than the first candidate. Every second round
+  // runs in reverse order, so that a steady drift of the clocks favors no candidate.
   int rounds = 3;
   // A candidate is chosen only if its total time over all rounds is less than this fraction of the
   // first candidate's total time.

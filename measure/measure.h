@@ -86,9 +86,9 @@ struct MeasuredTimes {
   int64_t warmup_iterations = 0;
   // True if times and hardware readings were stable at the end of the warm-up, or if the rule has
   // no warm-up. False if the warm-up reached its time limit.
-  // If iterations are so long that the warm-up has fewer than three windows, this tells instead
-  // whether the thirds of the timed samples agree, and whether the readings after the last two
-  // windows do.
+  // If iterations are so long that the warm-up has fewer than three windows, the timed samples
+  // decide instead: their first, second and last third must agree, and so must the readings after
+  // the last two windows.
   bool settled = false;
   // True if most samples are shorter than half of what the timer needs, even after the allowed
   // number of restarts with more iterations per sample.

@@ -24,9 +24,9 @@ struct Plateau {
 };
 
 // Returns the plateaus in `points`, sorted by size. `points` must be sorted by size too. A plateau
-// is a maximal run of at least `min_points` points whose latencies differ by at most a factor of 1
-// + `tolerance`. If runs overlap, the longest one wins. Points outside of plateaus are transitions
-// between cache levels.
+// is a maximal run of at least `min_points` points whose latencies differ by at most the fraction
+// `tolerance`. If runs overlap, the longest one is taken. Points that are in no plateau are
+// transitions between levels.
 std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, double tolerance,
                                   int64_t min_points);
 

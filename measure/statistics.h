@@ -19,8 +19,8 @@ struct Summary {
   double ci_high = 0;
 
   // Returns true if there are at least six samples. With fewer, there is no 95% confidence interval
-  // of the median: even the range of all five samples contains it only with a probability of 1 - 2
-  // / 2^5 = 93.75%. Reports then omit the interval.
+  // of the median: even the full range of five samples contains the median with a probability of
+  // only 93.75% (1 - 2 / 2^5). Reports then omit the interval.
   bool HasInterval() const { return n >= 6; }
   // Half the interval's width relative to the median; 0 if the median is 0.
   double RelativeConfidence() const;

@@ -39,9 +39,9 @@ inline constexpr size_t kMaxFilterBytes = 16 << 10;
 inline constexpr int kMaxFilterDepth = 32;
 
 // Parses a filter in the language of AIP-160. AND may be omitted between conditions, OR binds
-// tighter than AND, and both NOT and - negate. These words must be upper case. Values are quoted
-// strings or single words. The error says what was found, what was expected, and at which character
-// (from 1).
+// tighter than AND, and NOT and - negate a condition. AND, OR and NOT must be upper case. Values
+// are quoted strings or single words. The error gives the position (in characters, from 1), what
+// was found and what was expected.
 Result<Filter> ParseFilter(std::string_view text);
 
 // True if the filter names `field` anywhere.

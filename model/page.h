@@ -34,9 +34,9 @@ Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t firs
 // if the size is below 1.
 int PageSize(const PageRequest& request);
 
-// A page, or a streamed message, is complete once it has this many bytes. Many clients refuse
-// messages above 4 MiB, so this leaves room for a last item that is large. A failed job with its
-// evidence, for example, takes 64 KiB.
+// The size in bytes at which a page or a streamed message counts as full. Many clients refuse
+// messages above 4 MiB. The difference leaves room for the last item, which may be large, such as a
+// failed job with 64 KiB of evidence.
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 // Builds a page from a list of messages that are read in order.

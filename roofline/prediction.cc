@@ -51,8 +51,8 @@ std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
 }
 
 // Returns what dominates the time of an iteration. This is "launch" if the fixed cost is at least
-// the ideal time, or at least half of the measured time. The latter also works if no peak rates are
-// known. Otherwise it is the resource that limits the ideal time, such as "memory".
+// the ideal time or at least half of the measured time. The second condition works even if no peak
+// rates are known. Otherwise returns the resource that limits the ideal time, such as "memory".
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
   if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";

@@ -39,8 +39,8 @@ const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 const GpuSpec* SheetNamed(std::string_view name);
 
 // Returns a rate per SM and clock cycle from data/sm_rates.csv, or nullopt if NVIDIA's white papers
-// do not state it. `gpu` is a GpuSpec::name. `column` is the name of a Peak, for which the rate is
-// in dense FLOP (operations for int8), or the name of an SmRate.
+// do not state it. `gpu` is a GpuSpec::name. `column` is the name of a Peak or of an SmRate. For a
+// Peak, the rate is in dense FLOP (for int8, in operations).
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay

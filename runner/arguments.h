@@ -16,7 +16,7 @@ namespace assay {
 // Returns whether an argument looks like an option: "-o", "--seed=3".
 bool LooksLikeOption(const std::string& argument);
 
-// Returns the error for an unknown option. The error lists the valid options of `command`, such as
+// Returns the error for an unknown option. The text lists the valid options of `command`, such as
 // "run" or "selftest". If `command` is empty, it lists the options of the program itself.
 Status UnknownOption(const std::string& argument, const std::string& command);
 

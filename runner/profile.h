@@ -25,11 +25,11 @@ struct KernelNames {
 };
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
-// Reads the hardware counters of a case from CUPTI. If CUPTI fails, reads averages from NVML, which
-// has fewer counters. Many machines restrict CUPTI to administrators. If NVML fails too, the
-// report's source is "analytic", and its reason gives the number of bytes in `work` that the
-// benchmark declares. The reason also says why better sources failed. `profiled` is null unless the
-// case runs on a single GPU.
+// Reads the hardware counters of a case from CUPTI, which many machines restrict to administrators.
+// If CUPTI fails, reads averages from NVML, which has fewer counters. If both fail, the report's
+// source is "analytic", and its reason gives the number of bytes that the benchmark declares in
+// `work`. The reason also says why better sources failed. `profiled` is null unless the case runs
+// on a single GPU.
 CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
 // Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses further work after a profiling step. The

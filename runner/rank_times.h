@@ -19,8 +19,8 @@ struct RankTimes {
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // How long this rank waited for others in the collective, in seconds: the time that it spent
-  // there minus the shortest time that any rank spent there. The median over all iterations.
+  // How long this rank waited for others in the collective, in seconds. This is the time that it
+  // spent there minus the shortest time of any rank. The median over all iterations.
   double wait = 0;
 };
 
@@ -37,8 +37,8 @@ struct SlowRank {
 Result<std::vector<RankTimes>> TimesOfRanks(const std::vector<std::vector<double>>& inside);
 
 // Returns the rank that the other ranks wait for, if there is one. `inside` is as for
-// TimesOfRanks(). Their wait must exceed the noise: it must be longer than 5 us, than three scaled
-// median absolute deviations of the wait, and than 5% of the slow rank's own time.
+// TimesOfRanks(). To exceed noise, the wait must be longer than each of these: 5 us, three scaled
+// median absolute deviations of the wait, and 5% of the slow rank's own time.
 std::optional<SlowRank> FindSlowRank(const std::vector<std::vector<double>>& inside);
 
 // The place where a rank ran.
@@ -58,8 +58,8 @@ struct GangReport {
 };
 
 // Runs additional iterations on all ranks to find out which rank is slow. All ranks must call this.
-// The number of iterations is what fits in one second at `iteration_seconds` each, but at least 16
-// and at most 64. Rank 0's value is used. Only rank 0 gets the complete report.
+// Runs as many iterations as fit in one second if each takes `iteration_seconds` (rank 0's value is
+// used), but at least 16 and at most 64. Only rank 0 gets the complete report.
 Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds);
 

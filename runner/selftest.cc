@@ -46,8 +46,8 @@ void HandleStop(int number) {
 }
 
 // Makes the first SIGINT or SIGTERM write to a pipe instead of ending the process, and returns the
-// pipe's read end. A second signal ends the process. Signals that this process ignores, like some
-// background jobs, stay ignored.
+// pipe's read end. A second signal ends the process. A signal that is already ignored, as in some
+// background jobs, stays ignored.
 FileDescriptor CatchStopSignals() {
   Result<Pipe> pipe = MakePipe();
   if (!pipe.ok()) return {};  // The signals keep ending the process.

@@ -35,9 +35,9 @@ struct CollectivePlace {
 // The source of a block that is the reduction of all ranks' inputs.
 inline constexpr int kAllRanks = -1;
 
-// The expected contents of a range of a rank's output, from element `first` to `first` + `count`.
-// The range must equal elements of rank `source`'s input that begin at `source_first`. If `source`
-// is kAllRanks, it must equal the reduction of those elements over all ranks.
+// The expected contents of `count` elements of a rank's output, from element `first` on. They must
+// equal the elements of rank `source`'s input from element `source_first` on. If `source` is
+// kAllRanks, they must equal the reduction of these elements over all ranks.
 struct OutputBlock {
   int source = kAllRanks;
   int64_t source_first = 0;
@@ -50,9 +50,9 @@ struct Collective {
   CollectiveKind kind;
   const char* name;
   const char* summary;
-  // Says what the parameter "bytes" is. True: the size of one array that is divided among the
-  // ranks. As in nccl-tests, each share is rounded down to a multiple of 16 bytes. False: the size
-  // of the array that each rank has.
+  // True if the parameter "bytes" is the size of one array that is divided among the ranks. As in
+  // nccl-tests, each share is rounded down to a multiple of 16 bytes. If false, "bytes" is the size
+  // of the array on each rank.
   bool divided = false;
   bool reduces = false;
   bool rooted = false;

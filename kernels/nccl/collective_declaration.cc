@@ -127,10 +127,10 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
   return work;
 }
 
-// Declares the benchmark of one collective. `link_bytes` and `steps` are the work of a small
-// example, computed by hand to test the declaration: the bytes that the busiest link carries, and
-// the number of consecutive messages. The example has 4 ranks with arrays of 4096 bytes each, or
-// with shares of 1024 bytes if the collective divides the array.
+// Declares the benchmark of one collective. The last two arguments are the expected work of a small
+// example, computed by hand: `link_bytes` on the busiest link, in `steps` consecutive messages. The
+// example has 4 ranks with arrays of 4096 bytes each, or with shares of 1024 bytes if the
+// collective divides the array.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;

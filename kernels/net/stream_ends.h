@@ -81,7 +81,7 @@ class SendingEnd {
   // Streams are numbered from `first_stream`; each has its own bytes.
   SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
 
-  // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, keeps sending
+  // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, continues to send
   // messages until `*enough` is true. Returns once the operating system has accepted all bytes. On
   // an error, shuts down the connections so that the receiver does not keep waiting.
   Status Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough);
