@@ -1,7 +1,7 @@
 // The `flash_wgmma` variant of the attention benchmark: bf16 and fp16 with Hopper's wgmma,
 // scheduled as in FlashAttention-3 (Shah et al., 2024). A producer warpgroup loads tiles of 128
 // keys and values with the copy engine (TMA). Two or three consumer warpgroups compute 64 rows of O
-// each. The exponentials of the softmax take as long as the matrix products, and are hidden twice:
+// each. Exponentials of the softmax take as long as the matrix products, so two overlaps hide them:
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
 // - Consumers take turns in issuing products, so that the products of one consumer run during the
 //   softmax of another.
