@@ -16,17 +16,18 @@ struct PairEquation {
   double residual = 0;          // Set by the fit.
 };
 
-// Fits the model score = mean + effects[first] + effects[second] + residual by repeated medians, as
-// in median polish (Tukey 1977). A minority of bad measurements does not influence such a fit.
+// Fits the scores of pairs of nodes to score = mean + effects[first] + effects[second] + residual.
+// Uses repeated medians, as in median polish (Tukey 1977), so that a minority of bad measurements
+// does not influence the fit.
 // The fit minimizes the sum of all |residual| and |effect|. A bad node therefore gives one large
 // effect instead of many large residuals. A bad link gives one large residual instead of two
 // effects.
 class PairFit {
  public:
-  // Creates and fits a model with effects numbered from 0 to `effects` - 1. Effects below
-  // `second_side` may occur only as `first` in equations, and all others only as `second`. If
-  // `second_side` equals `effects`, every effect may occur in both places. Without equations, all
-  // effects are 0.
+  // Creates and fits a model with effects numbered from 0 to `effects` - 1. If senders and
+  // receivers have separate effects, those below `second_side` belong to `first` in the equations,
+  // and the others to `second`. If not, `second_side` equals `effects`, and every effect may occur
+  // in both places. Without equations, all effects are 0.
   PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
   // Returns the standard deviation of the scores around the fitted model, or 0 without equations.

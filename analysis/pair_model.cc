@@ -85,9 +85,9 @@ class Scale {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
-  // Converts a difference of scores to the unit of ErrorOf(). In the additive model, both have the
-  // same unit. In the logarithmic model, the result is a fraction of the measured value, while
-  // Deficit() returns a fraction of the expected value.
+  // Converts a difference of scores so that it can be compared with ErrorOf(). In the additive
+  // model, nothing needs to be converted. Otherwise scores are logarithms, and the result is a
+  // fraction of the measured value.
   double Distance(double below) const {
     if (additive_) return below;
     return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);

@@ -23,7 +23,7 @@ std::string FirstLineOf(const std::string& path);
 // start with a number. Linux control groups, for example, write "max" for "no limit".
 std::optional<int64_t> NumberIn(const std::string& path);
 
-// Returns the number after `name` in a file with lines "name number ...". Absent if there is none.
+// Returns the number after `name` in a file with lines "name number ...", or nullopt.
 std::optional<int64_t> NumberOf(const std::string& name, const std::string& path);
 
 // Makes a folder of this mode, which by default only its owner may enter, and the folders above it.

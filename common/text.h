@@ -56,9 +56,9 @@ std::string ClosestName(std::string_view name, const std::vector<std::string>& n
 // `names` is similar, and "use one of a, b, c" otherwise.
 std::string Suggest(std::string_view name, const std::vector<std::string>& names);
 
-// Describes how values differ that should be equal, for example "NCCL is 2.28.9 on a, c and 2.27.3
-// on b". Returns "" if all are equal. `say` formats one distinct value: it gets the value and its
-// positions in `values`, and returns a part such as "2.28.9 on a, c".
+// Describes the differences between values that should be equal, such as "NCCL is 2.28.9 on a, c
+// and 2.27.3 on b". Returns "" if all are equal. `say` describes one distinct value: it gets the
+// value and its positions in `values`, and returns a part such as "2.28.9 on a, c".
 std::string DifferenceText(
     const std::string& what, const std::vector<std::string>& values,
     const std::function<std::string(const std::string& value,

@@ -20,7 +20,7 @@ struct Contacts {
   std::vector<int> absent;  // Never connected, or was never reached.
 };
 
-// A running host acknowledges a heartbeat, one per second, whatever its ranks do.
+// A running host acknowledges one heartbeat per second, even if its ranks are busy or frozen.
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 

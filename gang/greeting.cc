@@ -96,9 +96,9 @@ Status NotConnected(const std::set<Caller>& missing) {
       .WithPeer({first});
 }
 
-// Checks whether the hosts of the ranks that have already connected still answer while this rank
-// waits for more ranks. If the network separates this rank from them, they notice it and report
-// this rank as lost. This rank must notice as early, so that it can report them too.
+// Checks whether the hosts of connected ranks still answer while this rank waits for others to
+// connect. If the network separates two hosts, the ranks on both must notice it at about the same
+// time, because only then do both report it.
 class ArrivedHosts {
  public:
   explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}

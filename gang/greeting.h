@@ -51,8 +51,8 @@ struct AcceptWatch {
   // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends, the wait
   // fails at once with PEER_LOST.
   std::vector<int> processes;
-  // Limits for the hosts of ranks that have opened their heartbeat connection. They are checked
-  // every `interval`. If a host has not answered for `host_patience`, the wait fails with
+  // Limits for hosts that do not answer. Every `interval`, the hosts of all ranks with a heartbeat
+  // connection are checked. If one has not answered for `host_patience`, the wait fails with
   // PEER_UNREACHABLE.
   HeartbeatRule hosts;
 };
@@ -74,8 +74,8 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
 // Connects to a rank and sends a greeting. Tries again until `deadline`. After a failure, sets
-// `*host_answers` (if not null) to whether the other host received the greeting and still answers.
-// If it does, only the process on that host is silent.
+// `*host_answers` unless that is null. True means that the other host received the greeting and
+// still answers, so that only the process there is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr);
 

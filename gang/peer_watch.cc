@@ -82,7 +82,7 @@ void PeerWatch::Beat() {
 }
 
 void PeerWatch::Listen() {
-  char beats[256];  // Holds beats of some minutes; more are not needed.
+  char beats[256];  // Holds the heartbeats of several minutes.
   for (Watched& one : watched_) {
     if (one.ended || recv(one.fd, beats, sizeof beats, MSG_DONTWAIT) <= 0) continue;
     one.silent = 0;
@@ -105,7 +105,7 @@ Status PeerWatch::LossOf(const Watched& one) const {
 Status PeerWatch::LostHost(const Watched& one) const {
   const std::optional<Duration> silence = SilenceOf(one.fd);
   if (!silence) return Status::Ok();
-  // After a single beat, this rank or its host may just have been suspended.
+  // After a single heartbeat, this rank or its host may just have been suspended.
   const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
                               : one.silent > 1 && *silence >= rule_.host_patience;
   return lost ? PeerUnreachable(one.rank, *silence) : Status::Ok();

@@ -22,7 +22,7 @@ struct HeartbeatRule {
   // A rank counts as frozen after this many heartbeats without an answer. This is longer than a
   // busy host may delay a thread, and shorter than the timeout of any measurement.
   int patience = 15;
-  // The same for the time before a rank's first beat.
+  // The same limit for a rank that has not sent its first heartbeat yet.
   int first_patience = patience;
   // Time limit for a host that sends nothing at all, not even TCP acknowledgements. It is shorter
   // than `patience` heartbeats. So when a rank reaches `patience`, its host still answers and only
@@ -58,14 +58,14 @@ class PeerWatch {
     int rank;
     int fd;
     int patience;
-    int silent = 0;  // Beats sent since the other rank's last beat.
+    int silent = 0;  // Heartbeats sent since the other rank's last one.
     bool ended = false;
   };
 
   void Watch();
-  // Sends a beat to every rank and counts it.
+  // Sends a heartbeat to every rank and counts it.
   void Beat();
-  // Receives the beats that have arrived.
+  // Receives the heartbeats that have arrived.
   void Listen();
   Status LossOf(const Watched& one) const;
   Status LostHost(const Watched& one) const;

@@ -1,6 +1,6 @@
-// TCP sockets with deadlines. All descriptors are non-blocking, and functions wait with poll().
-// Functions return one of these errors if the other end of the connection does not respond:
-//   PEER_LOST (UNAVAILABLE)               The connection was closed by the other end.
+// TCP sockets with deadlines. All descriptors are non-blocking, and functions wait with poll(). If
+// the connection fails, functions return one of these errors:
+//   PEER_LOST (UNAVAILABLE)               The other end closed the connection.
 //   PEER_TIMEOUT (DEADLINE_EXCEEDED)      The other end did not answer in time.
 //   PEER_UNREACHABLE (DEADLINE_EXCEEDED)  The other host stopped answering.
 #pragma once

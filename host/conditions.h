@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// The conditions during a window. Absent: not readable.
+// The conditions during a window. A field is nullopt if it could not be read.
 struct WindowConditions {
   std::optional<double> sm_clock_mhz;  // Median.
   std::optional<double> memory_clock_mhz;

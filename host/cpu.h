@@ -15,7 +15,7 @@ struct HostCpu {
   // The number of hardware threads that this process can keep busy. It is the number of usable
   // CPUs, or less if a control group's CPU quota is lower.
   int threads = 1;
-  // Total size of the highest cache level, in bytes. Absent if unknown.
+  // Total size of the highest cache level, in bytes. Nullopt if unknown.
   std::optional<int64_t> last_level_cache_bytes;
 };
 const HostCpu& Cpu();

@@ -34,7 +34,7 @@ struct LocalGpu {
   std::string pci_bus_id;      // "0000:9B:00.0"; empty if unknown.
 };
 
-// Versions of the libraries that the runner uses. Absent: not used.
+// Versions of the libraries that the runner uses. Nullopt means not used.
 struct LinkedSoftware {
   std::optional<std::string> cuda_runtime;
   std::optional<std::string> cublas;
@@ -42,7 +42,7 @@ struct LinkedSoftware {
   std::optional<std::string> blas;  // "OpenBLAS 0.3.21".
 };
 
-// Hardware counters of one iteration. Absent: not readable.
+// Hardware counters of one iteration. A field is nullopt if it could not be read.
 struct CounterReport {
   std::string source;  // "cupti", "nvml_gpm" or "analytic".
   std::string reason;  // Why no better source was used; empty for "cupti".
@@ -83,11 +83,11 @@ class GpuPlatform {
   virtual GpuTrouble TroubleOf(int ordinal) = 0;
   // Returns a sampler of clocks, power, throttle reasons and processes of the GPU `ordinal`.
   virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
-  // Measures the best rate that GPU `ordinal` reaches; this takes about a second. `kind` selects
-  // what is measured:
-  //   - the name of a Traffic, such as "copy": GPU memory bandwidth, in bytes per second;
-  //   - the name of a Peak, such as "fp64_tensor": matrix multiplication, in operations per second.
-  // Returns Unsupported() for other kinds, or if the GPU cannot run the measurement.
+  // Measures the best rate that GPU `ordinal` reaches, which takes about a second. `kind` is one of
+  //   - the name of a Traffic value, such as "copy": bandwidth of GPU memory, in bytes per second;
+  //   - the name of a Peak value, such as "fp64_tensor": rate of a matrix multiplication, in
+  //     operations per second.
+  // Returns Unsupported() for any other kind, or if the GPU cannot run the measurement.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
   // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal`, in order of
   // first launch and without duplicates. `iterate` must wait for the work that it launches.

@@ -14,7 +14,7 @@ struct PciPlace {
   std::string root_port;
   // The upstream port of the nearest PCIe switch. Empty without a switch.
   std::string pcie_switch;
-  // Absent if the firmware does not report it.
+  // Nullopt if the firmware does not report it.
   std::optional<int> numa_node;
   // The nearest CPUs in the kernel's format: "0-47,96-143". Empty if unknown.
   std::string cpus;

@@ -38,7 +38,7 @@ struct ParameterSpec {
   std::string name;
   ParameterType type = ParameterType::kInteger;
   std::string description;
-  // Canonical. Absent if users must give the parameter.
+  // In canonical form. Nullopt if users must give the parameter.
   std::optional<std::string> default_value;
   // Inclusive bounds of kInteger and kBytes.
   std::optional<int64_t> minimum;

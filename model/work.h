@@ -70,7 +70,7 @@ struct Work {
   // nccl-tests uses for the algorithm bandwidth. For a cache or shared memory, it is the number of
   // bytes read from there.
   double payload_bytes = 0;
-  // Dependent loads, kernel launches or elements: whatever the benchmark counts.
+  // The number of whatever the benchmark counts: dependent loads, kernel launches or elements.
   double operations = 0;
   // The total over all multiprocessors, in the unit of `sm_rate`.
   double sm_amount = 0;

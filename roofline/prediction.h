@@ -53,18 +53,18 @@ struct IdealTime {
   std::string bound;  // The term that determines it, as in Prediction::bound.
 };
 // Returns the shortest time that the roofline model allows (Williams, Waterman & Patterson 2009).
-// This is the largest of flops / peak, bytes / bandwidth, link bytes / link bandwidth, and
-// Work::sm_amount over its peak. Returns nullopt if a required peak is unknown, because its term
-// might be the largest.
+// This is the largest of flops / peak, bytes / bandwidth, link bytes / link bandwidth, and the
+// amount of other work on the multiprocessors (Work::sm_amount) / its peak. Returns nullopt if a
+// required peak is unknown, because its term might be the largest.
 std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 
 // Returns the peak rates from a GPU's spec sheet that apply to `work`: arithmetic, memory
-// bandwidth, and the bandwidth of the link in one direction. The peak rate of Work::sm_amount is
-// the number of SMs x RatePerClock x the clock at which the GPU reaches its fp32 peak.
+// bandwidth, and link bandwidth in one direction. For Work::sm_amount, the peak is the number of
+// SMs x the rate per SM and clock cycle x the clock at which the GPU reaches its fp32 peak.
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 
-// Like SheetPeaks, but computes the arithmetic peaks for an SM clock of `mhz`: number of SMs x
-// RatePerClock x clock. A peak is nullopt if its rate per clock is unknown.
+// Like SheetPeaks(), but computes arithmetic peaks for an SM clock of `mhz`, as the number of SMs x
+// the rate per SM and clock cycle x the clock. A peak is nullopt if its rate is unknown.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
 // The known facts about a measured case besides its work.

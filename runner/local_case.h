@@ -13,7 +13,7 @@ struct LocalCase {
   const Benchmark* benchmark = nullptr;
   ParameterMap parameters;  // Canonical.
   uint64_t seed = 1;
-  std::optional<int> gpu;  // Absent: GPU 0, or in a gang GPU r for rank r.
+  std::optional<int> gpu;  // Nullopt: GPU 0, or in a gang GPU r for rank r.
 };
 
 // Returns the number of ranks.

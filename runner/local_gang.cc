@@ -122,7 +122,7 @@ class SpawnedGang : public LocalGang {
     for (Child& child : children_) child.process.Signal(SIGKILL);
   }
 
-  // Prints, once and to stderr, which ranks were killed by a signal, for example by the kernel
+  // Prints to stderr, only once, which ranks were killed by a signal, for example by the kernel
   // because memory ran out. The other ranks see only that a connection was closed.
   void NameKilled() {
     for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {

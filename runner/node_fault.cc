@@ -17,9 +17,9 @@ std::string FormatMebibytes(int64_t bytes) {
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";
 }
 
-// Converts the error that all ranks agreed on to the error of rank `rank`. If it is this rank's own
-// error, removes the rank number, which is added again later. If it is another rank's error,
-// removes the reason, which says nothing about this rank's GPU.
+// Converts `agreed`, the error that all ranks agreed on, to the error that `rank` reports. If it is
+// this rank's own error, removes the rank number, because the report adds it again. If it is
+// another rank's error, removes the reason, which says nothing about this rank's GPU.
 Status AtRank(int rank, const Status& agreed) {
   if (agreed.rank() < 0) return agreed;
   if (agreed.rank() != rank) return Status(agreed.code(), Reason::kNone, agreed.Text());

@@ -36,9 +36,10 @@ struct SlowRank {
 // have different numbers of iterations.
 Result<std::vector<RankTimes>> TimesOfRanks(const std::vector<std::vector<double>>& inside);
 
-// Returns the rank that the other ranks wait for, if there is one. `inside` is as for
-// TimesOfRanks(). To exceed noise, the wait must be longer than each of these: 5 us, three scaled
-// median absolute deviations of the wait, and 5% of the slow rank's own time.
+// Returns the rank that the other ranks wait for, if there is one. `inside` contains, for each
+// rank, the seconds that it spent in the collective in each iteration. To exceed noise, the wait
+// must be longer than each of these: 5 us, three scaled median absolute deviations of the wait, and
+// 5% of the slow rank's own time.
 std::optional<SlowRank> FindSlowRank(const std::vector<std::vector<double>>& inside);
 
 // The place where a rank ran.

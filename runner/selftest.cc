@@ -282,9 +282,9 @@ class SelftestRun {
     }
   }
 
-  // Handles the end of a worker, which has closed its event pipe. If it is a child process, its
-  // unfinished tests count as failed, unless it was ended by SIGINT or SIGTERM. Such a signal was
-  // probably sent to all processes, so it ends the whole self-test.
+  // Handles the end of a worker, which has closed its event pipe. If the worker is a child process,
+  // its unfinished tests fail. However, if SIGINT or SIGTERM ended that process, the whole
+  // self-test ends, because the signal was probably sent to all processes.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;

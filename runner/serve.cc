@@ -41,8 +41,8 @@ void LogGangError(const Status& status) {
 }
 
 // Reads the agent's commands on a separate thread, so that the end of the stream is noticed at
-// once, even while a benchmark runs. The thread runs until the process exits. The object must live
-// as long.
+// once, even while a benchmark runs. The thread runs until the process exits, so this object must
+// never be destroyed.
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {
@@ -59,7 +59,7 @@ class CommandStream {
   }
 
   // Lets the process exit normally. After this call, the end of the stream no longer ends the
-  // process. The agent closes the stream as soon as it has read the event Finished, while this
+  // process. The agent closes the stream as soon as it has read the Finished event, while this
   // process is still exiting.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
@@ -160,8 +160,8 @@ class RankSession {
     return on_gpu ? CheckGpusUsable(Gpu()) : Status::Ok();
   }
 
-  // Sends the event Ready to the agent and, in a gang, connects to the other ranks. Rank 0's Ready
-  // contains a token, which agents forward to the other ranks so that they can find rank 0.
+  // Sends the Ready event to the agent and, in a gang, connects to the other ranks. Rank 0's Ready
+  // event contains a token, which agents forward to the other ranks so that they can find rank 0.
   Status Meet() {
     std::unique_ptr<Rendezvous> rendezvous;
     v1::RunnerEvent ready;

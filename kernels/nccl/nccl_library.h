@@ -54,7 +54,7 @@ Result<const NcclLibrary*> LoadNccl();
 // Returns why LoadNccl() fails, for Benchmark::UnsupportedReason; empty if it works.
 std::string WhyNoNccl();
 
-// Loads the library and returns its version, "2.28.9". Absent if there is none.
+// Loads the library and returns its version, "2.28.9", or nullopt if there is none.
 std::optional<std::string> NcclVersion();
 
 // Converts an NCCL result code to a status with reason NCCL_ERROR, or to OK for ncclSuccess. The
