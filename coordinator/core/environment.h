@@ -46,9 +46,9 @@ struct Options {
   Duration heartbeat = std::chrono::seconds(5);
   // Interval for finding lost notifications, expired leases and campaigns without a verdict.
   Duration poll = std::chrono::seconds(3);
-  // Time limit for all agents of a job on several nodes to get ready. When it expires, the attempt
-  // fails and its nodes become free. The limit is longer than the agents' own limit, because an
-  // agent knows the cause of a delay and should report it first.
+  // Time limit within which all agents of a job on several nodes must be ready. When it expires,
+  // the attempt fails and its nodes become free. The limit is longer than the agents' own limit,
+  // because an agent knows the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
 };
 

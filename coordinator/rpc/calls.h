@@ -72,8 +72,9 @@ class Calls {
     return reactor;
   }
 
-  // Like Answer, but `body` may return before the result is known. It gets a Done function, which
-  // it must call exactly once with the result. Only four such calls may be in progress at a time.
+  // Like Answer, but `body` may return before the result is known. `body` gets a Done function,
+  // which it must call exactly once with the result. Only four such calls may be in progress at a
+  // time.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,

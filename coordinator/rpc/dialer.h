@@ -30,8 +30,8 @@ class Dialer {
   ~Dialer();
 
   // Opens a session with the agent at `address` (HOST:PORT), and opens a new one whenever the
-  // session ends. Does nothing if this was already called for `address`. Returns INVALID_ARGUMENT
-  // if the address is malformed, or an error if the credentials do not allow connecting to it.
+  // session ends. Does nothing if this dialer already uses `address`. Returns INVALID_ARGUMENT if
+  // the address is malformed, or an error if the credentials do not allow connecting to it.
   Status Dial(const std::string& address);
 
   // Waits for a session with `address`, for which Dial must have been called. Calls `answered`

@@ -14,9 +14,9 @@
 
 namespace assay::coordinator {
 
-// How long the coordinator waits for the other agents of a job after the first of them has reported
-// a failure. Ranks may notice a silent rank up to two seconds apart, and an agent reports a failure
-// only after its processes have ended.
+// After the first agent of a job has reported a failure, the coordinator waits this long for
+// reports of the other agents. Two ranks may notice a silent rank up to two seconds apart, and an
+// agent reports a failure only after its processes have ended.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
 // Starts attempts to run jobs and decides how they end. Thread-safe. Methods that return a Status
@@ -62,8 +62,8 @@ class Attempts {
   // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // Returns the job if `job.epoch` is still its current attempt, and nullopt otherwise. If another
-  // coordinator led the attempt before, this coordinator leads it from now on.
+  // Returns the job if its current attempt still has this epoch (attempt number), and nullopt
+  // otherwise. If another coordinator led the attempt before, this coordinator takes it over.
   Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job);
 
  private:

@@ -52,8 +52,8 @@ class Decision {
  private:
   using NodeSet = std::set<size_t>;  // Positions in evidence_.nodes.
 
-  // Decides on a failure that is more than the loss of a connection to another rank. Usually
-  // returns it as the agent reported it. If the job timed out because some nodes were late while
+  // Handles a reported failure that is more than a lost connection to another rank. Usually returns
+  // it as the agent reported it. But if the job timed out because some nodes were late, although
   // the others had been ready quickly, blames the late nodes.
   std::optional<Blame> OfCause(v1::Failure failure) const {
     Blame blame{std::move(failure), {}};
@@ -81,9 +81,9 @@ class Decision {
             {}};
   }
 
-  // Returns true if some nodes of the job may never have started. This happens if the previous
-  // coordinator was lost after it had started only some of them. A rank that timed out may then
-  // have waited for a rank that was never started.
+  // Returns true if some nodes of the job may never have started, because an earlier coordinator
+  // was lost after it had started only the other ones. A rank that timed out may then have waited
+  // for a rank that was never started.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -153,7 +153,7 @@ class Decision {
                                 NameOf(*own), heard.size(), others));
     }
     // A node that has never connected may simply be late. If only one other node has fallen silent,
-    // that is too little evidence that rank 0's node is cut off from all others.
+    // there is too little evidence to conclude that rank 0's node is cut off from all others.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,

@@ -6,10 +6,11 @@
 
 namespace assay::coordinator {
 
-// A period in which the coordinator does not treat silent agents as lost, because the reason may be
-// this process itself. The period begins when the process starts, when the database did not answer,
-// and when the process was suspended (by SIGSTOP or a paused host). Polls that begin late reveal a
-// suspension. Agents need up to a minute to reconnect after it. Thread-safe.
+// A period in which the coordinator does not treat silent agents as lost, because this process
+// itself may be the reason for their silence. A period begins when the process starts, after the
+// database has failed to answer, and after the process was suspended (by SIGSTOP or a paused host).
+// A poll that begins late indicates a suspension. Agents may need up to a minute to reconnect.
+// Thread-safe.
 class GracePeriod {
  public:
   // Begins a period of one lease, because the process has just started.

@@ -14,7 +14,8 @@ namespace assay::coordinator {
 
 // Explains why a result that `node_id` sent for `job` is invalid, or returns an empty string if it
 // is valid. A result is invalid if the node does not run this job, if the case or its parameters
-// are not the job's, if a successful case has no passed verification, or if a number is not finite.
+// are not the job's, if a successful case has not passed verification, or if a number is not
+// finite.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 

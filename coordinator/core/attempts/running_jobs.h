@@ -73,11 +73,11 @@ class RunningJobs {
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
-  // Records that all ranks of this node are ready. When every agent of the gang (the nodes of one
-  // job) is ready, returns one GangGo message for each, which tells it to start. Returns nothing
-  // before that. If an agent later repeats its GangReady, returns its GangGo again. A GangGo
-  // contains the token of rank 0's current process. A gang that had started only in part when this
-  // process restarted therefore never starts as a whole.
+  // Records that all ranks of this node are ready. Once every agent of the gang (the nodes of one
+  // job) is ready, returns one GangGo message per agent, which tells it to start. Returns nothing
+  // before that. If an agent repeats its GangReady afterwards, returns GangGo for this agent again.
+  // GangGo contains a token of rank 0's current process, so a gang that was only partly started
+  // when the coordinator restarted never starts as a whole.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
   // Records that an agent has finished its part of the job without failure. Returns true if the
@@ -113,8 +113,8 @@ class RunningJobs {
   // An attempt that a node should be running but did not list in its State.
   struct Missing {
     storage::JobEpoch job;
-    // True if a new agent process has replaced the one that ran the job. The processes of the job
-    // no longer exist then.
+    // True if a new agent process has replaced the one that ran the job. In that case, the job's
+    // processes no longer exist.
     bool agent_restarted = false;
     // True if the gang has started without this agent, which can then not join any more.
     bool gang_started = false;
@@ -158,8 +158,8 @@ class RunningJobs {
     std::string agent_instance_id;  // Empty until known.
     std::string name;               // As well.
     MonotonicTime assigned;
-    // When the agent last mentioned the job. Not set if this process adopted the job and has heard
-    // nothing from the agent, whose session may be with another coordinator.
+    // When the agent last mentioned the job. Not set if this process adopted the job and the agent
+    // has not reported to it yet, perhaps because its session is with another coordinator.
     std::optional<MonotonicTime> last_seen;
   };
   // The stage of a job on several nodes; kStarted for all other jobs.

@@ -166,7 +166,7 @@ Status Scheduler::SweepUnprepared() {
 
 // Ends attempts whose lease has expired, usually because their coordinator is gone. Skips an
 // attempt if one of its agents has reported the job to this process. If that agent falls silent,
-// the attempt ends for this more specific reason.
+// the attempt will be ended for that more specific reason.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));

@@ -15,8 +15,8 @@
 
 namespace assay::coordinator {
 
-// A range of parameter values in a campaign, such as {from: 8, to: 8GiB, factor: 2}. Every object
-// is valid: from <= to, and either factor >= 2 or step >= 1.
+// A range of parameter values in a campaign, such as {from: 8, to: 8GiB, factor: 2}. A NumberRange
+// is always valid: from <= to, and either factor >= 2 or step >= 1.
 class NumberRange {
  public:
   // Parses a range of values for the parameter that `spec` describes. The parameter must be an
@@ -49,8 +49,8 @@ class Matrix {
   // Returns the number of cases in the cross product, which may be beyond any integer type.
   double case_count() const { return case_count_; }
 
-  // Returns the parameters of every case. The first axis varies slowest. Call this only if
-  // case_count() is within the limit. Appends one error for each parameter whose value conflicts
+  // Returns the parameters of every case. The parameter listed first varies slowest. Call this only
+  // if case_count() is within the limit. Appends one error for each parameter whose value conflicts
   // with other values of the same case. Returns no cases if a parameter that copies another one
   // (`=m`) would get a value outside its own bounds.
   std::vector<ParameterMap> Cases(Violations& violations) const;

@@ -95,8 +95,8 @@ Placements Listed(std::vector<Placement> list) {
 }
 
 // Returns an empty result whose `shortage` says that there are too few nodes or GPUs. `field` is
-// the field of the campaign entry that asks for too many, such as ".ranks". It is empty if the
-// whole entry does.
+// the field of the campaign entry that asks for too many, such as ".ranks", or "" if that is the
+// entry as a whole.
 Placements TooFew(const PlacementRequest& request, const std::string& field,
                   std::string description) {
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}};
@@ -113,8 +113,8 @@ std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   return indices;
 }
 
-// Checks the PAIRS policy, which measures pairs of nodes. If the policy is used for jobs that do
-// not run on exactly two nodes, adds a violation and returns false. `parameter` names the benchmark
+// Checks that the PAIRS policy, which measures pairs of nodes, is used only for jobs that run on
+// exactly two nodes. Otherwise adds a violation and returns false. `parameter` names the benchmark
 // parameter that sets the number of nodes, or is empty if there is none.
 bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
               Violations& violations) {
@@ -307,7 +307,7 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) 
 
 // Returns the largest set of nodes that have the same software versions and whose GPUs at
 // `gpu_indices` are of one model. If that set is too small for the job and mixed GPUs are allowed,
-// ignores the GPU models.
+// only the software versions must be the same.
 Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
                      const std::vector<int>& gpu_indices) {
   const Nodes one_model = Where(nodes, [&](const v1::Node& node) {

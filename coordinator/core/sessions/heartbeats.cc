@@ -24,7 +24,7 @@ bool Takes(const LeasedJob& job, const std::string& node_id) {
   return std::find(job.node_ids.begin(), job.node_ids.end(), node_id) != job.node_ids.end();
 }
 
-// Returns the failure of a job whose other agents started without this agent. Either the agent
+// Returns the failure for a job that its other agents started without this agent. Either this agent
 // restarted, or its Assign message was lost together with an earlier coordinator.
 v1::Failure NotStarted(const std::string& agent) {
   return MakeFailure(v1::REASON_GANG_NOT_STARTED, "the coordinator changed during the gang, and " +

@@ -1,5 +1,5 @@
 // Compares the State messages of agents, which are their heartbeats, with the jobs that the agents
-// should be running. While the database works on one batch of States, the arriving States form the
+// should be running. While the database works on one batch of States, newly arrived States form the
 // next batch. Batches therefore grow with the load, and a single State does not wait.
 #pragma once
 

@@ -55,9 +55,8 @@ struct SessionServices {
 // bound.
 Status CheckHello(const v1::Hello& hello);
 
-// Checks that the peer's certificate belongs to `node`. Returns PERMISSION_DENIED if the
-// certificate belongs to another node, or to something else than a node. A peer without a
-// certificate may claim to be any node.
+// Checks that the peer's certificate belongs to `node`. Returns PERMISSION_DENIED if it belongs to
+// another node or not to a node at all. A peer without a certificate may claim to be any node.
 Status CheckPeer(const Identity& peer, const v1::NodeDescription& node);
 
 // Thread-safe; create with std::make_shared.
@@ -71,8 +70,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // that. The caller must then wait for SessionSink::ReadMore before it passes the next message.
   bool OnMessage(v1::AgentMessage message);
 
-  // Handles the end of the stream. Drops the messages in the inbox: the agent will send all
-  // messages again that were not acknowledged.
+  // Handles the end of the stream. Drops the messages in the inbox, because the agent will send all
+  // unacknowledged messages again.
   void OnClosed();
 
  private:
