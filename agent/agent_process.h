@@ -29,8 +29,8 @@ namespace assay::agent {
 class DataFolder {
  public:
   // Creates the folder if it does not exist, and stores a node id in it if there is none. If
-  // `required_id` is not empty, it becomes the node's id, and a folder that already has another id
-  // is an error.
+  // `required_id` is not empty, it becomes the node's id. A folder that already contains another id
+  // causes an error.
   static Result<DataFolder> Open(const std::string& path, const std::string& required_id);
 
   const std::string& node_id() const { return node_id_; }

@@ -30,7 +30,7 @@ bool IsEveryAddress(const addrinfo& address) {
              &reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
 }
 
-// Returns the local address from which this machine reaches `peer`. Returns an empty string if the
+// Returns the local address that this machine uses to reach `peer`. Returns an empty string if the
 // name does not resolve or there is no route. Connects a datagram socket: this sends nothing, but
 // it makes the kernel choose the address.
 std::string LocalAddressTowards(const HostPort& peer) {

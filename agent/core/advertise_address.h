@@ -8,8 +8,8 @@
 namespace assay::agent {
 
 // Returns the address at which other nodes can probably reach this node. This is the local address
-// that reaches `coordinator` (HOST:PORT), if there is one. Otherwise it is the host of `listen`, or
-// "127.0.0.1" if that host stands for all addresses.
+// used to reach `coordinator` (HOST:PORT), if it can be determined. Otherwise it is the host of
+// `listen`, or "127.0.0.1" if that host stands for all addresses.
 std::string AdvertiseAddress(const std::string& coordinator, const std::string& listen);
 
 // Checks that ranks can listen on a configured `address` and that it can be given to others.

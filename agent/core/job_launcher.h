@@ -27,7 +27,7 @@ struct JobOutcome {
 };
 
 // Callbacks for the events of a job. All of them must be set. They are called on the job's own
-// thread, one at a time. `finished` is the last one.
+// thread, one at a time. `finished` is called last.
 struct JobEvents {
   // The phase is "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;

@@ -23,8 +23,8 @@ class Node {
   // Includes the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Replaces the health findings of earlier checks by `findings`. Lasting findings are kept, such
-  // as a runner program that does not answer.
+  // Replaces the health findings of earlier checks with `findings`. Keeps lasting findings, such as
+  // a runner program that does not answer.
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 

@@ -52,8 +52,8 @@ struct AssignedJob {
 
   Id id() const { return {spec.job_id(), spec.epoch()}; }
   v1::RunningJob Progress() const;
-  // Returns the latest time at which the job's processes must be stopped. They need some time to
-  // end, and they must have ended before the job's lease does.
+  // Returns the time by which the job's processes must be stopped. They need a few seconds to end,
+  // and must have ended before the job's lease expires.
   MonotonicTime StopTime() const;
   // Extends the lease to `length` from `from` on, unless it already ends later.
   void Extend(MonotonicTime from, Duration length);

@@ -92,8 +92,8 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
   }
 
   // Ends the call because this node cannot run the benchmark, for the reason `lack`. If the runner
-  // program finds wrong parameters, reports those instead. Does not ask it while a job is being
-  // measured, because that would disturb the measurement. Asks on a separate thread, because the
+  // program finds wrong parameters, reports those instead. Does not start the program while a job
+  // is running, because that would disturb the measurement. Uses a separate thread, because the
   // executor must renew leases meanwhile.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);

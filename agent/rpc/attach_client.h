@@ -19,9 +19,9 @@ namespace assay::agent {
 // called from another thread.
 class AttachClient {
  public:
-  // `executor` must exist until AwaitEnd has returned. If `fleet` is not empty, the server must
-  // have a certificate of a coordinator or proxy of this fleet. `fleet` comes from this node's own
-  // certificate.
+  // `executor` must exist until AwaitEnd has returned. `fleet` is the fleet named in this node's
+  // certificate. If it is not empty, the server must have a certificate of a coordinator or proxy
+  // of the same fleet.
   AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator, std::string fleet,
                std::weak_ptr<Session> session, Executor* executor, uint64_t seed);
   ~AttachClient();
