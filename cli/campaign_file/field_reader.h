@@ -48,7 +48,8 @@ class FieldReader {
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
 // each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
-// Checks names and values by the same rules as the coordinator. Errors call the field `field`.
+// Checks names and values by the same rules as the coordinator. `field` is the name of the map in
+// error messages.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);
@@ -56,8 +57,7 @@ void ReadNccl(const YamlNode& value, const std::string& field, const std::string
 // Reads the list of benchmarks of a campaign file and adds one v1::BenchmarkMatrix per entry to
 // `spec`. An entry is just a name, such as `gemm`, or a name with parameters:
 //   gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}
-// The keys `gpus`, `counters`, `nccl` and `unplaceable` are not parameters but options of the
-// entry.
+// The keys `gpus`, `counters`, `nccl` and `unplaceable` are options of the entry, not parameters.
 void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec);
 
 // Reads `refuse` or `skip`. Returns UNSPECIFIED after a fault.

@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-// Where and how to print the summary when a campaign has ended: as text on stdout, as text on
-// stderr because stdout carries other data, or as JSON on stdout.
+// Where and how to print the summary of a campaign that has ended: as text on stdout, as text on
+// stderr if stdout is needed for other data, or as JSON on stdout.
 enum class Summary { kOnStdout, kOnStderr, kJson };
 
 // Shows a campaign's progress on stderr until the campaign ends, then prints a summary. If the

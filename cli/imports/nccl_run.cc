@@ -20,8 +20,7 @@ struct Collective {
   bool shared = false;
   // This factor appears in nccl-tests' definition of bus bandwidth for n ranks:
   //   busbw = algbw * passes * (n - 1) / n
-  // If it is 0, busbw equals algbw. Source: doc/PERFORMANCE.md and the function getBw of each
-  // program.
+  // If it is 0, busbw equals algbw. Source: doc/PERFORMANCE.md and getBw in each program.
   int passes = 0;
 };
 

@@ -51,10 +51,11 @@ std::string HostDirection(const Matrix& matrix) {
   return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }
 
-// Returns whether a GPU-to-GPU test copies to the GPU of the table's row (true) or from it (false).
-// Read and latency tests copy to that GPU, and write tests copy from it. Bidirectional write tests
-// within a node are an exception: nvbandwidth gives them the buffers of the read test, so their
-// first copy goes to the row's GPU (testcases_ce.cpp, testcases_sm.cpp, multinode_testcases.cpp).
+// Returns true if a GPU-to-GPU test copies to the GPU of the table's row, and false if it copies
+// from that GPU. Read and latency tests copy to it, and write tests copy from it. Bidirectional
+// write tests within a node are an exception: nvbandwidth gives them the buffers of the read test,
+// so their first copy goes to the row's GPU (testcases_ce.cpp, testcases_sm.cpp,
+// multinode_testcases.cpp).
 bool GoesToRow(const Matrix& matrix) {
   if (matrix.latency || matrix.Has("read")) return true;
   return !matrix.first.empty() && !matrix.IsMultinode();

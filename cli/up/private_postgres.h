@@ -3,7 +3,7 @@
 //
 //   data            the database cluster
 //   postgres.log    the server's log
-//   socket          the server's socket, which moves to a shorter path elsewhere if this is too long
+//   socket          the server's socket (elsewhere if this path would be too long)
 #pragma once
 
 #include <sys/types.h>

@@ -22,8 +22,8 @@ struct JobEvent {
 // The latest known state of one campaign. Not thread-safe.
 class CampaignProgress {
  public:
-  // Updates the progress with a message from the coordinator and returns what changed. A message
-  // that only repeats known facts, for example after a reconnect, returns no changes.
+  // Updates the progress with a message from the coordinator and returns what changed. Returns no
+  // changes if the message only repeats known facts, for example after a reconnect.
   std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message);
 
   const v1::Campaign& campaign() const { return campaign_; }

@@ -102,7 +102,7 @@ std::string Marks::Flag(const std::string& flag) {
 }
 
 // Returns an unused capital letter for a flag that this program does not know, preferably a letter
-// of the flag's name. Never returns the letter of a known flag, so that such letters mean the same
+// of the flag's name. Never returns the letter of a known flag, so that those letters mean the same
 // in every table.
 std::string Marks::FreeLetter(const std::string& flag) {
   for (const char c : flag + "abcdefghijklmnopqrstuvwxyz") {

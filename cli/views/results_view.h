@@ -20,9 +20,9 @@ namespace assay::cli {
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
 // Renders a table of hardware counters and kernel names, with one row per case that has counters. A
-// single case without counters also gets a row if its kernels are known, or if the reason is known
-// why they are not. Adds remarks to `marks` as numbered notes. `varying` comes from FindVarying.
-// The text begins with an empty line. If the table has no rows, returns an empty string.
+// single case without counters also gets a row if its kernels, or the reason why they are unknown,
+// were recorded. Adds remarks to `marks` as numbered notes. `varying` comes from FindVarying. The
+// text begins with an empty line. If the table has no rows, returns an empty string.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);
