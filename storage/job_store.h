@@ -19,8 +19,8 @@ namespace assay::storage {
 inline constexpr int kNamedCandidates = 8;
 
 // Stores campaigns and jobs. Thread-safe. Calls block on the database, so do not make them on gRPC
-// threads. Every call returns UNAVAILABLE if the database cannot be reached. Even then it may have
-// taken effect, but it is always safe to repeat the call.
+// threads. Every call returns UNAVAILABLE if the database cannot be reached. Even then, the call
+// may have taken effect, but it is always safe to repeat it.
 class JobStore {
  public:
   virtual ~JobStore() = default;
@@ -66,9 +66,9 @@ class JobStore {
                                                            const Silence& silence) = 0;
 
   // Cancels a campaign. Queued jobs are cancelled immediately. Running jobs are only marked and
-  // returned, because their coordinators must stop them. The campaign becomes CANCELLED when they
-  // have ended. Idempotent. Has no effect on a campaign that has already ended. Returns NOT_FOUND
-  // if the campaign does not exist.
+  // returned, because their coordinators must stop them. The campaign becomes CANCELLED when all
+  // its running jobs have ended. Idempotent. Has no effect on a campaign that has already ended.
+  // Returns NOT_FOUND if the campaign does not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
   struct ClaimRequest {

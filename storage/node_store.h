@@ -23,7 +23,7 @@ class NodeStore {
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
   // Marks the node disconnected. Does nothing if another coordinator has its session.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
-  // Returns whether the node is connected to another coordinator than `owner` and has sent a
+  // Returns whether the node is connected to a coordinator other than `owner` and has sent a
   // heartbeat within the last `stale_after`.
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;

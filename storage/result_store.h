@@ -45,8 +45,8 @@ class ResultStore {
   // Returns ALREADY_EXISTS if the campaign's id is taken.
   virtual Result<ImportOutcome> Import(const ImportedCampaign& imported) = 0;
 
-  // Returns the results that match `filter`, newest first and without samples. The syntax of
-  // `filter` and its errors are described at schema::ParseResultFilter.
+  // Returns the results that match `filter`, newest first and without samples. See
+  // schema::ParseResultFilter for the syntax of filters and the possible errors.
   virtual Result<Page<v1::StoredResult>> List(const std::string& filter,
                                               const PageRequest& page) = 0;
 

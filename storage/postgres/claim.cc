@@ -52,9 +52,9 @@ constexpr const char* kColumns =
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
 // Returns the SQL that selects the first jobs of each campaign's queue. Skips jobs with too few
-// reachable candidate nodes ($4), because they would hide the jobs behind them. If jobs share a
-// list of candidates, it is counted only once for all of them. The list of a single job is counted
-// only if it is short, because a long one is slow to read.
+// reachable candidate nodes ($4), because they would hide the jobs behind them. If several jobs
+// share a list of candidates, counts its nodes only once. Counts the list of a single job only if
+// it is short, because a long one is slow to read.
 const std::string& HeadsSql() {
   static const std::string sql =
       std::string("WITH ") + kActive +

@@ -26,8 +26,8 @@ v1::Job JobOf(const pqxx::row& row);
 class CandidateSets {
  public:
   // Returns the candidate nodes of each job in `rows`. The rows must contain the columns
-  // campaign_id, candidate_set and candidate_node_ids of the table job. Throws an exception of pqxx
-  // if the query fails.
+  // campaign_id, candidate_set and candidate_node_ids of the table job. Throws a pqxx exception if
+  // the query fails.
   std::vector<NodeIds> Of(Transaction& transaction, const pqxx::result& rows);
 
  private:

@@ -31,8 +31,9 @@ class Listener {
   void Loop();
   // Runs until the connection fails or destruction begins. True if it connected.
   bool ListenOnce();
-  // Waits until `fd` is readable, for at most `timeout_ms`. -1 stands for no descriptor or no time
-  // limit. Returns true if the destructor has been called, which ends the wait early.
+  // Waits until `fd` is readable, for at most `timeout_ms`. If `fd` is -1, there is no descriptor
+  // to wait for. If `timeout_ms` is -1, there is no time limit. Returns true if the destructor has
+  // been called, which ends the wait early.
   bool StopsBefore(int fd, int timeout_ms);
 
   const std::string conninfo_;
