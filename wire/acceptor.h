@@ -1,6 +1,6 @@
-// Accepts the connections for a gRPC server. If a process once runs out of file descriptors, the
-// listener of gRPC 1.51 never accepts a connection again (CVE-2023-4785). This one keeps a
-// descriptor in reserve and continues.
+// Accepts the connections for a gRPC server. After a process has run out of file descriptors once,
+// the listener of gRPC 1.51 never accepts a connection again (CVE-2023-4785). This acceptor keeps a
+// descriptor in reserve, so it can continue.
 #pragma once
 
 #include <grpcpp/server_builder.h>

@@ -16,13 +16,13 @@ namespace assay::rpc {
 // The request header in which a proxy forwards its client's certificate: DER in base64.
 inline constexpr char kForwardedPeer[] = "x-assay-peer";
 
-// Returns a processor that checks the caller's role before each call. It lets calls through that
-// wire/roles.h allows to members of `fleet`, and answers all others with PERMISSION_DENIED or
+// Returns a processor that checks each call before its handler runs. It accepts callers of `fleet`
+// whose role may call the method (see wire/roles.h). All others get PERMISSION_DENIED or
 // UNAUTHENTICATED. Use it only with credentials that require client certificates.
 std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet);
 
 // Returns the identity of the caller. If the peer is a proxy that forwards a certificate, this is
-// the identity in that certificate. On a server without client certificates, its role is
+// the identity in that certificate. On a server without client certificates, the caller's role is
 // kLocalAdmin.
 Identity CallerOf(const grpc::ServerContextBase& context);
 

@@ -12,9 +12,9 @@ namespace assay::rpc {
 
 enum class CertificateUse { kServer, kClient };
 
-// Checks that a peer or this program may identify itself with `certificate`. Returns an error if it
-// belongs to a certificate authority, whose owner could sign further certificates, or if its
-// extended key usage excludes `use`. `what` names the certificate in the error.
+// Checks that a client or server may identify itself with `certificate`. Returns an error if the
+// certificate belongs to a certificate authority, whose owner could sign further certificates, or
+// if its extended key usage excludes `use`. `what` names the certificate in the error.
 Status CheckLeaf(const std::string& what, X509* certificate, CertificateUse use);
 
 // Returns the identity in a certificate. Its subject alternative names must contain exactly one

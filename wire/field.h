@@ -41,8 +41,8 @@ using FieldValue = nlohmann::ordered_json;
 // Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
 // become words, times become RFC 3339 text, and maps are sorted by key. Returns null for empty
 // texts, enum value 0, absent optional fields, and all fields of an absent message. If a field on
-// the path is repeated, list types collect the values of all its elements, and other types take
-// that of the first element.
+// the path is repeated, list types collect the values of all its elements. Other types use only its
+// first element.
 FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
                     FieldType type);
 

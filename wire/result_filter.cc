@@ -164,8 +164,9 @@ std::optional<std::string> NumberOfSize(const std::string& text) {
   return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
 }
 
-// Makes a comparison with = or != apply to a second value too: "= a" becomes "= a OR = b", and "!=
-// a" becomes "!= a AND != b".
+// Extends a comparison to a second value, b:
+//   "= a"   becomes  "= a OR = b"
+//   "!= a"  becomes  "!= a AND != b"
 void AlsoCompareWith(Filter& restriction, std::string value) {
   Filter either;
   either.kind =

@@ -12,8 +12,8 @@
 namespace assay::schema {
 
 // Parses and validates a filter over results. Converts times to seconds since 1970. A size matches
-// in either form: 1MiB also matches 1048576. Excludes these results unless the filter contains one
-// of the fields:
+// in either form: 1MiB also matches 1048576. Some results are excluded unless the filter contains
+// one of these fields:
 // - simulated results: `simulated`;
 // - imported results: `imported`, `imported_from`, `campaign` or `campaign_id`;
 // - secondary metrics: `metric` or `primary`.

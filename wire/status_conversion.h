@@ -9,9 +9,9 @@
 
 namespace assay::rpc {
 
-// Converts a status to gRPC's form. Limits its size, because a gRPC client drops all details if
-// they exceed 8 KiB: truncates long texts, and if there are too many violations, keeps only the
-// first ones and adds kMoreErrors.
+// Converts a status to gRPC's form. A gRPC client drops all details if they exceed 8 KiB, so long
+// texts are truncated. If there are too many violations, only the first ones are kept, followed by
+// kMoreErrors.
 grpc::Status ToGrpc(const Status& status);
 
 // Ignores details that cannot be parsed, because a peer may be another program.
