@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
   int code = assay::kExitFailed;
   try {
     code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
-  // The standard library throws if there is no memory or thread.
+    // The standard library throws if there is no memory or thread.
   } catch (const std::exception& error) {
     std::fprintf(stderr, "assay-runner: the system refused memory or threads: %s\n", error.what());
   }

@@ -138,7 +138,7 @@ class RankGroup {
   std::string last_phase_;
   std::optional<int> last_case_;
   std::optional<v1::Failure> failure_;
-  Detail detail_ = Detail::kPeerLost;            // The detail of failure_.
+  Detail detail_ = Detail::kPeerLost;  // The detail of failure_.
   // When to call End(); set when the first rank fails.
   std::optional<MonotonicTime> others_may_end_;
   std::set<int> missing_cases_;

@@ -122,8 +122,8 @@ class Decision {
 
   // Decides who is at fault if hosts have fallen silent or have never connected. `report` usually
   // comes from rank 0, because only rank 0 has a connection to every other rank.
-  //   - If rank 0 hears another node, a silent node is at fault. If none is silent, the node that has
-  //     never connected is at fault.
+  //   - If rank 0 hears another node, a silent node is at fault. If none is silent, a node
+  //     that has never connected is at fault.
   //   - If rank 0 hears none of several other nodes, its own node is at fault.
   //   - If there is only one other node and rank 0 does not hear it, neither node is blamed.
   // Returns nullopt if no other node is silent or unconnected.
