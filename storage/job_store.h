@@ -91,10 +91,11 @@ class JobStore {
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
   // Extends the leases of running jobs and makes `owner` their owner. A restarted coordinator uses
-  // this to take over jobs that are already running. Returns the jobs that are still running with
-  // the given epoch. The attempts of the other jobs have ended, so agents must stop them.
+  // this to adopt jobs that are already running. Returns the jobs that are still running with the
+  // given epoch on the node that reports them, each once. The other attempts have ended or belong
+  // to other nodes, so the agents that report them must stop.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
-                                                     const std::vector<JobEpoch>& jobs) = 0;
+                                                     const std::vector<ReportedJob>& jobs) = 0;
 
   // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
   // RUNNING until a coordinator ends them with FinishAttempt.

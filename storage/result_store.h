@@ -22,6 +22,14 @@ struct CommitOutcome {
   bool fresh = false;
 };
 
+// A result of an agent.
+struct SentResult {
+  // The agent's message, completed by the coordinator. This is stored.
+  v1::CaseResult result;
+  // PayloadHash of what the agent sent, by which a replay is known.
+  std::string hash;
+};
+
 struct ImportOutcome {
   std::string campaign_id;
   // False: the request_id is known as this campaign, and nothing was stored.
@@ -33,11 +41,16 @@ class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
-  // Stores results and adds the number of new cases to cases_done of each job. Each result must
-  // come from the current epoch of a RUNNING job. A case never gets more than one result, even from
-  // different epochs. All metrics of a result are stored atomically. Returns one outcome per
-  // result, in the same order.
-  virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) = 0;
+  // Stores results and adds the number of new cases to each job's cases_done. Each result must come
+  // from the current epoch of a RUNNING job. There is at most one result per case, regardless of
+  // the epoch. All metrics of a result are stored atomically. A refused result leaves nothing
+  // behind, not even its series. Returns one outcome per result, in the same order.
+  virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) = 0;
+
+  // Returns kStored for each result that is stored with the same content as the agent's, else
+  // kStale. Stores nothing.
+  virtual Result<std::vector<CommitOutcome>> Compare(
+      const std::vector<v1::CaseResult>& results) = 0;
 
   // Stores a finished campaign that another program measured, with its jobs and results, in one
   // transaction. Jobs with a failed case become FAILED, and so does the campaign. Returns

@@ -85,6 +85,7 @@ struct LeasedJob {
   int64_t epoch = 0;
   // The placement in rank order.
   std::vector<std::string> node_ids;
+  WallTime start_time{};  // When this attempt was claimed.
   // Indices of the cases that already have a result.
   std::vector<int> done_cases;
   // Earlier attempts, all of which failed.
@@ -97,6 +98,13 @@ struct JobEpoch {
   std::string job_id;
   int64_t epoch = 0;
   auto operator<=>(const JobEpoch&) const = default;
+};
+
+// A job, and a node that says that it runs the job.
+struct ReportedJob {
+  JobEpoch job;
+  std::string node_id;
+  auto operator<=>(const ReportedJob&) const = default;
 };
 
 // Fate of a job after an attempt.

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "common/uuid.h"
+#include "storage/result_store.h"
+#include "storage/store_rules.h"
 #include "storage/types.h"
 
 namespace assay::storage {
@@ -118,6 +120,13 @@ inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
   result.mutable_start_time()->set_seconds(1'767'225'600);
   result.mutable_end_time()->set_seconds(1'767'225'610);
   return result;
+}
+
+// Returns results that the coordinator stores as the agent sent them.
+inline std::vector<SentResult> AsSent(const std::vector<v1::CaseResult>& results) {
+  std::vector<SentResult> sent;
+  for (const v1::CaseResult& result : results) sent.push_back({result, PayloadHash(result)});
+  return sent;
 }
 
 }  // namespace assay::storage

@@ -52,7 +52,7 @@ Coordinator::Coordinator(const Environment& environment, Options options)
       running_(environment_.clock),
       attempts_(environment_, options_, running_, sessions_, grace_,
                 [this](const Attempts::Ended& ended) { scheduler_->OnAttemptEnded(ended); }),
-      results_(environment_, running_, attempts_,
+      results_(environment_, running_, sessions_, attempts_,
                [this](const std::string& campaign_id) { watchers_.Notify(campaign_id); }),
       heartbeats_(std::make_shared<Heartbeats>(environment_, options_, running_, sessions_,
                                                attempts_, outage_)),
@@ -185,7 +185,8 @@ Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {
     v1::FleetBenchmark& benchmark = benchmarks.emplace_back();
     for (const v1::Node& node : nodes) {
       for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
-        if (own.name() == schema.name() && own.unsupported_reason().empty()) {
+        if (own.name() == schema.name() && own.version() == schema.version() &&
+            own.unsupported_reason().empty()) {
           benchmark.add_node_names(node.description().name());
         }
       }

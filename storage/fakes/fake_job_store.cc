@@ -222,7 +222,8 @@ Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& reque
     if (auto nodes = ChooseNodes(row.job, preference, is_known, is_free)) {
       row.shown.set_state(v1::JOB_STATE_RUNNING);
       row.shown.set_attempts(row.shown.attempts() + 1);
-      *row.shown.mutable_start_time() = schema::ToTimestamp(database_.clock.WallNow());
+      row.start_time = database_.clock.WallNow();
+      *row.shown.mutable_start_time() = schema::ToTimestamp(row.start_time);
       row.node_ids = *std::move(nodes);
       row.owner = request.owner;
       row.lease_until = now + request.lease;
@@ -240,12 +241,16 @@ Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& reque
 }
 
 Result<std::vector<LeasedJob>> FakeJobStore::RenewLeases(const std::string& owner, Duration lease,
-                                                         const std::vector<JobEpoch>& jobs) {
+                                                         const std::vector<ReportedJob>& jobs) {
   MutexLock lock(database_.mutex);
   std::vector<LeasedJob> held;
-  for (const JobEpoch& job : jobs) {
-    JobRow* const row = Running(job);
+  std::set<JobEpoch> renewed;
+  for (const ReportedJob& reported : jobs) {
+    JobRow* const row = Running(reported.job);
     if (row == nullptr) continue;
+    const auto& nodes = row->node_ids;
+    if (std::find(nodes.begin(), nodes.end(), reported.node_id) == nodes.end()) continue;
+    if (!renewed.insert(reported.job).second) continue;
     row->owner = owner;
     row->lease_until = database_.clock.Now() + lease;
     held.push_back(*row);

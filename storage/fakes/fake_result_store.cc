@@ -19,15 +19,29 @@ v1::StoredResult WithoutSamples(v1::StoredResult stored) {
 
 }  // namespace
 
-Result<std::vector<CommitOutcome>> FakeResultStore::Commit(
-    const std::vector<v1::CaseResult>& results) {
+Result<std::vector<CommitOutcome>> FakeResultStore::Commit(const std::vector<SentResult>& results) {
   MutexLock lock(database_.mutex);
   std::vector<CommitOutcome> outcomes;
-  for (const v1::CaseResult& result : results) outcomes.push_back(CommitOne(result));
+  for (const SentResult& sent : results) outcomes.push_back(CommitOne(sent));
   return outcomes;
 }
 
-CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
+Result<std::vector<CommitOutcome>> FakeResultStore::Compare(
+    const std::vector<v1::CaseResult>& results) {
+  MutexLock lock(database_.mutex);
+  std::vector<CommitOutcome> outcomes(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto job = database_.jobs.find(results[i].job_id());
+    if (job == database_.jobs.end()) continue;
+    const auto before = job->second.hashes.find(results[i].case_index());
+    if (before == job->second.hashes.end() || before->second != PayloadHash(results[i])) continue;
+    outcomes[i].verdict = CommitVerdict::kStored;
+  }
+  return outcomes;
+}
+
+CommitOutcome FakeResultStore::CommitOne(const SentResult& sent) {
+  const v1::CaseResult& result = sent.result;
   const auto job = database_.jobs.find(result.job_id());
   if (job == database_.jobs.end()) return {CommitVerdict::kStale, false};
   FakeDatabase::JobRow& row = job->second;
@@ -36,16 +50,17 @@ CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
     return {CommitVerdict::kConflict, false};
   }
   if (const auto before = row.hashes.find(result.case_index()); before != row.hashes.end()) {
-    if (before->second == PayloadHash(result)) return {CommitVerdict::kStored, false};
+    if (before->second == sent.hash) return {CommitVerdict::kStored, false};
     return {held ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
   }
   if (!held) return {CommitVerdict::kStale, false};
-  Store(row, result);
+  Store(row, sent);
   return {CommitVerdict::kStored, true};
 }
 
-void FakeResultStore::Store(FakeDatabase::JobRow& row, const v1::CaseResult& result) {
-  row.hashes[result.case_index()] = PayloadHash(result);
+void FakeResultStore::Store(FakeDatabase::JobRow& row, const SentResult& sent) {
+  const v1::CaseResult& result = sent.result;
+  row.hashes[result.case_index()] = sent.hash;
   row.done_cases.push_back(result.case_index());
   std::sort(row.done_cases.begin(), row.done_cases.end());
   row.revision = database_.next_sequence++;
@@ -85,7 +100,7 @@ Result<ImportOutcome> FakeResultStore::Import(const ImportedCampaign& imported) 
     campaign.set_verdict(v1::VERDICT_FAILED);
   }
   for (const v1::CaseResult& result : imported.results) {
-    Store(database_.jobs.at(result.job_id()), result);
+    Store(database_.jobs.at(result.job_id()), {result, PayloadHash(result)});
   }
   return ImportOutcome{id, true};
 }

@@ -84,7 +84,7 @@ class FakeJobStore : public JobStore {
   Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override;
   Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
   Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
-                                             const std::vector<JobEpoch>& jobs) override;
+                                             const std::vector<ReportedJob>& jobs) override;
   Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) override;
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override;
   Result<std::vector<std::string>> ListUnjudged() override;
@@ -143,7 +143,8 @@ class FakeResultStore : public ResultStore {
  public:
   explicit FakeResultStore(FakeDatabase& database) : database_(database) {}
 
-  Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) override;
+  Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) override;
+  Result<std::vector<CommitOutcome>> Compare(const std::vector<v1::CaseResult>& results) override;
   Result<ImportOutcome> Import(const ImportedCampaign& imported) override;
   Result<Page<v1::StoredResult>> List(const std::string& filter, const PageRequest& page) override;
   Result<v1::StoredResult> Get(const std::string& result_id) override;
@@ -151,9 +152,8 @@ class FakeResultStore : public ResultStore {
   Result<std::vector<v1::StoredResult>> ListOfCampaign(const std::string& campaign_id) override;
 
  private:
-  CommitOutcome CommitOne(const v1::CaseResult& result) ASSAY_REQUIRES(database_.mutex);
-  void Store(FakeDatabase::JobRow& row, const v1::CaseResult& result)
-      ASSAY_REQUIRES(database_.mutex);
+  CommitOutcome CommitOne(const SentResult& sent) ASSAY_REQUIRES(database_.mutex);
+  void Store(FakeDatabase::JobRow& row, const SentResult& sent) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;
 };

@@ -43,6 +43,7 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
   job.seed = static_cast<uint64_t>(row["seed"].as<int64_t>());
   leased.epoch = row["epoch"].as<int64_t>();
   leased.node_ids = TextsOf(row["node_ids"]);
+  if (!row["start_time"].is_null()) leased.start_time = TimeOf(row["start_time"]);
   leased.done_cases = IntegersOf(row["done_cases"]);
   for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
     leased.failures.push_back({EnumOf<v1::FailureClass>(failure["class"].get<std::string>()),
@@ -201,7 +202,9 @@ std::string LeasedColumns() {
          "j.world_size, j.node_count, j.candidate_set, j.candidate_node_ids, j.gpu_indices, "
          "j.exclusive_node, "
          "j.timeout_ns, j.repetition, j.seed, j.epoch, j.node_ids, j.failures, "
-         "j.cancel_requested, "
+         "j.cancel_requested, " +
+         Microseconds("j.start_time") +
+         " AS start_time, "
          "(SELECT c.retries FROM campaign c WHERE c.campaign_id = j.campaign_id) AS retries, "
          "ARRAY(SELECT d.case_index FROM case_result d WHERE d.job_id = j.job_id"
          "      ORDER BY d.case_index) AS done_cases";

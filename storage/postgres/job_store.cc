@@ -201,24 +201,27 @@ class PostgresJobStore : public JobStore {
   }
 
   LeasedJobs RenewLeases(const std::string& owner, Duration lease,
-                         const std::vector<JobEpoch>& jobs) override {
+                         const std::vector<ReportedJob>& jobs) override {
     if (jobs.empty()) return std::vector<LeasedJob>();
-    ArrayLiteral ids, epochs;
-    for (const JobEpoch& job : jobs) {
-      ids.Add(job.job_id);
-      epochs.Add(job.epoch);
+    ArrayLiteral ids, epochs, nodes;
+    for (const ReportedJob& reported : jobs) {
+      ids.Add(reported.job.job_id);
+      epochs.Add(reported.job.epoch);
+      nodes.Add(reported.node_id);
     }
     return pool_.Query("renew_leases", [&](Transaction& transaction) -> LeasedJobs {
       const pqxx::result rows = transaction.exec_params(
           "WITH wanted AS ("
-          "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
+          "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[], $5::text[])"
+          "    AS w(job_id, epoch, node_id)"
           "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 'running'"
+          "    AND w.node_id = ANY(job.node_ids)"
           "  ORDER BY job.job_id FOR UPDATE OF job),"
           "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
           "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
           "SELECT " +
               LeasedColumns() + " FROM j",
-          ids.Finish(), epochs.Finish(), owner, Interval(lease));
+          ids.Finish(), epochs.Finish(), owner, Interval(lease), nodes.Finish());
       return LeasedJobsOf(transaction, rows, candidates_);
     });
   }

@@ -34,15 +34,12 @@ std::string FieldColumns(StoredIn table, const std::string& prefix) {
   return columns;
 }
 
-json CaseRow(const v1::CaseResult& result, size_t position) {
+json CaseRow(const v1::CaseResult& result, const std::string& hash, size_t position) {
   v1::CaseResult bare = result;
   bare.clear_measurements();
-  return {{"position", position},
-          {"job_id", result.job_id()},
-          {"epoch", result.epoch()},
-          {"case_index", result.case_index()},
-          {"payload_hash", PayloadHash(result)},
-          {"payload", HexLiteral(DeterministicBytes(bare))}};
+  return {{"position", position},    {"job_id", result.job_id()},
+          {"epoch", result.epoch()}, {"case_index", result.case_index()},
+          {"payload_hash", hash},    {"payload", HexLiteral(DeterministicBytes(bare))}};
 }
 
 json ResultRow(const ResultToStore& row, const std::string& result_id) {

@@ -29,8 +29,8 @@ struct ResultToStore {
 // `"benchmark", "unit"`. Each name is preceded by `prefix`, such as "v.".
 std::string FieldColumns(schema::StoredIn table, const std::string& prefix = "");
 
-// Rows of case_result, with epoch and position.
-nlohmann::json CaseRow(const v1::CaseResult& result, size_t position);
+// Rows of case_result, with epoch and position. `hash` is PayloadHash of what the agent sent.
+nlohmann::json CaseRow(const v1::CaseResult& result, const std::string& hash, size_t position);
 // Rows of result, series and environment.
 nlohmann::json ResultRow(const ResultToStore& row, const std::string& result_id);
 nlohmann::json SeriesRow(const ResultToStore& row);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -84,9 +85,31 @@ CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const s
   return {row["held"].as<bool>() ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
 }
 
-// Returns the hash of a result for the same case that another transaction stored while InsertSql
-// was waiting for that transaction. InsertSql cannot see that result, because its snapshot is
-// older.
+// Locks the jobs of these cases and returns the positions of the cases that can be stored: their
+// job runs under their epoch, and they have no result.
+std::set<size_t> LockStorable(Transaction& transaction, const std::string& case_rows) {
+  // The rows are checked by a second statement, whose snapshot is younger than the locks.
+  transaction.exec_params(
+      "SELECT FROM job WHERE job_id IN"
+      "  (SELECT job_id FROM json_to_recordset($1) AS i(job_id text))"
+      "ORDER BY job_id FOR NO KEY UPDATE",
+      case_rows);
+  std::set<size_t> positions;
+  for (const auto& row : transaction.exec_params(
+           "SELECT i.position FROM json_to_recordset($1)"
+           "  AS i(position int, job_id text, epoch bigint, case_index int)"
+           "JOIN job ON job.job_id = i.job_id AND job.epoch = i.epoch AND job.state = 'running'"
+           "  AND i.case_index >= 0 AND i.case_index < job.case_count "
+           "WHERE NOT EXISTS (SELECT FROM case_result d"
+           "  WHERE d.job_id = i.job_id AND d.case_index = i.case_index)",
+           case_rows)) {
+    positions.insert(row[0].as<size_t>());
+  }
+  return positions;
+}
+
+// Returns the hash of the result that another transaction stored for the same case while InsertSql
+// was waiting for it. InsertSql cannot see that result, because its snapshot is older.
 std::string StoredHash(Transaction& transaction, const v1::CaseResult& result) {
   const pqxx::result rows = transaction.exec_params(
       "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
@@ -149,44 +172,54 @@ void EndImported(Transaction& transaction, const ImportedCampaign& imported) {
 
 // Results to be stored, one per case, and their rows, one per metric.
 struct Batch {
-  std::vector<const v1::CaseResult*> results;
+  std::vector<const SentResult*> results;
   std::vector<ResultToStore> rows;
+  std::vector<size_t> position_of_row;  // The row's result in `results`.
   std::vector<CommitOutcome> outcomes;
 
-  explicit Batch(std::vector<const v1::CaseResult*> the_results) : results(std::move(the_results)) {
-    for (const v1::CaseResult* result : results) {
-      for (v1::StoredResult& metric : schema::SplitByMetric(*result)) {
+  explicit Batch(std::vector<const SentResult*> the_results) : results(std::move(the_results)) {
+    for (size_t position = 0; position < results.size(); ++position) {
+      for (v1::StoredResult& metric : schema::SplitByMetric(results[position]->result)) {
         Identity identity = IdentityOf(metric.case_result());
         rows.push_back({std::move(metric), std::move(identity), 0});
+        position_of_row.push_back(position);
       }
     }
   }
+
+  Result<std::string> CaseRows() const {
+    nlohmann::json cases;
+    for (const SentResult* sent : results) {
+      cases.push_back(CaseRow(sent->result, sent->hash, cases.size()));
+    }
+    return StorableJson(cases);
+  }
 };
 
-// Stores the batch and sets its outcomes.
+// Stores the batch and sets its outcomes. Rows without series_key belong to results that cannot be
+// stored.
 Status Insert(Transaction& transaction, Batch& batch) {
-  nlohmann::json cases, results;
+  nlohmann::json results = nlohmann::json::array();
   nlohmann::json samples = nlohmann::json::array();
-  for (const v1::CaseResult* result : batch.results)
-    cases.push_back(CaseRow(*result, cases.size()));
   for (const ResultToStore& row : batch.rows) {
+    if (row.series_key == 0) continue;
     const std::string result_id = NewUuid();
     results.push_back(ResultRow(row, result_id));
     nlohmann::json sample = SampleRow(row, result_id);
     if (!sample.is_null()) samples.push_back(std::move(sample));
   }
-  ASSAY_ASSIGN_OR_RETURN(const std::string case_rows, StorableJson(cases));
+  ASSAY_ASSIGN_OR_RETURN(const std::string case_rows, batch.CaseRows());
   ASSAY_ASSIGN_OR_RETURN(const std::string result_rows, StorableJson(results));
   const pqxx::result stored =
       transaction.exec_params(InsertSql(), case_rows, result_rows, samples.dump());
   batch.outcomes.clear();
   for (size_t i = 0; i < batch.results.size(); ++i) {
     const pqxx::row row = stored[static_cast<pqxx::result::size_type>(i)];
-    const v1::CaseResult& result = *batch.results[i];
+    const SentResult& sent = *batch.results[i];
     const std::string before = row["hash"].is_null() && row["known"].as<bool>()
-                                   ? StoredHash(transaction, result)
+                                   ? StoredHash(transaction, sent.result)
                                    : row["hash"].as<std::string>("");
-    batch.outcomes.push_back(OutcomeOf(row, before, PayloadHash(result)));
+    batch.outcomes.push_back(OutcomeOf(row, before, sent.hash));
   }
   return Status::Ok();
 }
@@ -197,7 +230,7 @@ class PostgresResultStore : public ResultStore {
  public:
   explicit PostgresResultStore(Pool& pool) : pool_(pool) {}
 
-  Outcomes Commit(const std::vector<v1::CaseResult>& results) override {
+  Outcomes Commit(const std::vector<SentResult>& results) override {
     // Several results for one case go into consecutive batches.
     std::vector<CommitOutcome> outcomes(results.size());
     std::vector<size_t> left(results.size());
@@ -206,10 +239,11 @@ class PostgresResultStore : public ResultStore {
       std::set<std::pair<std::string, int>> cases;
       std::vector<size_t> now, later;
       for (size_t i : left) {
-        const bool first = cases.emplace(results[i].job_id(), results[i].case_index()).second;
+        const v1::CaseResult& result = results[i].result;
+        const bool first = cases.emplace(result.job_id(), result.case_index()).second;
         (first ? now : later).push_back(i);
       }
-      std::vector<const v1::CaseResult*> batch;
+      std::vector<const SentResult*> batch;
       for (size_t i : now) batch.push_back(&results[i]);
       ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> stored, CommitBatch(batch));
       for (size_t k = 0; k < now.size(); ++k) outcomes[now[k]] = stored[k];
@@ -218,10 +252,34 @@ class PostgresResultStore : public ResultStore {
     return outcomes;
   }
 
+  Outcomes Compare(const std::vector<v1::CaseResult>& results) override {
+    ArrayLiteral jobs, indices, hashes;
+    for (const v1::CaseResult& result : results) {
+      jobs.Add(result.job_id());
+      indices.Add(int64_t{result.case_index()});
+      hashes.Add(PayloadHash(result));
+    }
+    return pool_.Query("compare_results", [&](Transaction& transaction) -> Outcomes {
+      std::vector<CommitOutcome> outcomes(results.size());
+      for (const auto& row : transaction.exec_params(
+               "SELECT i.position FROM unnest($1::text[], $2::int[], $3::text[])"
+               "  WITH ORDINALITY AS i(job_id, case_index, payload_hash, position)"
+               "JOIN case_result USING (job_id, case_index, payload_hash)",
+               jobs.Finish(), indices.Finish(), hashes.Finish())) {
+        outcomes[row[0].as<size_t>() - 1].verdict = CommitVerdict::kStored;
+      }
+      return outcomes;
+    });
+  }
+
   Result<ImportOutcome> Import(const ImportedCampaign& imported) override {
     ASSAY_RETURN_IF_ERROR(CheckImport(imported));
-    std::vector<const v1::CaseResult*> results;
-    for (const v1::CaseResult& result : imported.results) results.push_back(&result);
+    std::vector<SentResult> sent;
+    for (const v1::CaseResult& result : imported.results) {
+      sent.push_back({result, PayloadHash(result)});
+    }
+    std::vector<const SentResult*> results;
+    for (const SentResult& one : sent) results.push_back(&one);
     Batch batch(std::move(results));
     ImportOutcome outcome;
     const auto store = [&](Transaction& transaction) -> Status {
@@ -314,54 +372,65 @@ class PostgresResultStore : public ResultStore {
 
  private:
   // Stores results that all belong to different cases.
-  Outcomes CommitBatch(const std::vector<const v1::CaseResult*>& results) {
+  Outcomes CommitBatch(const std::vector<const SentResult*>& results) {
     Batch batch(results);
-    Status status = ResolveSeries(batch);
-    if (status.ok()) {
-      status = WithPartitions([&] {
-        return pool_.RunStatement(
-            "insert_results", [&](Transaction& transaction) { return Insert(transaction, batch); });
-      });
-    }
+    const bool known = KnowsAllSeries(batch);
+    const Status status = WithPartitions([&] {
+      return known ? pool_.RunStatement(
+                         "insert_results",
+                         [&](Transaction& transaction) { return Insert(transaction, batch); })
+                   : pool_.Run("insert_series", [&](Transaction& transaction) {
+                       return InsertWithSeries(transaction, batch);
+                     });
+    });
+    if (status.ok() && !known) Remember(batch);
     if (status.ok()) return std::move(batch.outcomes);
     if (status.code() != Code::kInvalidArgument) return status;
     if (results.size() == 1) {
-      Log().warn("refused case {} of job {}: {}", results[0]->case_index(), results[0]->job_id(),
+      const v1::CaseResult& refused = results[0]->result;
+      Log().warn("refused case {} of job {}: {}", refused.case_index(), refused.job_id(),
                  status.message());
       return std::vector<CommitOutcome>{{CommitVerdict::kConflict, false}};
     }
     std::vector<CommitOutcome> outcomes;
-    for (const v1::CaseResult* result : results) {
-      ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> one, CommitBatch({result}));
+    for (const SentResult* sent : results) {
+      ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> one, CommitBatch({sent}));
       outcomes.push_back(one[0]);
     }
     return outcomes;
   }
 
-  // Stores the batch's new series and environments and sets the keys of its rows.
-  Status ResolveSeries(Batch& batch) {
-    std::vector<ResultToStore*> unknown;
-    {
-      MutexLock lock(mutex_);
-      for (ResultToStore& row : batch.rows) {
-        const auto it = series_keys_.find(row.identity.series_id);
-        if (it == series_keys_.end()) {
-          unknown.push_back(&row);
-        } else {
-          row.series_key = it->second;
-        }
-      }
+  // Sets the keys of the rows whose series are known. Returns true if all are.
+  bool KnowsAllSeries(Batch& batch) {
+    MutexLock lock(mutex_);
+    bool all = true;
+    for (ResultToStore& row : batch.rows) {
+      const auto it = series_keys_.find(row.identity.series_id);
+      if (it != series_keys_.end()) row.series_key = it->second;
+      all = all && it != series_keys_.end();
     }
-    if (unknown.empty()) return Status::Ok();
-    ASSAY_RETURN_IF_ERROR(pool_.Run("insert_series", [&](Transaction& transaction) {
-      return ResolveKeys(transaction, unknown);
-    }));
+    return all;
+  }
+
+  // Stores the batch, with the series and environments of those results that can be stored.
+  static Status InsertWithSeries(Transaction& transaction, Batch& batch) {
+    ASSAY_ASSIGN_OR_RETURN(const std::string case_rows, batch.CaseRows());
+    const std::set<size_t> storable = LockStorable(transaction, case_rows);
+    std::vector<ResultToStore*> rows;
+    for (size_t i = 0; i < batch.rows.size(); ++i) {
+      batch.rows[i].series_key = 0;
+      if (storable.contains(batch.position_of_row[i])) rows.push_back(&batch.rows[i]);
+    }
+    if (!rows.empty()) ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, rows));
+    return Insert(transaction, batch);
+  }
+
+  void Remember(const Batch& batch) {
     MutexLock lock(mutex_);
     if (series_keys_.size() > kMaxCachedSeries) series_keys_.clear();
-    for (const ResultToStore* row : unknown) {
-      series_keys_[row->identity.series_id] = row->series_key;
+    for (const ResultToStore& row : batch.rows) {
+      if (row.series_key != 0) series_keys_[row.identity.series_id] = row.series_key;
     }
-    return Status::Ok();
   }
 
   // Calls `store`, and again after creating the partitions of the next months if one is missing.

@@ -111,10 +111,10 @@ Status BenchResults(Database& database) {
   ASSAY_RETURN_IF_ERROR(database.jobs().CreateCampaign(MakeCampaign(std::move(list))).status());
   ASSAY_ASSIGN_OR_RETURN(const auto leased,
                          database.jobs().ClaimJobs({"bench", std::chrono::hours(1), nodes, 128}));
-  std::vector<std::vector<v1::CaseResult>> batches;
+  std::vector<std::vector<SentResult>> batches;
   for (const LeasedJob& job : leased) {
     batches.emplace_back();
-    for (int c = 0; c < kCases; ++c) batches.back().push_back(MakeResult(job, c));
+    for (int c = 0; c < kCases; ++c) batches.back().push_back(AsSent({MakeResult(job, c)})[0]);
   }
   const auto begin = steady_clock::now();
   for (const auto& batch : batches) {

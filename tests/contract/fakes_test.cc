@@ -17,6 +17,14 @@ class FakeStores : public Stores {
   ResultStore& results() override { return results_; }
   void ExpireLeases() override { clock_.Advance(std::chrono::hours(1)); }
   void Pass(Duration time) override { clock_.Advance(time); }
+  int CountSeries() override {
+    MutexLock lock(database_.mutex);
+    std::set<std::string> ids;
+    for (const FakeDatabase::ResultRow& row : database_.results) {
+      ids.insert(row.stored.series_id());
+    }
+    return static_cast<int>(ids.size());
+  }
 
  private:
   VirtualClock clock_;

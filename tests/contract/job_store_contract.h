@@ -358,18 +358,40 @@ TEST_P(JobStoreContract, RenewalExtendsAdoptsAndFences) {
   ASSERT_EQ(leased.size(), 2U);
   stores_->ExpireLeases();
   const JobEpoch held{leased[0].job.job_id, leased[0].epoch};
-  const auto renewed =
-      jobs().RenewLeases("other", std::chrono::minutes(1),
-                         {held, {leased[1].job.job_id, leased[1].epoch + 1}, {NewUuid(), 1}});
+  const auto renewed = jobs().RenewLeases(
+      "other", std::chrono::minutes(1),
+      {{held, "a"}, {{leased[1].job.job_id, leased[1].epoch + 1}, "b"}, {{NewUuid(), 1}, "a"}});
   ASSERT_TRUE(renewed.ok()) << renewed.status();
   ASSERT_EQ(renewed->size(), 1U);
   EXPECT_EQ(renewed->front().job.job_id, held.job_id);
   EXPECT_EQ(renewed->front().node_ids, leased[0].node_ids);
+  EXPECT_EQ(renewed->front().start_time, leased[0].start_time);
   const auto expired = jobs().ListExpired(Duration(0), 10);
   ASSERT_EQ(expired->size(), 1U);
   EXPECT_EQ(expired->front().job.job_id, leased[1].job.job_id);
   EXPECT_TRUE(jobs().ListExpired(Duration(0), 0)->empty());
   EXPECT_TRUE(jobs().ListExpired(std::chrono::hours(2), 10)->empty());
+}
+
+TEST_P(JobStoreContract, OnlyNodesOfTheAllocationRenewALease) {
+  Connect({"a", "b", "c"});
+  Create(MakeCampaign({MakeJob({"a", "b"}, 1, 2)}));
+  const auto leased = Claim({"a", "b", "c"});
+  ASSERT_EQ(leased.size(), 1U);
+  EXPECT_GT(leased[0].start_time, WallTime());
+  stores_->ExpireLeases();
+  const JobEpoch job{leased[0].job.job_id, leased[0].epoch};
+  for (const char* stranger : {"c", "", "{a}"}) {
+    const auto refused = jobs().RenewLeases("other", std::chrono::minutes(1), {{job, stranger}});
+    ASSERT_TRUE(refused.ok()) << refused.status();
+    EXPECT_TRUE(refused->empty()) << stranger;
+  }
+  EXPECT_EQ(jobs().ListExpired(Duration(0), 10)->size(), 1U);
+  const auto renewed =
+      jobs().RenewLeases("other", std::chrono::minutes(1), {{job, "b"}, {job, "a"}, {job, "c"}});
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  EXPECT_EQ(renewed->size(), 1U);
+  EXPECT_TRUE(jobs().ListExpired(Duration(0), 10)->empty());
 }
 
 TEST_P(JobStoreContract, RequeueIncrementsTheEpochAndAvoidsNodes) {
@@ -487,8 +509,10 @@ TEST_P(JobStoreContract, CancelEndsQueuedJobsAndMarksRunningOnes) {
   EXPECT_EQ(*jobs().CancelCampaign(id), std::vector<JobEpoch>{running});
   EXPECT_EQ(Campaign(id).jobs().cancelled(), 1);
   EXPECT_EQ(Campaign(id).state(), v1::CAMPAIGN_STATE_ACTIVE);
-  EXPECT_TRUE(
-      jobs().RenewLeases("owner", std::chrono::minutes(1), {running})->at(0).cancel_requested);
+  EXPECT_TRUE(jobs()
+                  .RenewLeases("owner", std::chrono::minutes(1), {{running, "a"}})
+                  ->at(0)
+                  .cancel_requested);
   EXPECT_TRUE(Finish(leased[0], Disposition::kRequeue).campaign_ended);
   EXPECT_EQ(Campaign(id).state(), v1::CAMPAIGN_STATE_CANCELLED);
   EXPECT_EQ(Campaign(id).jobs().cancelled(), 2);

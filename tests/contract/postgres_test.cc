@@ -84,6 +84,11 @@ class PostgresStores : public Stores {
             "'");
   }
 
+  int CountSeries() override {
+    return std::stoi(
+        Value("SELECT (SELECT count(*) FROM series) + (SELECT count(*) FROM environment)"));
+  }
+
   Database& database() { return *database_; }
   std::string Value(const std::string& sql) {
     pqxx::connection connection(conninfo_);
@@ -187,7 +192,7 @@ TEST(Database, JobsWithTheSameCandidatesShareOneSet) {
   ASSERT_EQ(second->size(), 1U);
   const LeasedJob& a = first->front();
   const auto renewed =
-      stores.jobs().RenewLeases("o", std::chrono::minutes(1), {{a.job.job_id, a.epoch}});
+      stores.jobs().RenewLeases("o", std::chrono::minutes(1), {{{a.job.job_id, a.epoch}, "a"}});
   ASSERT_EQ(renewed->size(), 1U);
   const std::string* list = &a.job.candidate_node_ids.front();
   EXPECT_EQ(&second->front().job.candidate_node_ids.front(), list) << "one copy in memory";
@@ -203,7 +208,7 @@ TEST(Database, MissingPartitionIsCreatedOnInsert) {
   stores.Execute(
       "DO $$ DECLARE part regclass; BEGIN FOR part IN SELECT inhrelid FROM pg_inherits WHERE "
       "inhparent = 'result'::regclass LOOP EXECUTE 'DROP TABLE ' || part; END LOOP; END $$");
-  const auto outcome = stores.results().Commit({MakeResult(leased->front())});
+  const auto outcome = stores.results().Commit(AsSent({MakeResult(leased->front())}));
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_TRUE(outcome->front().fresh);
   EXPECT_EQ(stores.Value("SELECT count(*) FROM result_view WHERE gpu_model = 'H200'"), "2");

@@ -44,7 +44,7 @@ TEST_P(ResultStoreContract, ReplayIsStoredOnce) {
   EXPECT_EQ(Campaign(job.campaign_id).cases_done(), 2);
   EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 4U);
   const auto renewed =
-      jobs().RenewLeases("owner", std::chrono::minutes(1), {{job.job.job_id, job.epoch}});
+      jobs().RenewLeases("owner", std::chrono::minutes(1), {{{job.job.job_id, job.epoch}, "a"}});
   EXPECT_EQ(renewed->at(0).done_cases, (std::vector<int>{0, 1}));
 }
 
@@ -62,6 +62,65 @@ TEST_P(ResultStoreContract, StaleEpochsStoreNothing) {
   // A replay of a stored result is still acknowledged.
   EXPECT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored));
   EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 2U);
+}
+
+TEST_P(ResultStoreContract, RefusedResultsLeaveNoSeries) {
+  const LeasedJob job = Running();
+  std::vector<v1::CaseResult> refused;
+  for (int i = 0; i < 100; ++i) {
+    v1::CaseResult unknown = MakeResult(job);
+    unknown.set_job_id(NewUuid());
+    unknown.mutable_environment()->set_cpu_model("cpu " + std::to_string(i));
+    refused.push_back(unknown);
+  }
+  for (const CommitOutcome& outcome : Commit(refused)) {
+    EXPECT_TRUE(Is(outcome, CommitVerdict::kStale));
+  }
+  EXPECT_EQ(stores_->CountSeries(), 0);
+  ASSERT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored, true));
+  const int before = stores_->CountSeries();
+  EXPECT_GT(before, 0);
+  v1::CaseResult other = MakeResult(job);
+  other.mutable_environment()->set_cpu_model("another");
+  EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kConflict));
+  other.set_case_index(9);
+  EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kConflict));
+  other.set_case_index(1);
+  other.set_epoch(job.epoch + 1);
+  EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kStale));
+  EXPECT_EQ(stores_->CountSeries(), before);
+}
+
+TEST_P(ResultStoreContract, NewSeriesBesideRefusedOnesIsStored) {
+  const LeasedJob job = Running();
+  v1::CaseResult refused = MakeResult(job);
+  refused.set_epoch(job.epoch + 1);
+  refused.mutable_environment()->set_cpu_model("another");
+  const auto outcomes = Commit({refused, MakeResult(job, 1)});
+  EXPECT_TRUE(Is(outcomes[0], CommitVerdict::kStale));
+  EXPECT_TRUE(Is(outcomes[1], CommitVerdict::kStored, true));
+  EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 2U);
+}
+
+TEST_P(ResultStoreContract, CompareKnowsReplaysAndStoresNothing) {
+  const LeasedJob job = Running();
+  const v1::CaseResult sent = MakeResult(job);
+  v1::CaseResult completed = sent;
+  completed.mutable_provenance()->set_region("eu");
+  const auto stored = results().Commit({{completed, PayloadHash(sent)}});
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_TRUE(Is(stored->at(0), CommitVerdict::kStored, true));
+  EXPECT_EQ(results().List("", {})->items.at(0).case_result().provenance().region(), "eu");
+  EXPECT_TRUE(Is(Commit({sent})[0], CommitVerdict::kStored)) << "a replay";
+  v1::CaseResult nobody = sent;
+  nobody.set_job_id("no job's \\ \" id");
+  const auto compared = results().Compare({completed, sent, MakeResult(job, 1), nobody});
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_TRUE(Is(compared->at(0), CommitVerdict::kStale));
+  EXPECT_TRUE(Is(compared->at(1), CommitVerdict::kStored));
+  EXPECT_TRUE(Is(compared->at(2), CommitVerdict::kStale));
+  EXPECT_TRUE(Is(compared->at(3), CommitVerdict::kStale));
+  EXPECT_EQ(Campaign(job.campaign_id).cases_done(), 1);
 }
 
 TEST_P(ResultStoreContract, AnotherPayloadForACaseIsAConflict) {

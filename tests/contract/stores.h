@@ -25,6 +25,8 @@ class Stores {
   virtual void ExpireLeases() = 0;
   // Lets this much time pass for queued jobs and heartbeats.
   virtual void Pass(Duration time) = 0;
+  // Returns the number of stored series and environments.
+  virtual int CountSeries() = 0;
 };
 
 using StoresFactory = std::function<std::unique_ptr<Stores>()>;
@@ -76,7 +78,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
   }
 
   std::vector<CommitOutcome> Commit(const std::vector<v1::CaseResult>& batch) {
-    const auto outcomes = results().Commit(batch);
+    const auto outcomes = results().Commit(AsSent(batch));
     EXPECT_TRUE(outcomes.ok()) << outcomes.status();
     return outcomes.ok() ? *outcomes : std::vector<CommitOutcome>(batch.size());
   }

@@ -94,7 +94,7 @@ void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
 
 Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
   // After a restart of this process, the State that adopts the job may arrive later.
-  ASSAY_RETURN_IF_ERROR(FindOrAdopt({ready.job_id(), ready.epoch()}).status());
+  ASSAY_RETURN_IF_ERROR(FindOrAdopt({ready.job_id(), ready.epoch()}, node_id).status());
   for (Outbound& outbound : running_.NoteReady(node_id, ready)) {
     sessions_.Send(outbound.node_id, std::move(outbound.message));
   }
@@ -103,7 +103,7 @@ Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
 
 Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& finished) {
   const JobEpoch epoch{finished.job_id(), finished.epoch()};
-  ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job, FindOrAdopt(epoch));
+  ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job, FindOrAdopt(epoch, node_id));
   if (job && HasNode(*job, node_id)) {
     if (finished.has_failure()) {
       v1::Failure failure = finished.failure();
@@ -195,11 +195,12 @@ void Attempts::Cancel(const std::vector<JobEpoch>& jobs) {
   }
 }
 
-Result<std::optional<LeasedJob>> Attempts::FindOrAdopt(const JobEpoch& epoch) {
+Result<std::optional<LeasedJob>> Attempts::FindOrAdopt(const JobEpoch& epoch,
+                                                       const std::string& node_id) {
   if (std::optional<LeasedJob> known = running_.Find(epoch)) return known;
   ASSAY_ASSIGN_OR_RETURN(
       const std::vector<LeasedJob> held,
-      environment_.jobs.RenewLeases(options_.coordinator_id, options_.lease, {epoch}));
+      environment_.jobs.RenewLeases(options_.coordinator_id, options_.lease, {{epoch, node_id}}));
   if (held.empty()) return std::optional<LeasedJob>();
   running_.Add(held.front(), /*adopted=*/true);
   return std::optional(held.front());

@@ -62,9 +62,11 @@ class Attempts {
   // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // Returns the job if its current attempt still has this epoch (attempt number), and nullopt
-  // otherwise. If another coordinator led the attempt before, this coordinator takes it over.
-  Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job);
+  // Returns the job if this epoch is still its current attempt and this coordinator leads it, or if
+  // it runs on `node_id`. Then this coordinator leads the attempt, even if another one led it
+  // before. Returns nullopt if the job has moved on or belongs to other nodes.
+  Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job,
+                                                        const std::string& node_id);
 
  private:
   Status Conclude(const storage::LeasedJob& job);

@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "common/text.h"
+#include "storage/store_rules.h"
 #include "wire/bounds.h"
 
 namespace assay::coordinator {
@@ -113,6 +114,7 @@ std::string WhyMalformed(const LeasedJob& job, const std::string& node_id,
                        job.job.benchmark_version);
   }
   if (std::string wrong = WrongParameters(*expected, result); !wrong.empty()) return wrong;
+  if (std::string wrong = WhyImpossible(result); !wrong.empty()) return wrong;
   switch (result.outcome()) {
     case v1::CASE_OUTCOME_OK:
       return WrongMeasurements(result);
@@ -124,27 +126,36 @@ std::string WhyMalformed(const LeasedJob& job, const std::string& node_id,
   }
 }
 
-ResultIntake::ResultIntake(const Environment& environment, RunningJobs& running, Attempts& attempts,
-                           OnStored on_stored)
+ResultIntake::ResultIntake(const Environment& environment, RunningJobs& running,
+                           const Sessions& sessions, Attempts& attempts, OnStored on_stored)
     : environment_(environment),
       running_(running),
+      sessions_(sessions),
       attempts_(attempts),
       on_stored_(std::move(on_stored)) {}
 
 Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id,
                                                       const std::vector<v1::CaseResult>& results) {
   std::vector<v1::ResultAck> acks(results.size());
-  std::vector<v1::CaseResult> sound;
-  std::vector<size_t> positions;
+  std::vector<storage::SentResult> sound;
+  std::vector<v1::CaseResult> unheld;
+  std::vector<size_t> sound_at, unheld_at;
   std::map<storage::JobEpoch, std::string> campaigns;
+  ASSAY_ASSIGN_OR_RETURN(const Node sender, Describe(node_id));
   for (size_t i = 0; i < results.size(); ++i) {
     const v1::CaseResult& result = results[i];
     const storage::JobEpoch epoch{result.job_id(), result.epoch()};
-    ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job, attempts_.FindOrAdopt(epoch));
+    ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job,
+                           attempts_.FindOrAdopt(epoch, node_id));
     const Status bounded = schema::CheckBounds(result, Reason::kProtocolViolation);
-    const std::string fault = !bounded.ok() ? bounded.message()
-                              : job         ? WhyMalformed(*job, node_id, result)
-                                            : "";
+    std::string fault = bounded.ok() ? "" : bounded.message();
+    if (fault.empty() && !job) {
+      unheld.push_back(result);
+      unheld_at.push_back(i);
+      continue;
+    }
+    if (fault.empty()) fault = WhyMalformed(*job, node_id, result);
+    if (fault.empty()) fault = WhyOtherMetrics(*sender, result);
     if (!fault.empty()) {
       Log().warn("a result of job {} from node {} was rejected: {}", Cut(result.job_id()), node_id,
                  fault);
@@ -152,25 +163,58 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
       environment_.observer.ResultsIngested("rejected", 1);
       continue;
     }
-    // The store can still distinguish a replay from a stale result if the job has moved on.
-    if (job) campaigns[epoch] = job->campaign_id;
-    sound.push_back(result);
-    positions.push_back(i);
+    campaigns[epoch] = job->campaign_id;
+    ASSAY_ASSIGN_OR_RETURN(storage::SentResult completed, Complete(*job, *sender, result));
+    sound.push_back(std::move(completed));
+    sound_at.push_back(i);
+  }
+  if (!unheld.empty()) {
+    // Such a result is a replay, or stale. It is never stored, whatever job it names.
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::CommitOutcome> outcomes,
+                           environment_.results.Compare(unheld));
+    for (size_t i = 0; i < unheld.size() && i < outcomes.size(); ++i) {
+      acks[unheld_at[i]] = AckOf(unheld[i], outcomes[i]);
+      environment_.observer.ResultsIngested(OutcomeName(outcomes[i]), 1);
+    }
   }
   if (sound.empty()) return acks;
   ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::CommitOutcome> outcomes,
                          environment_.results.Commit(sound));
   std::set<std::string> changed;
   for (size_t i = 0; i < sound.size() && i < outcomes.size(); ++i) {
-    acks[positions[i]] = AckOf(sound[i], outcomes[i]);
+    const v1::CaseResult& result = sound[i].result;
+    acks[sound_at[i]] = AckOf(result, outcomes[i]);
     environment_.observer.ResultsIngested(OutcomeName(outcomes[i]), 1);
     if (outcomes[i].verdict != storage::CommitVerdict::kStored) continue;
-    running_.NoteOutcome(sound[i]);
-    const auto campaign = campaigns.find({sound[i].job_id(), sound[i].epoch()});
-    if (outcomes[i].fresh && campaign != campaigns.end()) changed.insert(campaign->second);
+    running_.NoteOutcome(result);
+    if (outcomes[i].fresh) changed.insert(campaigns.at({result.job_id(), result.epoch()}));
   }
   for (const std::string& campaign_id : changed) on_stored_(campaign_id);
   return acks;
+}
+
+Result<ResultIntake::Node> ResultIntake::Describe(const std::string& node_id) {
+  if (const std::optional<Agent> agent = sessions_.Find(node_id)) return agent->description;
+  const Result<v1::Node> stored = environment_.nodes.GetNode(node_id, Duration(0));
+  if (stored.ok()) return std::make_shared<const v1::NodeDescription>(stored->description());
+  if (stored.status().code() != Code::kNotFound) return stored.status();
+  v1::NodeDescription removed;
+  removed.set_node_id(node_id);
+  removed.set_name(node_id);
+  return std::make_shared<const v1::NodeDescription>(removed);
+}
+
+Result<storage::SentResult> ResultIntake::Complete(const LeasedJob& job,
+                                                   const v1::NodeDescription& sender,
+                                                   const v1::CaseResult& result) {
+  JobNodes nodes;
+  for (const std::string& node_id : job.node_ids) {
+    ASSAY_ASSIGN_OR_RETURN(Node node, Describe(node_id));
+    nodes.push_back(std::move(node));
+  }
+  storage::SentResult completed{result, storage::PayloadHash(result)};
+  SetFacts(job, nodes, sender, environment_.clock.WallNow(), &completed.result);
+  return completed;
 }
 
 }  // namespace assay::coordinator

@@ -7,15 +7,16 @@
 
 #include "assay/v1/session.pb.h"
 #include "coordinator/core/attempts/attempts.h"
+#include "coordinator/core/attempts/result_facts.h"
 #include "coordinator/core/attempts/running_jobs.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/sessions/sessions.h"
 
 namespace assay::coordinator {
 
-// Explains why a result that `node_id` sent for `job` is invalid, or returns an empty string if it
-// is valid. A result is invalid if the node does not run this job, if the case or its parameters
-// are not the job's, if a successful case has not passed verification, or if a number is not
-// finite.
+// Returns what is wrong with a result that `node_id` sent for `job`, or an empty string if nothing
+// is. A result is rejected if the node has no part in the job, the case or parameters differ from
+// the job's, a successful case has no passed verification, or a number is not finite or impossible.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 
@@ -25,8 +26,8 @@ class ResultIntake {
   using OnStored = std::function<void(const std::string& campaign_id)>;
 
   // `on_stored` is called once for each campaign that got new results.
-  ResultIntake(const Environment& environment, RunningJobs& running, Attempts& attempts,
-               OnStored on_stored);
+  ResultIntake(const Environment& environment, RunningJobs& running, const Sessions& sessions,
+               Attempts& attempts, OnStored on_stored);
 
   // Stores results and returns one acknowledgement for each, in the same order. If it returns
   // UNAVAILABLE, some of the results may have been stored, so call it again with all of them.
@@ -34,8 +35,18 @@ class ResultIntake {
                                           const std::vector<v1::CaseResult>& results);
 
  private:
+  using Node = std::shared_ptr<const v1::NodeDescription>;
+
+  // Returns the node as it described itself last; only id and name if the node was removed.
+  Result<Node> Describe(const std::string& node_id);
+  // Completes a result by what the coordinator knows.
+  Result<storage::SentResult> Complete(const storage::LeasedJob& job,
+                                       const v1::NodeDescription& sender,
+                                       const v1::CaseResult& result);
+
   const Environment& environment_;
   RunningJobs& running_;
+  const Sessions& sessions_;
   Attempts& attempts_;
   const OnStored on_stored_;
 };

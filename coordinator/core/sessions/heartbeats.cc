@@ -14,6 +14,7 @@ namespace {
 
 using storage::JobEpoch;
 using storage::LeasedJob;
+using storage::ReportedJob;
 
 // Rows of one renewal statement.
 constexpr size_t kRenewalRows = 500;
@@ -96,16 +97,18 @@ void Heartbeats::PutBack(Batch batch) {
 
 Status Heartbeats::Renew(const Batch& batch, Held& held) {
   std::vector<std::string> node_ids;
-  std::set<JobEpoch> epochs;
+  std::set<ReportedJob> reported;
   for (const auto& [node_id, beat] : batch) {
     node_ids.push_back(node_id);
-    epochs.insert(beat.reported.begin(), beat.reported.end());
-    for (const RunningJobs::Missing& missing : beat.missing) epochs.insert(missing.job);
+    for (const JobEpoch& job : beat.reported) reported.insert({job, node_id});
+    for (const RunningJobs::Missing& missing : beat.missing) {
+      reported.insert({missing.job, node_id});
+    }
   }
   ASSAY_RETURN_IF_ERROR(environment_.nodes.Heartbeat(options_.coordinator_id, node_ids));
-  const std::vector<JobEpoch> all(epochs.begin(), epochs.end());
+  const std::vector<ReportedJob> all(reported.begin(), reported.end());
   for (size_t first = 0; first < all.size(); first += kRenewalRows) {
-    const std::vector<JobEpoch> rows(
+    const std::vector<ReportedJob> rows(
         all.begin() + static_cast<std::ptrdiff_t>(first),
         all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kRenewalRows, all.size())));
     ASSAY_ASSIGN_OR_RETURN(

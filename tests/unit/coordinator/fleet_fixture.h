@@ -170,8 +170,9 @@ class FleetFixture : public ::testing::Test {
     *result.mutable_parameters() = job.cases(index).parameters();
     result.mutable_verification()->set_passed(true);
     v1::Measurement* measurement = result.add_measurements();
-    measurement->set_metric("tflops");
-    measurement->set_unit("TFLOP/s");
+    const bool gemm = job.benchmark().ends_with("gemm");
+    measurement->set_metric(gemm ? "tflops" : "bus_bandwidth");
+    measurement->set_unit(gemm ? "TFLOP/s" : "GB/s");
     measurement->set_median(median);
     return result;
   }

@@ -1,0 +1,32 @@
+// Corrects results by what the coordinator itself knows. A node measures; who it is, where it is,
+// what hardware it has and what it costs comes from its description and the job's allocation.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/v1/inventory.pb.h"
+#include "assay/v1/result.pb.h"
+#include "storage/types.h"
+
+namespace assay::coordinator {
+
+// The nodes of a job, in rank order.
+using JobNodes = std::vector<std::shared_ptr<const v1::NodeDescription>>;
+
+// Returns the error in a result's metrics: they must be those of the benchmark as the node declares
+// it, by name, unit and direction. Empty if there is none.
+std::string WhyOtherMetrics(const v1::NodeDescription& node, const v1::CaseResult& result);
+
+// Returns the error in a result's prediction: its numbers must be finite and positive, and an
+// efficiency must follow from the predicted and the measured time. Empty if there is none.
+std::string WhyImpossible(const v1::CaseResult& result);
+
+// Replaces what `sender`, a node of `job`, says about its provenance and its hardware by what the
+// coordinator knows. Leaves what only the node can know: versions of libraries, the power limit and
+// clocks during the measurement. Moves times into the attempt, which lasts until `now`.
+void SetFacts(const storage::LeasedJob& job, const JobNodes& nodes,
+              const v1::NodeDescription& sender, WallTime now, v1::CaseResult* result);
+
+}  // namespace assay::coordinator
