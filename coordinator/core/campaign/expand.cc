@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "common/digest.h"
@@ -38,9 +39,26 @@ struct Group {
   std::vector<Placement> placements = {};
 };
 
-// Returns the seed that all ranks of a job share. The hash spreads seeds evenly.
-uint64_t SeedOf(const std::string& job_id) {
-  return std::stoull(Sha256Hex(job_id).substr(0, 16), nullptr, 16);
+// Returns the seed that all ranks of a job share. It is random and sent in Assign alone, so that
+// nobody can compute a job's outputs before the job runs.
+uint64_t NewSeed() { return std::stoull(Sha256Hex(NewUuid()).substr(0, 16), nullptr, 16); }
+
+// The nodes that declare one version of a benchmark.
+struct VersionNodes {
+  int able = 0;  // Nodes that can run it.
+  int all = 0;
+  int64_t known_since = INT64_MAX;              // When the first of these nodes joined.
+  std::map<std::string, int> nodes_by_content;  // Declarations, without the reasons of one node.
+};
+
+// Returns the declaration that most nodes have.
+v1::BenchmarkSchema SchemaOf(const VersionNodes& version) {
+  const auto most =
+      std::max_element(version.nodes_by_content.begin(), version.nodes_by_content.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  v1::BenchmarkSchema schema;
+  schema.ParseFromString(most->first);
+  return schema;
 }
 
 class Expander {
@@ -49,10 +67,9 @@ class Expander {
 
   Result<Expansion> Expand(const std::vector<v1::Node>& fleet) {
     SelectNodes(fleet);
-    for (v1::BenchmarkSchema& schema : FleetSchemas(connected_)) {
-      const std::string name = schema.name();
-      schemas_.emplace(name, std::move(schema));
-    }
+    AddSchemas(nodes_);
+    // The others serve for messages: they never change a benchmark that a matching node has.
+    if (nodes_.size() < connected_.size()) AddSchemas(connected_);
     CheckCampaignFields(spec_, schemas_, violations_);
     CheckMatrices();
     MakeGroups();
@@ -94,6 +111,13 @@ class Expander {
     std::string why = ExplainNoMatch(*filter, connected_);
     if (!known_.empty()) why += "; disconnected nodes match: " + JoinSome(DisconnectedNames());
     violations_.Add("nodes", std::move(why), line);
+  }
+
+  void AddSchemas(const std::vector<v1::Node>& nodes) {
+    for (v1::BenchmarkSchema& schema : FleetSchemas(nodes)) {
+      const std::string name = schema.name();
+      schemas_.emplace(name, std::move(schema));
+    }
   }
 
   std::vector<std::string> DisconnectedNames() const {
@@ -349,7 +373,7 @@ class Expander {
           job.exclusive_node = spec_.exclusive() != v1::EXCLUSIVITY_GPU;
           job.timeout = TimeoutOf(spec_);
           job.repetition = repetition;
-          job.seed = SeedOf(job.job_id);
+          job.seed = NewSeed();
           job.counters = group.counters;
           job.mixed_gpus = spec_.mixed_gpus();
           job.nccl = group.nccl;
@@ -384,18 +408,37 @@ Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector
 }
 
 std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes) {
-  std::map<std::string, v1::BenchmarkSchema> newest;
+  std::map<std::string, std::map<int, VersionNodes>> benchmarks;
+  std::map<std::string, bool> well_formed;  // By content.
   for (const v1::Node& node : nodes) {
-    for (const v1::BenchmarkSchema& schema : node.description().benchmarks()) {
-      if (schema.name().empty() || !schema::ParameterSpecs(schema).ok()) continue;
-      const auto known = newest.find(schema.name());
-      if (known != newest.end() && known->second.version() >= schema.version()) continue;
-      newest[schema.name()] = schema;
-      newest[schema.name()].clear_unsupported_reason();
+    for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
+      v1::BenchmarkSchema schema = own;
+      schema.clear_unsupported_reason();
+      const std::string content = schema.SerializeAsString();
+      const auto [known, fresh] = well_formed.try_emplace(content, false);
+      if (fresh) known->second = !own.name().empty() && schema::ParameterSpecs(schema).ok();
+      if (!known->second) continue;
+      VersionNodes& version = benchmarks[own.name()][own.version()];
+      version.able += own.unsupported_reason().empty() ? 1 : 0;
+      ++version.all;
+      const int64_t since =
+          node.has_first_seen_time() ? node.first_seen_time().seconds() : INT64_MAX;
+      version.known_since = std::min(version.known_since, since);
+      ++version.nodes_by_content[content];
     }
   }
   std::vector<v1::BenchmarkSchema> schemas;
-  for (auto& [name, schema] : newest) schemas.push_back(std::move(schema));
+  for (const auto& [name, versions] : benchmarks) {
+    const auto chosen =
+        std::max_element(versions.begin(), versions.end(), [](const auto& a, const auto& b) {
+          const auto rank = [](const auto& version) {
+            return std::tuple(version.second.able, version.second.all, -version.second.known_since,
+                              version.first);
+          };
+          return rank(a) < rank(b);
+        });
+    schemas.push_back(SchemaOf(chosen->second));
+  }
   return schemas;
 }
 

@@ -36,8 +36,10 @@ struct Expansion {
 // campaign quickly.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
-// Returns the newest version of every benchmark that the nodes offer, sorted by name. Skips
-// malformed schemas. Clears `unsupported_reason`, because that field describes a single node.
+// Returns one version of every benchmark that the nodes offer, sorted by name: the version that
+// most nodes can run, so that a single new, old or hostile node cannot exclude the others. If two
+// versions have equally many nodes, returns the version of the node that joined first, then the
+// newer one. Clears `unsupported_reason`, which describes a single node. Skips malformed schemas.
 std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::coordinator

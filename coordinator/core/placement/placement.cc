@@ -81,8 +81,10 @@ std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
   for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
     if (own.name() != schema.name()) continue;
     if (own.version() != schema.version()) {
-      return fmt::format("has version {} of it, and the fleet's newest is {}; upgrade the node",
-                         own.version(), schema.version());
+      return fmt::format(
+          "has version {} of it, and the campaign uses version {}, which most of "
+          "the matching nodes have",
+          own.version(), schema.version());
     }
     return own.unsupported_reason();
   }

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "common/digest.h"
 #include "tests/unit/coordinator/fleet_records.h"
 #include "tests/wording.h"
 
@@ -353,6 +354,68 @@ TEST(ExpandTest, Axes_VaryInFileOrderAndReferencesFollow) {
   }
   EXPECT_THAT(seen, ElementsAre("1024 1024 1", "1024 1024 2", "1024 1024 4", "64 64 1", "64 64 2",
                                 "64 64 4"));
+}
+
+// Returns a node with this version of every benchmark, which joined at `seconds`.
+v1::Node NodeOfVersion(const std::string& name, char digit, int version, int64_t seconds) {
+  v1::Node node = MakeFleetNode(name, digit, 0);
+  for (v1::BenchmarkSchema& schema : *node.mutable_description()->mutable_benchmarks()) {
+    schema.set_version(version);
+  }
+  node.mutable_first_seen_time()->set_seconds(seconds);
+  return node;
+}
+
+TEST(ExpandTest, NodeWithAnotherVersionIsLeftOut) {
+  const std::vector<v1::Node> nodes = {NodeOfVersion("hostile", '9', INT32_MAX, 300),
+                                       NodeOfVersion("a", '1', 4, 100)};
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  for (const char* filter : {"", "name = a"}) {
+    spec.set_node_filter(filter);
+    const auto expansion = ExpandCampaign(spec, nodes);
+    ASSERT_TRUE(expansion.ok()) << expansion.status();
+    ASSERT_THAT(expansion->jobs, SizeIs(1)) << filter;
+    EXPECT_EQ(expansion->jobs[0].benchmark_version, 4);
+    EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('1')));
+  }
+  spec.set_node_filter("name = hostile");
+  const auto own = ExpandCampaign(spec, nodes);
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->jobs[0].benchmark_version, INT32_MAX);
+}
+
+TEST(ExpandTest, VersionOfMostMatchingNodesIsUsed) {
+  std::vector<v1::Node> nodes = {NodeOfVersion("old", '1', 1, 10), NodeOfVersion("a", '2', 2, 20),
+                                 NodeOfVersion("b", '3', 2, 30), NodeOfVersion("new", '4', 3, 40)};
+  const auto expansion = ExpandCampaign(MakeSpec("cpu_gemm"), nodes);
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  EXPECT_THAT(expansion->jobs, SizeIs(2));
+  EXPECT_EQ(expansion->jobs[0].benchmark_version, 2);
+  // Nodes that cannot run a version do not vote for it.
+  for (const size_t i : {size_t{1}, size_t{2}}) {
+    nodes[i].mutable_description()->mutable_benchmarks(0)->set_unsupported_reason("no BLAS");
+  }
+  const auto able = ExpandCampaign(MakeSpec("cpu_gemm"), nodes);
+  ASSERT_TRUE(able.ok()) << able.status();
+  EXPECT_EQ(able->jobs[0].benchmark_version, 1);
+}
+
+TEST(ExpandTest, DeclarationOfMostNodesIsUsed) {
+  std::vector<v1::Node> nodes = ThreeNodes();
+  nodes[0].mutable_description()->mutable_benchmarks(0)->mutable_parameters(0)->set_maximum(1);
+  const auto expansion = ExpandCampaign(MakeSpec("cpu_gemm"), nodes);
+  EXPECT_TRUE(expansion.ok()) << expansion.status();
+}
+
+TEST(ExpandTest, SeedsCannotBeComputedFromJobIds) {
+  const auto expansion = ExpandCampaign(MakeSpec("cpu_gemm"), ThreeNodes());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  std::set<uint64_t> seeds;
+  for (const storage::NewJob& job : expansion->jobs) {
+    seeds.insert(job.seed);
+    EXPECT_NE(job.seed, std::stoull(Sha256Hex(job.job_id).substr(0, 16), nullptr, 16));
+  }
+  EXPECT_THAT(seeds, SizeIs(3));
 }
 
 TEST(ExpandTest, Repetitions_FirstOfEverythingComesFirst) {
