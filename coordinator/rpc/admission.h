@@ -26,7 +26,7 @@ class Admission {
   // Holds a place until the last copy is gone.
   using Place = std::shared_ptr<void>;
 
-  // Takes a place for `peer`. RESOURCE_EXHAUSTED if it, or all peers together, have too many.
+  // Takes a place. Returns RESOURCE_EXHAUSTED if `peer`, or all peers together, have too many.
   Result<Place> Enter(const std::string& peer);
 
  private:

@@ -116,7 +116,7 @@ class RunningJobs {
     // True if a new agent process has replaced the one that ran the job. In that case, the job's
     // processes no longer exist.
     bool agent_restarted = false;
-    // True if the gang has started without this agent, which can then not join any more.
+    // True if the gang has started without this agent, which cannot join any more.
     bool gang_started = false;
     // True for an adopted job if the agent has never reported it to this process.
     bool unheard = false;

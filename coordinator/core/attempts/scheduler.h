@@ -31,7 +31,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Stops claiming jobs. Tasks that are queued on the executor will do nothing.
   void Stop() { stopped_ = true; }
 
-  // Soon claims the jobs that can run now and assigns them. Several calls cause a single pass.
+  // Soon claims the jobs that can run now and assigns them. Several calls may share one pass.
   void Kick();
   // Handles the end of an attempt: its nodes are free again, and its campaign may have ended.
   void OnAttemptEnded(const Attempts::Ended& ended);

@@ -40,7 +40,7 @@ struct AcceptRule {
   }
 };
 
-// Parses one rule. INVALID_ARGUMENT names the character (1-based) and what was expected there.
+// Parses one rule. An error names the position (counted from 1) and what was expected there.
 Result<AcceptRule> ParseAcceptRule(std::string_view text);
 
 // Checks that the rule's metric and parameters exist in the schema of its benchmark, and that its

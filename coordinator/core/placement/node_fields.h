@@ -21,7 +21,7 @@ const std::vector<NodeFieldRow>& NodeFields();
 // fields.
 Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
 
-// Returns the nodes for which the filter holds, in the order given. Errors as NodeField.
+// Returns the nodes for which the filter holds, in the given order, or an error of NodeField.
 Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
                                             const std::vector<v1::Node>& nodes);
 

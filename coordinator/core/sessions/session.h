@@ -85,7 +85,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // Returns true if the sink may continue reading after `work` is done.
   bool Release(const Work& work);
 
-  // UNAVAILABLE: call again. Any other error ends the session.
+  // If this returns UNAVAILABLE, call it again. Any other error ends the session.
   Status Handle(const Work& work);
   Status HandleHello(const v1::Hello& hello);
   Status HandleResults(const Work& work);

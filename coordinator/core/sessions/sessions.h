@@ -28,7 +28,7 @@ class SessionSink {
   // meaning, such as a lease renewal or the Assign of the same job. Does nothing after the stream
   // has ended.
   virtual void Send(v1::CoordinatorMessage message) = 0;
-  // Tells the sink that the session takes messages again after it refused one (see OnMessage).
+  // Tells the sink to read again, after OnMessage had reported that the inbox was full.
   virtual void ReadMore() = 0;
   // Ends the stream with `status` once all queued messages have been sent. Idempotent.
   virtual void Close(const Status& status) = 0;
