@@ -25,7 +25,7 @@
 
 namespace assay::agent {
 
-// An agent's folder, locked during the object's life; a second agent is refused.
+// An agent's data folder. It is locked while the object exists, so a second agent cannot use it.
 class DataFolder {
  public:
   // Creates the folder if it does not exist, and stores a node id in it if there is none. If
@@ -45,7 +45,7 @@ class DataFolder {
   std::string node_id_;
 };
 
-// Used by one thread.
+// Use this from one thread only.
 class AgentProcess {
  public:
   // Starts the agent: reads the node's hardware, asks the runner program for its benchmarks, and

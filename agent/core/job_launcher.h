@@ -18,11 +18,11 @@
 namespace assay::agent {
 
 struct JobOutcome {
-  // Absent if every case has a result.
+  // Not set if every case has a result.
   std::optional<v1::Failure> failure;
   // The time from Launch to the first runner's start.
   Duration start_delay{0};
-  // The time that runners ran.
+  // The time during which runners were running.
   Duration runner_time{0};
 };
 
@@ -34,7 +34,7 @@ struct JobEvents {
   // Called when all ranks of this node are ready and wait for LaunchedJob::Go. If rank 0 runs on
   // this node, `token` is what the other ranks need to connect to it. Otherwise `token` is empty.
   std::function<void(std::string token)> gang_ready;
-  // The runner's result, completed with the agent's facts (see ResultContext).
+  // Called with a result of the runner, completed with the agent's facts (see ResultContext).
   std::function<void(v1::CaseResult result)> result;
   std::function<void(JobOutcome outcome)> finished;
 };
@@ -55,7 +55,7 @@ class LaunchedJob {
 class JobLauncher {
  public:
   virtual ~JobLauncher() = default;
-  // Never fails itself: errors become the outcome's failure.
+  // Never fails itself: an error becomes the failure in the job's outcome.
   virtual std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) = 0;
 };
 

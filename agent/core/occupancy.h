@@ -13,7 +13,7 @@ namespace assay::agent {
 // Thread-safe.
 class Occupancy {
  public:
-  // Enters a coordinator's job; any number may run at once. Returns false while a direct job runs.
+  // Enters a job of a coordinator. Several may run at once. Returns false while a direct job runs.
   bool TryEnterJob();
   void LeaveJob();
   // Enters a direct job. Returns false while any job runs.

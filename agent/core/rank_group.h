@@ -41,7 +41,7 @@ class RankGroup {
     std::string node_name;       // Named in messages of a gang over several nodes.
     // The result of GangEnvironment.
     std::map<std::string, std::string> nccl;
-    // The limit from Run until every rank here is ready; the limit until Go is twice as long.
+    // The time limit until every rank here is ready. The limit until Go is twice as long.
     Duration prepare{0};
   };
 
@@ -93,7 +93,7 @@ class RankGroup {
   MonotonicTime NextDeadline() const;
   // Returns when the ranks must be ready, or must begin; max() once they have begun.
   MonotonicTime PrepareDeadline() const;
-  // How much a failure says about the cause of the group's end, the least first.
+  // How much a failure says about the cause of the group's end, in ascending order.
   enum class Detail {
     kPeerLost,    // The connection to another rank ended.
     kPeerSilent,  // Another rank did not answer.

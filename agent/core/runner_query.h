@@ -1,4 +1,4 @@
-// Questions to the installed runner, which alone knows the benchmarks.
+// Queries the installed runner program, because only the runner knows its benchmarks.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The agent's side of a session with a coordinator, whoever dialled it.
+// The agent's side of a session with a coordinator. Either side may have opened the connection.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@ namespace assay::agent {
 class Link {
  public:
   virtual ~Link() = default;
-  // Queues a message. An AgentState that is still queued is replaced by a newer one.
+  // Queues a message. A new AgentState replaces one that is still queued.
   virtual void Send(v1::AgentMessage message) = 0;
   // Ends the stream after all queued messages have been sent. If `reconnect_after` is set, the side
   // that opened the connection waits at least that long before it reconnects.
@@ -55,9 +55,9 @@ struct AssignedJob {
   // Returns the time by which the job's processes must be stopped. They need a few seconds to end,
   // and must have ended before the job's lease expires.
   MonotonicTime StopTime() const;
-  // Extends the lease to `length` from `from` on, unless it already ends later.
+  // Extends the lease until `length` after `from`, unless it already ends later.
   void Extend(MonotonicTime from, Duration length);
-  // Tells its runners, which must have been launched, to end.
+  // Tells the job's runners, which must have been launched, to end.
   void Stop(v1::Failure why);
 
   v1::JobSpec spec;
@@ -110,7 +110,7 @@ class Session {
   void Received(const std::shared_ptr<Link>& link, const v1::CoordinatorMessage& message);
   void Disconnected(const std::shared_ptr<Link>& link);
 
-  // Says GoingAway and closes the link; jobs are stopped by the destructor.
+  // Sends GoingAway and closes the link. The destructor stops the jobs.
   void Leave(const std::string& reason);
 
   SessionStats stats() const;

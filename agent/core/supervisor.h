@@ -17,7 +17,7 @@ struct SupervisorOptions {
   Duration event_patience = std::chrono::seconds(10);
   std::string cache_folder;  // See RunnerEnvironment.
   std::string nccl_host_id;  // See GangEnvironment; empty: the node's id.
-  // The limit until all ranks are ready; a gang waits twice as long for its start.
+  // The time limit until all ranks are ready. The limit until a gang starts is twice as long.
   Duration prepare = std::chrono::seconds(60);
 };
 

@@ -30,7 +30,7 @@ class AgentServiceImpl : public v1::AgentService::CallbackService {
   AgentServiceImpl(std::weak_ptr<agent::Session> session, DirectJobHost host)
       : session_(std::move(session)), host_(std::move(host)) {}
 
-  // There is at most one session: the newest.
+  // There is at most one session. A new one replaces it.
   grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* Session(
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* GetInventory(grpc::CallbackServerContext* context,

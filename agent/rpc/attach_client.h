@@ -29,7 +29,7 @@ class AttachClient {
   AttachClient& operator=(const AttachClient&) = delete;
 
   void Start() { Dial(); }
-  // Stops dialling. A running call ends soon after the session has left it.
+  // Stops connecting. A running call ends soon after the session has left it.
   void Stop();
   // Call after Stop, from any thread except the executor's: waits until no call is left.
   void AwaitEnd();

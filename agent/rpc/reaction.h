@@ -1,4 +1,4 @@
-// gRPC swallows exceptions that leave a reaction, without a log.
+// Logs exceptions from reactions of gRPC, which would otherwise be lost without a trace.
 #pragma once
 
 #include <exception>
