@@ -193,7 +193,7 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
   return table;
 }
 
-// Returns what happens to a job after a failed attempt. Empty if the job failed for good.
+// Returns what happens to a job after a failed attempt, or an empty string if it failed for good.
 std::string_view AfterFailure(const v1::Job& job) {
   switch (job.state()) {
     case v1::JOB_STATE_SUCCEEDED:

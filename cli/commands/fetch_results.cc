@@ -40,7 +40,7 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   return results.ok() && !results->empty();
 }
 
-// Guesses a misspelt name in the filter. Empty without a guess or if the fleet is unreachable.
+// Guesses a misspelt name in the filter. Returns an empty string if it cannot.
 std::string Misspelt(Client& client, const ResultsQuery& query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || filter->kind == Filter::Kind::kAll) return "";

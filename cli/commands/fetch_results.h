@@ -13,7 +13,7 @@ namespace assay::cli {
 struct ResultsQuery {
   // A filter in the syntax of AIP-160, as in ListResultsRequest.
   std::string filter;
-  // Id, or name (the newest of that name); empty for all.
+  // The id or name of a campaign. Of several with this name, the newest is used. Empty for all.
   std::string campaign;
   // 0 for all.
   int limit = 0;

@@ -63,7 +63,7 @@ class JsonValue {
   void Fail(const std::string& what) const;
 
  private:
-  // Returns a number as text, or a string without the spaces around it. Empty for other values.
+  // Returns a number as text, or the only word of a string. Returns "" for all other values.
   std::string Spelled() const;
 
   const nlohmann::json* json_;

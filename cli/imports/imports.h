@@ -41,7 +41,7 @@ struct Imported {
 // reason BAD_FILE. The message names the line or the JSON path.
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin);
 
-// Reads the JSON (-j) of nvbandwidth 0.5 or later. Errors as ReadNcclTests.
+// Reads the JSON (-j) of nvbandwidth 0.5 or later. Returns errors like those of ReadNcclTests.
 Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin);
 
 }  // namespace assay::imports

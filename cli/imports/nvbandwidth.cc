@@ -24,7 +24,7 @@ struct Matrix {
   bool latency = false;  // Nanoseconds; otherwise GB/s.
   size_t columns = 0;
   Cells cells;
-  // For bidirectional tests between GPUs: the values of each direction. `cells` has their sums.
+  // For bidirectional GPU-to-GPU tests: the values of each direction. `cells` contains their sums.
   Cells first;
   Cells second;
 

@@ -10,7 +10,7 @@
 
 namespace assay::imports {
 
-// Facts that the file states about the machines it was measured on. Empty if not stated.
+// Facts that the file states about the machines. A fact that is not stated is empty.
 struct Machines {
   std::set<std::string> gpu_names;
   int gpus = 0;

@@ -31,7 +31,7 @@ class ChildProgram {
   // Becomes readable when the process has ended; for poll(2).
   int pidfd() const { return process_->pidfd(); }
 
-  // Says how the process ended and quotes the end of its log. For a process that has ended.
+  // Says how the process ended and quotes the end of its log. Call this only after it has ended.
   std::string DescribeEnd();
 
   // Sends SIGTERM, then SIGKILL after 15 s.
