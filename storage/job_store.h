@@ -113,7 +113,7 @@ class JobStore {
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 
-  // For metrics: jobs by state, and the creation time of the oldest queued job.
+  // Statistics for metrics: jobs by state, and the creation time of the oldest queued job.
   struct QueueStats {
     v1::JobCounts counts;
     std::optional<WallTime> oldest_queued;

@@ -18,7 +18,7 @@ enum class CommitVerdict {
 
 struct CommitOutcome {
   CommitVerdict verdict = CommitVerdict::kStale;
-  // True if this call stored it, false for a replay.
+  // True if this call stored the result. False if the result had been stored before.
   bool fresh = false;
 };
 
@@ -32,7 +32,7 @@ struct SentResult {
 
 struct ImportOutcome {
   std::string campaign_id;
-  // False: the request_id is known as this campaign, and nothing was stored.
+  // False if a campaign with this request_id already exists, in which case nothing was stored.
   bool fresh = false;
 };
 
@@ -63,7 +63,7 @@ class ResultStore {
   virtual Result<Page<v1::StoredResult>> List(const std::string& filter,
                                               const PageRequest& page) = 0;
 
-  // Returns the result with its samples. NOT_FOUND.
+  // Returns the result with its samples, or NOT_FOUND.
   virtual Result<v1::StoredResult> Get(const std::string& result_id) = 0;
 
   // Returns the results of a job without measurements, one per case, in the order of cases.

@@ -40,11 +40,11 @@ struct NewJob {
   Duration timeout{0};
   int repetition = 0;
   uint64_t seed = 0;
-  // Read hardware counters for each result.
+  // Whether to read hardware counters for each result.
   bool counters = false;
   // NCCL's environment variables for the runners, by name.
   std::map<std::string, std::string> nccl;
-  // Allow GPUs of several models.
+  // Whether GPUs of several models are allowed.
   bool mixed_gpus = false;
 };
 
@@ -69,7 +69,7 @@ struct ImportedCampaign {
   std::vector<v1::CaseResult> results;
 };
 
-// One failed attempt. The job keeps it, so that the next attempt can avoid its nodes.
+// A failed attempt. The job keeps it, so that the next attempt can avoid the nodes at fault.
 struct AttemptFailure {
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   v1::Reason reason = v1::REASON_UNSPECIFIED;
@@ -124,7 +124,7 @@ struct FinishedAttempt {
 };
 
 struct FinishOutcome {
-  // False: the job does not run under this epoch any more, and nothing changed.
+  // False if the job no longer runs under this epoch. Nothing has changed in that case.
   bool held = false;
   std::string campaign_id;
   // True if this was the campaign's last open job.

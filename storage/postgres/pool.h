@@ -29,19 +29,19 @@ struct PoolStats {
 // Thread-safe. Connects when a connection is first needed, and again after one broke.
 class Pool {
  public:
-  // May be called more than once, see Run.
+  // May be called more than once (see Run).
   using Body = std::function<Status(Transaction&)>;
 
   struct Options {
     int connections = 8;
     // Longest time that a caller waits for a free connection.
     Duration acquire_timeout = std::chrono::seconds(10);
-    // The server cancels longer statements.
+    // The server cancels statements that take longer.
     Duration statement_timeout = std::chrono::seconds(30);
     QueryObserver observer;
   };
 
-  // Does not connect. INVALID_ARGUMENT if `conninfo` cannot be read.
+  // Does not connect yet. Returns INVALID_ARGUMENT if `conninfo` is malformed.
   static Result<std::unique_ptr<Pool>> Create(const std::string& conninfo, Options options);
 
   // Runs `body` in a transaction and commits it. After a deadlock or a serialization failure, tries
@@ -55,7 +55,7 @@ class Pool {
   // Like Run, but each statement of `body` commits by itself, which saves two round trips.
   Status RunStatement(const char* name, const Body& body) { return RunTimed(name, body, false); }
 
-  // Like Run and RunStatement, for a body that returns a Result. Return its value or the error.
+  // Like Run and RunStatement, for a body that returns a Result. Return its value or an error.
   template <typename F>
   auto Transact(const char* name, const F& body) {
     return Answer(name, body, true);

@@ -48,7 +48,7 @@ v1::StoredResult StoredResultOf(const pqxx::row& row);
 // Converts samples to the bytes that are stored: float64, little-endian, compressed with zstd.
 std::string CompressSamples(const google::protobuf::RepeatedField<double>& samples);
 
-// DATA_LOSS if `bytes` are not `count` compressed samples.
+// Returns DATA_LOSS if `bytes` does not contain exactly `count` compressed samples.
 Status DecompressSamples(std::string_view bytes, int count,
                          google::protobuf::RepeatedField<double>* samples);
 
@@ -60,7 +60,7 @@ struct SqlCondition {
   std::vector<std::string> values;
 };
 
-// Translates a filter that ParseResultFilter made. INVALID_ARGUMENT for unknown fields.
+// Translates a filter from ParseResultFilter. Returns INVALID_ARGUMENT for unknown fields.
 Result<SqlCondition> FilterToSql(const Filter& filter);
 
 }  // namespace assay::storage

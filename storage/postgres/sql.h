@@ -54,7 +54,7 @@ std::string BytesOf(const pqxx::field& bytea);
 std::string Microseconds(std::string_view column);
 WallTime TimeOf(const pqxx::field& microseconds);
 
-// For "now() + $1::interval".
+// Formats a duration for use as "now() + $1::interval".
 std::string Interval(Duration duration);
 
 int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view word);
@@ -66,13 +66,13 @@ Result<std::string> StorableJson(const nlohmann::json& json);
 // The same for JSON that is text already.
 std::string WithoutNul(std::string json);
 
-// The word of an enum value in the database: "queued" for JOB_STATE_QUEUED. Empty for unspecified.
+// Returns the word for an enum value in the database, such as "queued" for JOB_STATE_QUEUED.
 template <typename Enum>
 std::string WordOf(Enum value) {
   return schema::EnumWord(*google::protobuf::GetEnumDescriptor<Enum>(), value);
 }
 
-// The value of such a word; unspecified for NULL and for unknown words.
+// Returns the enum value for such a word, or unspecified for NULL and for unknown words.
 template <typename Enum>
 Enum EnumOf(std::string_view word) {
   return static_cast<Enum>(EnumNumber(*google::protobuf::GetEnumDescriptor<Enum>(), word));
