@@ -19,7 +19,7 @@
 
 namespace assay::rpc {
 
-// How many connections an acceptor leaves open. Further ones are closed as soon as they arrive.
+// Limits for the open connections of an acceptor. Further connections are closed on arrival.
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
@@ -33,10 +33,10 @@ struct ConnectionLimits {
   static ConnectionLimits OfProcess();
 };
 
-// Listens from construction on; accepts from Start until destruction, on a thread of its own.
+// Listens as soon as it is created. A separate thread accepts from Start until destruction.
 class Acceptor {
  public:
-  // Listens on `address`. The error names it and the reason.
+  // Listens on `address`. The error names the address and the reason.
   static Result<std::unique_ptr<Acceptor>> Listen(const HostPort& address, ConnectionLimits limits);
   // Stops accepting. Connections that were handed over stay open.
   ~Acceptor();
@@ -44,7 +44,7 @@ class Acceptor {
   // Returns the address with the actual port.
   const HostPort& address() const { return listener_.address; }
 
-  // Registers with a server that is about to be built, which serves with `credentials`.
+  // Registers with a server that is about to be built and that will use `credentials`.
   void Register(grpc::ServerBuilder& builder, std::shared_ptr<grpc::ServerCredentials> credentials);
   // Begins to accept. Call once, after the server was started.
   void Start();
@@ -74,7 +74,7 @@ class Acceptor {
   FileDescriptor stop_;                            // Readable when the thread must end.
   FileDescriptor reserve_;  // Given up for a moment to close a connection when none is left.
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server_;
-  // Used by the thread alone. Connections by descriptor; some may have ended since.
+  // Used only by the thread. Connections by descriptor, some of which may have ended since.
   std::map<int, Connection> connections_;
   std::map<std::string, int> connections_per_address_;
   MonotonicTime next_check_;

@@ -19,7 +19,7 @@ Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& sch
 Result<ParameterMap> CompleteParameters(const v1::BenchmarkSchema& schema,
                                         const ParameterMap& given);
 
-// Checks that hardware counters can be read for the benchmark's cases, else INVALID_ARGUMENT.
+// Returns INVALID_ARGUMENT if no hardware counters can be read for the benchmark's cases.
 Status CheckCounters(const v1::BenchmarkSchema& schema);
 
 }  // namespace assay::schema

@@ -1,4 +1,4 @@
-// Certificates of peers: whether one may stand at the end of a chain, and whose it is.
+// Checks the certificates of peers and reads identities from them.
 #pragma once
 
 #include <openssl/x509.h>

@@ -26,7 +26,7 @@ enum class FieldType {
   kObjects,  // A list of objects. JSON only.
 };
 
-// The database table that has the field's value, in a column named ColumnName(name).
+// The database table that contains the field's value, in a column named ColumnName(name).
 enum class StoredIn {
   kNowhere,      // Filters cannot use the field.
   kResult,       // Differs from result to result.
@@ -35,7 +35,7 @@ enum class StoredIn {
   kDerived,      // result_view computes it from columns of other names.
 };
 
-// Null where the subject has no value for a field.
+// The value of a field. It is null if the subject has no value for this field.
 using FieldValue = nlohmann::ordered_json;
 
 // Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
@@ -54,11 +54,11 @@ struct Field {
   std::string_view description;
   std::string_view path;  // Where a Subject has the value, see ReadPath.
   StoredIn stored_in = StoredIn::kNowhere;
-  // The right-hand side of an example restriction: "= H200". Empty if filters cannot use it.
+  // The right-hand side of an example comparison: "= H200". Empty if filters cannot use the field.
   std::string_view example = "";
-  // All values that a text field can have. Empty: any text.
+  // All values that a text field can have. If empty, any text is allowed.
   std::vector<std::string> words = {};
-  // Computes a value that is not stored at a path. Null: read the value at `path`.
+  // Computes a value that is not stored at a path. If null, the value at `path` is used.
   FieldValue (*read)(const Subject& subject) = nullptr;
 
   FieldValue Value(const Subject& subject) const {
@@ -66,20 +66,20 @@ struct Field {
   }
 };
 
-// The word of an enum's value: "ok" for CASE_OUTCOME_OK. Empty for 0 and for unknown numbers.
+// Returns the word for an enum value, such as "ok" for CASE_OUTCOME_OK, or an empty string.
 std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number);
 
-// "gpu.model" as a column: gpu_model.
+// Returns the column for a field: "gpu_model" for "gpu.model".
 std::string ColumnName(std::string_view field);
 
-// A value as CSV has it: lists and maps are joined by semicolons, null is empty.
+// Formats a value for CSV. Lists and maps are joined by semicolons, and null becomes empty.
 std::string FieldText(const FieldValue& value);
 
 // Converts a value to the form that assay::Matches, which evaluates filters, can compare: one
 // string per list element, with numbers formatted by FilterNumber.
 std::vector<std::string> FilterValues(const FieldValue& value);
 
-// A value, or null if it is absent.
+// Returns the text as a value, or null if it is empty.
 FieldValue TextOrNull(const std::string& text);
 FieldValue NumberOrNull(double number);  // Null for NaN and infinities, which JSON lacks.
 

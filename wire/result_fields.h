@@ -13,13 +13,13 @@ namespace assay::schema {
 
 using ResultField = Field<v1::StoredResult>;
 
-// In the order of CSV columns and JSON members.
+// Returns all fields in the order of CSV columns and JSON members.
 const std::vector<ResultField>& ResultFields();
 
-// Null if there is no such field.
+// Returns null if there is no such field.
 const ResultField* FindResultField(std::string_view name);
 
-// "ok", "failed" or "unsupported"; empty if unspecified.
+// Returns "ok", "failed" or "unsupported", or an empty string if the outcome is unspecified.
 std::string OutcomeName(v1::CaseOutcome outcome);
 
 // Splits the result of a case into one result per metric, each with the measurement of only that
@@ -31,7 +31,7 @@ std::vector<v1::StoredResult> SplitByMetric(const v1::CaseResult& result);
 // programs of Assay use this function, so they print the same JSON for a result.
 std::string ResultJson(const v1::StoredResult& result);
 
-// The names and the texts of the fields that CSV has, in the same order.
+// Return the names and the values of the CSV columns, in the same order.
 std::vector<std::string> ResultCsvColumns();
 std::vector<std::string> ResultCsvTexts(const v1::StoredResult& result);
 

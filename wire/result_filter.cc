@@ -219,7 +219,7 @@ Status CheckUnordered(const Filter& restriction, const ResultField& field) {
                 std::string(field.example) + "`");
 }
 
-// For a word after `flag` that is close to no known flag.
+// Returns a hint for a word after `flag` that is similar to no known flag.
 std::string FlagHint(const std::string& word) {
   for (const auto& [doubt, filter] : kOtherDoubts) {
     if (doubt == word) return word + " is found by `" + std::string(filter) + "`";

@@ -21,7 +21,7 @@ namespace assay::schema {
 // probably meant.
 Result<Filter> ParseResultFilter(std::string_view text);
 
-// True if `result` matches a filter that ParseResultFilter made.
+// Returns true if `result` matches a filter from ParseResultFilter.
 Result<bool> MatchesResult(const Filter& filter, const v1::StoredResult& result);
 
 // The result field to which a filter refers. If the filter refers to an entry of a map, such as

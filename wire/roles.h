@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// The users' roles come first, each including those before it.
+// The roles of users come first. Each of them includes the roles before it.
 enum class Role {
   kNone,
   kViewer,
@@ -26,16 +26,16 @@ enum class Role {
   kProxy,
 };
 
-// Returns "viewer", "node", ...; "none" for kNone.
+// Returns a role's name, such as "viewer" or "node". Returns "none" for kNone.
 std::string_view RoleName(Role role);
-// Returns the role of that name; kNone if no certificate can have it.
+// Returns the role with this name, or kNone if no certificate can have such a role.
 Role ParseRole(std::string_view name);
 
 // The identity that a certificate proves.
 struct Identity {
   Role role = Role::kNone;
   std::string fleet;
-  // The id within the fleet: of a node its node_id, of a user a name.
+  // The id within the fleet: the node_id of a node, or the name of a user.
   std::string id;
   std::string name;    // The name of a node; empty for others.
   std::string serial;  // The certificate's serial number in hexadecimal.
@@ -55,7 +55,7 @@ struct MethodAccess {
 // Returns the table, one row per method of every service.
 std::span<const MethodAccess> AccessTable();
 
-// Returns true if `role` may call `method`. A method without a row is allowed to kLocalAdmin alone.
+// Returns true if `role` may call `method`. Only kLocalAdmin may call a method without a row.
 bool Allows(Role role, std::string_view method);
 
 // Parses "spiffe://FLEET/ROLE/ID" into an identity without a name and serial number. Returns
