@@ -42,12 +42,12 @@ class OutboundQueue {
   std::deque<Item> queue_;
 };
 
-// Returns the IP address of a peer that gRPC names, such as "ipv4:10.0.0.7:40312". Empty for other
-// peers, such as local sockets.
+// Returns the IP address in gRPC's name of a peer, such as "ipv4:10.0.0.7:40312". Returns an empty
+// string if the peer has no IP address, for example on a local socket.
 std::string AddressOfPeer(std::string_view uri);
 
-// The operations of a gRPC stream that StreamLink uses. Each returns at once and must not call back
-// into the StreamLink on the same thread.
+// The operations of a gRPC stream that StreamLink needs. Each operation returns at once. It must
+// not call back into the StreamLink on the same thread.
 class StreamOperations {
  public:
   virtual ~StreamOperations() = default;

@@ -33,9 +33,10 @@ void CutFailures(v1::AgentMessage& message) {
   }
 }
 
-// Returns the address at which Prometheus finds the agent's metrics: `claimed` if its host is where
-// the session comes from, `peer` or the host of `dialled`. An agent that listens on all addresses
-// is found at `peer`. Empty for any other host, to which a node must not direct requests.
+// Returns the address of the agent's metrics for Prometheus. This is `claimed`, the address that
+// the agent reports. If the agent listens on all addresses, `peer` replaces the host. The host must
+// be `peer`, from which the session comes, or the host of `dialled`. Otherwise returns an empty
+// string, because a node must not direct requests to other machines.
 std::string MetricsAddress(const std::string& claimed, const std::string& peer,
                            const std::string& dialled) {
   Result<HostPort> address = ParseHostPort(claimed);

@@ -50,9 +50,9 @@ struct SessionServices {
   std::function<void(const Agent&)> on_attached;
 };
 
-// Checks the Hello message, with which an agent opens a session. Returns INVALID_ARGUMENT if it has
-// no node, an id that is not a UUID, a bad name, a protocol revision below 1, or a field beyond its
-// bound.
+// Checks the Hello message, with which an agent opens a session. Returns INVALID_ARGUMENT if the
+// node is missing, if its id is not a UUID, if its name is not valid, if the protocol revision is
+// below 1, or if a field exceeds its size limit.
 Status CheckHello(const v1::Hello& hello);
 
 // Checks that the peer's certificate belongs to `node`. Returns PERMISSION_DENIED if it belongs to

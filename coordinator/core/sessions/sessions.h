@@ -22,11 +22,11 @@ class SessionSink {
   // Returns the identity that the peer's certificate proves. Call this only after the first message
   // has arrived. After the stream has ended, returns an identity with the role kNone.
   virtual Identity Peer() = 0;
-  // Returns the IP address of the peer. Empty if it is unknown, and after the stream has ended.
+  // Returns the peer's IP address, or "" if it is unknown or the stream has ended.
   virtual std::string PeerAddress() = 0;
-  // Queues a message after all earlier ones. A new message replaces a queued one with the same
-  // meaning, such as a lease renewal or the Assign of the same job. Does nothing after the stream
-  // has ended.
+  // Queues a message to be sent after all earlier ones. If a message with the same meaning is still
+  // queued, such as a lease renewal or the Assign of the same job, the new message replaces it.
+  // Does nothing after the stream has ended.
   virtual void Send(v1::CoordinatorMessage message) = 0;
   // Tells the sink to read again, after OnMessage had reported that the inbox was full.
   virtual void ReadMore() = 0;
