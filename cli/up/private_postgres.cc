@@ -73,8 +73,9 @@ Result<std::string> FindPrograms() {
       .WithHint("install the package postgresql, or set ASSAY_POSTGRES_BIN to their folder");
 }
 
-// PostgreSQL refuses to run as root, so root gives it another user. Never a user that other
-// programs run as too, such as nobody, because they could connect as superusers.
+// Returns the user that runs the server. PostgreSQL refuses to run as root, so root runs it as
+// `account`. This must not be a user that also runs other programs, such as nobody, because these
+// could connect as superusers.
 Result<User> ChooseUser(const std::string& account) {
   if (::geteuid() != 0) return User();
   if (const passwd* entry = ::getpwnam(account.c_str()); entry != nullptr && entry->pw_uid != 0) {

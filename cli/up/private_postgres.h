@@ -38,13 +38,13 @@ struct PrivatePostgresOptions {
 // is a superuser. Not thread-safe.
 class PrivatePostgres {
  public:
-  // Starts a server in `directory`, after creating a database cluster there if there is none.
-  // Blocks until the server accepts connections. PostgreSQL refuses to run as root, so if we are
-  // root, the server runs as `options.account`, and that user becomes the owner of `directory`.
-  // Uses the highest version in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to this program,
-  // the PATH, and /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not installed, and
-  // FAILED_PRECONDITION if a server is already running in `directory`, its user cannot enter it, or
-  // there is no such user.
+  // Starts a server in `directory` and blocks until it accepts connections. Creates a database
+  // cluster there first if there is none. PostgreSQL refuses to run as root. If we are root, the
+  // server runs as `options.account`, which becomes the owner of `directory`. Uses the highest
+  // version in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to this program, the PATH, and
+  // /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not installed, and
+  // FAILED_PRECONDITION if a server already runs in `directory`, its user cannot enter it, or there
+  // is no such user.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 

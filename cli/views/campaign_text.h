@@ -11,7 +11,7 @@ namespace assay::cli {
 
 // Describes queued jobs that wait for absent nodes: "3 jobs wait for node g3 (disconnected since
 // 2026-11-21 08:30:05)" or "1 job waits for 1 of the nodes g1 (removed from the fleet), g2 (...)".
-// Names at most three nodes. Removes control characters.
+// Names at most three nodes. Replaces control characters.
 std::string WaitingText(const v1::WaitingJobs& waiting);
 
 // Returns WaitingText for the first four of `waiting`, then one line with the number of other jobs.
@@ -23,8 +23,8 @@ int64_t LeftOutCases(const v1::Campaign& campaign);
 // Describes the cases that a campaign leaves out because too few nodes can run them. The first line
 // is "  Left out: 12 cases that no matching node can take". The next lines give some of the
 // reasons, each with its benchmarks and their lines in the campaign file. Wraps lines at `width`
-// columns, or not at all if `width` is 0. Removes control characters. Returns an empty string if no
-// case is left out.
+// columns, or not at all if `width` is 0. Replaces control characters. Returns an empty string if
+// no case is left out.
 std::string LeftOutText(const v1::Campaign& campaign, int width);
 
 }  // namespace assay::cli

@@ -14,9 +14,9 @@ namespace assay::cli {
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
-// Returns one record of RFC 4180 with its CRLF. Fields with commas or quotes are quoted. Control
-// characters are replaced, and an apostrophe is put before texts that a spreadsheet would take for
-// a formula, because names and messages come from other machines.
+// Formats one CSV record (RFC 4180), including the CRLF at its end. Quotes fields that contain
+// commas or quotes. Because names and messages come from other machines, replaces control
+// characters and puts an apostrophe before texts that a spreadsheet would run as a formula.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
 // Converts `message` to one line of JSON. The keys are the field names of the .proto file. Scalar
