@@ -1,5 +1,6 @@
-// Bounds on the messages of other machines. Much of what a peer sends is stored and sent on, so
-// every text, list and map has a bound, and whatever is stored fits into a page of a list.
+// Size limits for messages from other machines. Much of what a peer sends is stored and sent to
+// others. Therefore every text, list and map has a limit, and everything that is stored fits into
+// one page of a list response.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,17 +12,17 @@
 
 namespace assay::schema {
 
-// Checks the number of bytes of `message` and of every text in it, and the number of entries of
-// every list and map. INVALID_ARGUMENT with `reason`; the violation's field is the path of the
-// first one that is beyond its bound, or the type of `message`.
+// Checks the size of `message` and of every text, list and map in it. If a limit is exceeded,
+// returns INVALID_ARGUMENT with `reason` and one violation. Its field is the path of the first
+// field that is too large, or the type of `message` if the message as a whole is.
 Status CheckBounds(const google::protobuf::Message& message, Reason reason);
 
-// Cuts every text, list and map of `message` to its bound. For messages that must not be refused,
-// such as the end of a job.
+// Truncates every text, list and map of `message` to its limit. Use this for messages that must not
+// be refused, such as the report that a job has ended.
 void CutToBounds(google::protobuf::Message& message);
 
-// Returns true for a node's name: 1 to 200 printable ASCII characters without spaces at the ends.
-// Other characters could make one name look like another.
+// Returns true if `name` is a valid name of a node: 1 to 200 printable ASCII characters without
+// spaces at the ends. With other characters, one name could look like another.
 bool IsNodeName(std::string_view name);
 
 }  // namespace assay::schema
