@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./dev bench: what Assay itself costs. Ends with 1 if a figure misses its limit.
+# ./dev bench [trust]: what Assay itself costs, or what floods of hostile peers cost. Ends with 1 if
+# a figure misses its limit.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -7,6 +8,11 @@ source "$root/tools/packages.sh"
 
 need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}" "${packages_bench[@]}"
 build_with_tests
+if [[ "${1:-}" == trust ]]; then
+  say "what floods of a peer cost the others"
+  exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
+    /usr/bin/python3 "$root/tests/e2e/flood_test.py" --figures
+fi
 status=0
 say "overhead of a job, from real processes on loopback"
 ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \

@@ -68,7 +68,13 @@ class SecureFleet(harness.Fleet):
         self.node_ids = {}
         self.cli_options = self.certificates.options("ann")
         self._stubs = None
+        self.prefix = []  # Before the coordinator's command, for example prlimit.
         return self
+
+    def new_coordinator(self, name, *options, **more):
+        process = super().new_coordinator(name, *options, **more)
+        process.wrap(self.prefix)
+        return process
 
     def start(self, *options):
         return super().start(*self.certificates.options("coordinator"), *options)

@@ -70,6 +70,10 @@ class Process:
         self.process = None
         self.addresses = {}
 
+    def wrap(self, prefix):
+        """Puts `prefix`, a command that executes the rest, before the command."""
+        self._command = [*prefix, *self._command]
+
     def start(self, seconds=30.0):
         read_end = write_end = None
         command = list(self._command)
