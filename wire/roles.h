@@ -42,7 +42,7 @@ struct Identity {
 };
 
 // The caller on a port without client certificates.
-inline const Identity kLocalAdmin = {.role = Role::kLocalAdmin};
+inline const Identity kLocalAdmin = {Role::kLocalAdmin, "", "", "", ""};
 
 // One row of the table: who may call a method.
 struct MethodAccess {
