@@ -56,8 +56,9 @@ Result<DataFolder> OpenDataFolder(const std::string& path) {
   folder.path = std::filesystem::absolute(path, error).lexically_normal().string();
   if (error) return InvalidArgument("cannot make the folder " + path + ": " + error.message());
   // Root's PostgreSQL is another user, which has to pass through.
-  ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder.path, ::geteuid() == 0 ? 0711 : 0700));
-  ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder.path + "/log"));
+  Status made = MakePrivateFolder(folder.path, ::geteuid() == 0 ? 0711 : 0700);
+  if (made.ok()) made = MakePrivateFolder(folder.path + "/log");
+  if (!made.ok()) return InvalidArgument(made.message());
   const std::string lock_path = folder.path + "/up.lock";
   folder.lock = FileDescriptor(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!folder.lock.valid()) {

@@ -103,7 +103,7 @@ TEST(ProgramTest, PlaintextBeyondLoopback_ExitsWith4) {
 bool MakeCertificate(const std::string& base) {
   const std::string make =
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=a "
-      "-keyout " +
+      "-addext basicConstraints=critical,CA:FALSE -keyout " +
       base + ".key -out " + base + ".pem >/dev/null 2>&1";
   return std::system(make.c_str()) == 0;
 }
