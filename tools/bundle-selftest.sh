@@ -42,7 +42,7 @@ check_postgres() {
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 if (($#)); then
-  tar -C "$work" -xzf "$1"
+  tar -C "$work" -xf "$1"
   here="$work/assay"
 fi
 postgres="$(dirname "$(printf '%s\n' "$here"/usr/lib/postgresql/*/bin/postgres | sort -V | tail -n 1)")"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # ./dev bundle [PRESET] [--tests]: dist/assay-bundle.tar.gz, a folder that runs wherever it is
 # unpacked: our programs, the libraries they need, and PostgreSQL's server. With --tests (then
-# PRESET is dev if not given) the programs and scripts that measure and test GPUs, too.
+# PRESET is dev if not given) dist/assay-bundle.tar.xz, with the programs and scripts that measure
+# and test GPUs, too.
 #
 #   assay/bin            -> usr/bin
 #   assay/usr/bin        assay, assay-coordinator, assay-agent, assay-runner
@@ -168,10 +169,15 @@ main() {
   copy_libraries
   relocate
   copy_data
-  local archive="$root/dist/assay-bundle.tar.gz"
-  tar -C "$work" --sort=name --owner=0 --group=0 -cf - assay | gzip -9 >"$archive"
+  # gzip is on every machine. The tests need Python there, which unpacks xz too: half the size.
+  local archive="$root/dist/assay-bundle.tar.gz" compress=(gzip -9)
+  if ((tests)); then
+    archive="${archive%.gz}.xz"
+    compress=(xz -6 -T0)
+  fi
+  tar -C "$work" --sort=name --owner=0 --group=0 -cf - assay | "${compress[@]}" >"$archive"
   local mib=$((($(stat -c %s "$archive") + 1048575) / 1048576))
-  say "dist/assay-bundle.tar.gz: $mib MiB"
+  say "dist/${archive##*/}: $mib MiB"
   ((mib < maximum_mib)) || die "the bundle is larger than $maximum_mib MiB"
   "$root/tools/bundle-selftest.sh" "$archive"
 }

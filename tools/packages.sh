@@ -16,7 +16,7 @@ packages_test=(
 )
 packages_bench=(iperf3 iproute2)
 packages_lint=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev shellcheck)
-packages_bundle=(patchelf binutils)
+packages_bundle=(patchelf binutils xz-utils)
 
 # Prints those of the given packages that are not installed.
 missing_packages() {

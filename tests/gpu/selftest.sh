@@ -60,10 +60,10 @@ if echo "$selftest" | grep -q '^peer_transfer  *ok'; then
   refuses 2 "multiple of 256" peer_latency bytes=1000
 fi
 refuses 3 "needs 64 GPUs" peer_transfer ranks=64
-refuses 2 "must be nt with dtype fp8_e4m3" gemm m=64 n=64 k=64 dtype=fp8_e4m3
+refuses 2 "with dtype fp8_e4m3 it must be nt" gemm m=64 n=64 k=64 dtype=fp8_e4m3
 refuses 2 "multiple of 16" gemm m=64 n=64 k=72 dtype=fp8_e5m2 layout=nt
 refuses 2 "multiple of 4" gemm m=64 n=66 k=64 dtype=int8 layout=nt
-refuses 2 "must be fp8_e4m3 or fp8_e5m2 with accumulate fast" gemm m=64 n=64 k=64 accumulate=fast
+refuses 2 "with accumulate fast it must be fp8_e4m3 or fp8_e5m2" gemm m=64 n=64 k=64 accumulate=fast
 refuses 2 "one of" gemm m=64 n=64 k=64 dtype=bf17
 refuses 2 "needs" gemm m=64 --gpu
 refuses 3 "needs 64 GPUs" all_reduce ranks=64
