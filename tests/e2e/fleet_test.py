@@ -104,6 +104,8 @@ class FleetTest(unittest.TestCase):
             agent = fleet.agent("node-a")
             campaign = fleet.submit(slow(repetitions=1, millis=8000))
             self.running_job(fleet, campaign)
+            eventually(lambda: "assay_agent_running_jobs 1" in fleet.metrics(agent), 30,
+                       "the job's arrival at the agent")
             leave(fleet)
             eventually(lambda: "(LEASE_LOST)" in agent.tail(), 60, "the end of the agent's lease")
             come_back(fleet)
