@@ -17,10 +17,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "agent/core/advertise_address.h"
 #include "agent/core/inventory.h"
+#include "agent/core/node_check.h"
 #include "agent/core/runner_query.h"
 #include "agent/metrics/agent_metrics.h"
 #include "common/file.h"
@@ -33,10 +35,9 @@ namespace assay::agent {
 namespace {
 
 constexpr int64_t kSpoolLimitBytes = int64_t{256} << 20;
-// A suspended driver with eight GPUs needs this long to wake up.
-constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
-constexpr Duration kPreflightBudget = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds kServerGrace{1000};
+// How long a coordinator that does not answer delays the try of the next one.
+constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 
 // Opens NVML, the library that describes NVIDIA GPUs. Returns null if the node has no GPUs or the
 // driver is broken. For a broken driver, also sets `trouble`. Returns an error if the user selected
@@ -87,6 +88,8 @@ Result<std::string> StoreNodeId(const std::string& path, const std::string& id) 
     return FileError("write", unfinished);
   }
   if (::rename(unfinished.c_str(), path.c_str()) != 0) return FileError("rename", unfinished);
+  const Status synced = SyncFolder(std::filesystem::path(path).parent_path().string());
+  if (!synced.ok()) return Internal(synced.message(), Reason::kDataFolder);
   return id;
 }
 
@@ -167,10 +170,14 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::Start(const AgentOptions& op
 
 AgentProcess::~AgentProcess() {
   if (executor_ == nullptr) return;
-  RunOn(executor_.get(), [this] {
-    if (attach_ != nullptr) attach_->Stop();
-    if (session_ != nullptr) session_->Leave("the agent stops");
+  std::promise<void> handed_back;
+  executor_->Post([&] {
+    session_->HandBack("the agent was stopped", [&] {
+      if (attach_ != nullptr) attach_->Stop();
+      handed_back.set_value();
+    });
   });
+  handed_back.get_future().wait();
   if (attach_ != nullptr) attach_->AwaitEnd();
   acceptor_ = nullptr;
   if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kServerGrace);
@@ -194,11 +201,7 @@ Status AgentProcess::OpenNode() {
   node_ = std::make_shared<Node>(Describe(&trouble));
   if (!trouble.check().empty()) node_->AddLastingFinding(trouble);
   if (driver_trouble) node_->AddLastingFinding(*driver_trouble);
-  std::vector<int> gpus;
-  for (const v1::GpuInventory& gpu : node_->description().inventory().gpus()) {
-    gpus.push_back(gpu.index());
-  }
-  const PreflightReport report = preflight_->Run(gpus, kPreflightBudget);
+  const PreflightReport report = preflight_->Run(GpusOf(node_->description()), kPreflightBudget);
   for (const v1::HealthFinding& finding : report.findings) {
     Log().warn("preflight: {}", finding.message());
   }
@@ -220,9 +223,11 @@ v1::NodeDescription AgentProcess::Describe(v1::HealthFinding* trouble) const {
   node.set_provider(options_.provider);
   node.set_region(options_.region);
   if (options_.price_per_hour) node.set_price_per_hour(*options_.price_per_hour);
-  node.set_advertise_address(options_.advertise_address.empty()
-                                 ? AdvertiseAddress(options_.coordinator, options_.listen)
-                                 : options_.advertise_address);
+  const std::vector<std::string>& coordinators = options_.coordinators;
+  node.set_advertise_address(
+      options_.advertise_address.empty()
+          ? AdvertiseAddress(coordinators.empty() ? "" : coordinators.front(), options_.listen)
+          : options_.advertise_address);
   const auto runner = DescribeRunner(options_.runner, kDescribeTimeout);
   if (runner.ok()) {
     *node.mutable_benchmarks() = runner->benchmarks();
@@ -247,7 +252,13 @@ Status AgentProcess::StartSession() {
   supervisor_ = std::make_unique<Supervisor>(std::move(supervisor), node_, preflight_);
   RunOn(executor_.get(), [this] {
     session_ = std::make_shared<Session>(Session::Options{
-        &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_});
+        &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_,
+        [runner = options_.runner, preflight = preflight_,
+         node = node_](std::function<void(v1::NodeChecked)> done) {
+          // Not joined, because the agent must end even if the driver or the runner does not
+          // answer.
+          std::thread([=] { done(CheckNode(runner, *preflight, node.get())); }).detach();
+        }});
   });
   return Status::Ok();
 }
@@ -285,15 +296,22 @@ Status AgentProcess::Serve() {
 }
 
 Status AgentProcess::Attach() {
-  if (options_.coordinator.empty()) return Status::Ok();
-  ASSAY_ASSIGN_OR_RETURN(const HostPort coordinator,
-                         ParseFlag("--coordinator", options_.coordinator));
-  ASSAY_ASSIGN_OR_RETURN(const auto credentials,
-                         rpc::ClientCredentials(coordinator, options_.tls, options_.insecure));
-  const auto channel =
-      grpc::CreateCustomChannel(coordinator.ToString(), credentials, rpc::ClientArguments());
+  if (options_.coordinators.empty()) return Status::Ok();
+  const auto make_channel =
+      [options = options_](const std::string& text) -> Result<std::shared_ptr<grpc::Channel>> {
+    ASSAY_ASSIGN_OR_RETURN(const HostPort address, ParseFlag("--coordinator", text));
+    ASSAY_ASSIGN_OR_RETURN(const auto credentials,
+                           rpc::ClientCredentials(address, options.tls, options.insecure));
+    grpc::ChannelArguments arguments = rpc::ClientArguments();
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kConnectTimeout.count()));
+    return grpc::CreateCustomChannel(address.ToString(), credentials, arguments);
+  };
+  // An address that cannot be used is an error now, not when it is first dialled.
+  for (const std::string& address : options_.coordinators) {
+    ASSAY_RETURN_IF_ERROR(make_channel(address).status());
+  }
   RunOn(executor_.get(), [&] {
-    attach_ = std::make_unique<AttachClient>(channel, coordinator.ToString(),
+    attach_ = std::make_unique<AttachClient>(options_.coordinators, make_channel,
                                              identity_ ? identity_->fleet : "", session_,
                                              executor_.get(), std::random_device()());
     attach_->Start();

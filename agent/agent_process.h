@@ -52,8 +52,8 @@ class AgentProcess {
   // starts serving. If the start fails, the error says why.
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options);
 
-  // Tells coordinators that the agent is stopping, stops all runners and waits for them. This takes
-  // a few seconds at most.
+  // Hands the jobs back to the coordinator (see Session::HandBack) and stops. Takes up to 10 s, or
+  // longer if a driver does not answer.
   ~AgentProcess();
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;

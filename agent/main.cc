@@ -1,16 +1,25 @@
 // assay-agent: runs once per node. Measures for a coordinator or a single caller.
 #include <signal.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <future>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include "agent/agent_process.h"
 #include "agent/options.h"
 #include "common/log.h"
 #include "common/ready_line.h"
+#include "common/units.h"
 
 namespace assay::agent {
 namespace {
+
+// The time from SIGTERM to the end of the process, regardless of drivers and coordinators.
+constexpr Duration kMostEndTime = std::chrono::milliseconds(9500);
 
 // Returns the exit code.
 int Main(int argc, char** argv) {
@@ -29,6 +38,20 @@ int Main(int argc, char** argv) {
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 
+  const auto signalled = std::make_shared<std::promise<void>>();
+  std::thread([ending, signalled] {
+    int signal = 0;
+    while (::sigwait(&ending, &signal) != 0) {
+    }
+    Log().info("ending on signal {}", signal);
+    signalled->set_value();
+    // The start, or the end of a job, may hang in a driver. The kernel kills the runners.
+    std::this_thread::sleep_for(kMostEndTime);
+    Log().warn("the agent did not end within {}; ending without its cleanup",
+               FormatDuration(kMostEndTime));
+    ::_exit(0);
+  }).detach();
+
   auto agent = AgentProcess::Start(*parsed.options);
   if (!agent.ok()) {
     std::cerr << "assay-agent: " << agent.status() << "\n";
@@ -39,10 +62,7 @@ int Main(int argc, char** argv) {
   if (const Status told = TellReady(parsed.options->ready_fd, (*agent)->ReadyLine()); !told.ok()) {
     Log().warn("{}", told.message());
   }
-  int signal = 0;
-  while (::sigwait(&ending, &signal) != 0) {
-  }
-  Log().info("ending on signal {}", signal);
+  signalled->get_future().wait();
   agent->reset();
   return 0;
 }

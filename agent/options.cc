@@ -68,8 +68,12 @@ void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* 
   app->add_option("--data", options->data,
                   "Folder of the node's identity and of results that wait for a coordinator")
       ->capture_default_str();
-  app->add_option("--coordinator", options->coordinator,
-                  "HOST:PORT of a coordinator to attach to; without it, one may dial this agent");
+  app->add_option(
+         "--coordinator", options->coordinators,
+         "HOST:PORT of the coordinators to attach to, separated by commas; may be repeated. "
+         "Without it, one may dial this agent")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app->add_option(
          "--listen", options->listen,
          "HOST:PORT for gRPC; \"\" for none, port 0 for any free one (default with --coordinator: "
@@ -127,8 +131,9 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return {std::nullopt, app.exit(error) == 0 ? 0 : kUsageError};
   }
+  std::erase(options.coordinators, "");
   // An agent that dials out need not be reached.
-  if (!options.coordinator.empty() && app.count("--listen") == 0) options.listen.clear();
+  if (!options.coordinators.empty() && app.count("--listen") == 0) options.listen.clear();
   if (options.data.empty()) return UsageError("--data is needed: there is no home folder");
   if (!options.name.empty() && !schema::IsNodeName(options.name)) {
     return UsageError("--name: write 1 to 200 printable ASCII characters, no spaces at the ends");
@@ -149,15 +154,16 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     const Status added = AddLabel(label, &options.labels);
     if (!added.ok()) return UsageError(added.message());
   }
-  for (const auto& [flag, address] : {std::pair("--coordinator", &options.coordinator),
-                                      {"--listen", &options.listen},
-                                      {"--http", &options.http}}) {
-    const Result<HostPort> parsed = ParseHostPort(*address);
-    if (!address->empty() && !parsed.ok()) {
+  std::vector<std::pair<const char*, std::string>> addresses = {{"--listen", options.listen},
+                                                                {"--http", options.http}};
+  for (const std::string& one : options.coordinators) addresses.emplace_back("--coordinator", one);
+  for (const auto& [flag, address] : addresses) {
+    const Result<HostPort> parsed = ParseHostPort(address);
+    if (!address.empty() && !parsed.ok()) {
       return UsageError(std::string(flag) + ": " + parsed.status().message());
     }
   }
-  if (options.coordinator.empty() && options.listen.empty()) {
+  if (options.coordinators.empty() && options.listen.empty()) {
     return UsageError("with --listen \"\" and no --coordinator nobody could reach this agent");
   }
   if (options.runner.empty()) options.runner = ExecutableDirectory() + "/assay-runner";

@@ -13,7 +13,7 @@ namespace assay::agent {
 
 struct AgentOptions {
   std::string data;
-  std::string coordinator;                // HOST:PORT; empty: none is dialled.
+  std::vector<std::string> coordinators;  // HOST:PORT of each; empty: none is dialled.
   std::string listen = "127.0.0.1:7901";  // Empty: no gRPC.
   std::string http = "127.0.0.1:9901";    // Empty: no HTTP.
   std::string name;

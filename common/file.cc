@@ -1,6 +1,8 @@
 #include "common/file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -10,6 +12,8 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+
+#include "common/subprocess.h"
 
 namespace assay {
 
@@ -44,6 +48,12 @@ Status MakePrivateFolder(const std::string& path, mode_t mode) {
     return Status::Ok();
   }
   return FailedPrecondition("cannot make the folder " + path + ": " + std::strerror(why));
+}
+
+Status SyncFolder(const std::string& path) {
+  const FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.valid() && ::fsync(folder.get()) == 0) return Status::Ok();
+  return FailedPrecondition("cannot sync the folder " + path + ": " + std::strerror(errno));
 }
 
 std::string FirstLineOf(const std::string& path) {

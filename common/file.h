@@ -30,4 +30,8 @@ std::optional<int64_t> NumberOf(const std::string& name, const std::string& path
 // A folder that exists keeps its mode. The error names the path and the reason.
 Status MakePrivateFolder(const std::string& path, mode_t mode = 0700);
 
+// Makes the entries of a folder durable. Without it, a file or folder that was just created or
+// renamed there may be gone after a power failure. The error names the path and the reason.
+Status SyncFolder(const std::string& path);
+
 }  // namespace assay

@@ -1,15 +1,18 @@
 // assay-coordinator: schedules campaigns, sends jobs to agents and stores results in PostgreSQL.
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,7 @@
 #include "common/units.h"
 #include "common/uuid.h"
 #include "coordinator/core/coordinator.h"
+#include "coordinator/core/guarded.h"
 #include "coordinator/metrics/metrics.h"
 #include "coordinator/rpc/server.h"
 #include "http/metrics_server.h"
@@ -38,6 +42,8 @@ constexpr int kDatabaseConnections = 6;
 constexpr Duration kDatabasePatience = std::chrono::seconds(30);
 constexpr Duration kDatabaseRetry = std::chrono::seconds(1);
 constexpr Duration kShutdownPatience = std::chrono::seconds(2);
+// Time that the database has to take note of the end of the process.
+constexpr Duration kDatabaseFarewell = std::chrono::seconds(5);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
 // Partitions are created long before they are needed.
 constexpr Duration kMigratePeriod = std::chrono::hours(6);
@@ -45,7 +51,8 @@ constexpr Duration kMigratePeriod = std::chrono::hours(6);
 // The command line after its check.
 struct CoordinatorOptions {
   HostPort listen;
-  std::optional<HostPort> http;  // Absent: no HTTP.
+  std::optional<HostPort> advertise;  // Absent: as `listen`.
+  std::optional<HostPort> http;       // Absent: no HTTP.
   // libpq's key=value form or a postgresql:// URL; may hold a password, so it is never logged.
   std::string database;
   assay::rpc::TlsFiles tls;
@@ -60,6 +67,7 @@ struct CoordinatorOptions {
 // Flags as parsed, before they are checked.
 struct Flags {
   std::string listen = "127.0.0.1:7900";
+  std::string advertise;
   std::string http = "127.0.0.1:9900";
   std::string lease = "30s";
   std::string heartbeat = "5s";
@@ -69,6 +77,9 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
   app.set_version_flag("--version", std::string("assay-coordinator ") + ASSAY_VERSION);
   app.add_option("--listen", flags.listen, "HOST:PORT for gRPC; port 0 takes a free one")
       ->capture_default_str();
+  app.add_option("--advertise", flags.advertise,
+                 "HOST:PORT at which agents reach this coordinator, for fleets with several "
+                 "(default: as --listen)");
   app.add_option("--http", flags.http,
                  "HOST:PORT for /metrics, /healthz and /sd; \"\" for none, port 0 for any")
       ->capture_default_str();
@@ -97,6 +108,12 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
       "without its database; 2 invalid flag, address or TLS file.");
 }
 
+std::string HostName() {
+  char name[256] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
 // Stores the value of a flag, or returns its error.
 template <typename Value, typename Into>
 Status Store(const char* flag, const Result<Value>& parsed, Into& into) {
@@ -107,6 +124,9 @@ Status Store(const char* flag, const Result<Value>& parsed, Into& into) {
 
 Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
   ASSAY_RETURN_IF_ERROR(Store("--listen", ParseHostPort(flags.listen), options.listen));
+  if (!flags.advertise.empty()) {
+    ASSAY_RETURN_IF_ERROR(Store("--advertise", ParseHostPort(flags.advertise), options.advertise));
+  }
   if (!flags.http.empty()) {
     ASSAY_RETURN_IF_ERROR(Store("--http", ParseHostPort(flags.http), options.http));
   }
@@ -169,15 +189,50 @@ Status MigrateWithPatience(storage::Database& database) {
   }
 }
 
+// Calls `expired` on a thread of its own unless it is destroyed within `patience`.
+class Deadline {
+ public:
+  Deadline(Duration patience, std::function<void()> expired)
+      : thread_([this, patience, expired = std::move(expired)] {
+          const auto end = std::chrono::steady_clock::now() + patience;
+          MutexLock lock(mutex_);
+          while (!cancelled_) {
+            if (changed_.WaitUntil(mutex_, end)) continue;
+            if (!cancelled_) expired();
+            return;
+          }
+        }) {}
+  ~Deadline() {
+    {
+      MutexLock lock(mutex_);
+      cancelled_ = true;
+    }
+    changed_.NotifyAll();
+    thread_.join();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool cancelled_ ASSAY_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
 // Creates the parts of the process, connects them, and ends them in order.
 class Process {
  public:
-  // Closes agents' sessions, ends calls, and stops within a few seconds.
+  // Closes agents' sessions, ends calls, and stops within a few seconds, whatever the database
+  // does.
   ~Process() {
     {
       MutexLock lock(gate_mutex_);
       open_ = false;
     }
+    const Deadline deadline(kDatabaseFarewell, [this] {
+      if (database_) database_->Abort();
+    });
     http_ = nullptr;
     if (server_) server_->Shutdown(kShutdownPatience);
     // Tasks end before the objects that they use.
@@ -200,18 +255,22 @@ class Process {
     core.lease = options.lease;
     core.heartbeat = options.heartbeat;
     core.poll = std::min<Duration>(core.poll, options.lease / 3);
-    const Environment environment{Clock::Real(),        *executor_,         database_->jobs(),
-                                  database_->results(), database_->nodes(), metrics_};
+    const Environment environment{
+        Clock::Real(),      *executor_,         database_->jobs(), database_->results(),
+        database_->nodes(), database_->fleet(), metrics_};
     coordinator_ = std::make_unique<Coordinator>(environment, core);
     ASSAY_RETURN_IF_ERROR(Serve(options));
-    coordinator_->Start();
+    const HostPort& listens = server_->address();
+    coordinator_->Start(
+        {HostName() + " " + listens.ToString(), options.advertise.value_or(listens).ToString()});
     database_->Listen([this] {
       MutexLock lock(gate_mutex_);
       if (open_) coordinator_->OnNotification();
     });
     RefreshGauges();
     MigrateLater();
-    return DialKnown();
+    FollowDialAddresses();
+    return Status::Ok();
   }
 
   // Returns {"grpc":"HOST:PORT","http":"HOST:PORT"} with the actual ports.
@@ -250,21 +309,32 @@ class Process {
     return Status::Ok();
   }
 
-  // Dials the agents that were added before this process started.
-  Status DialKnown() {
-    ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                           database_->nodes().ListDialAddresses());
-    for (const std::string& address : addresses) {
-      const Status dialled = server_->dialer().Dial(address);
-      if (!dialled.ok()) Log().error("cannot dial {}: {}", address, dialled.ToString());
-    }
-    return Status::Ok();
+  // Dials the agents that were added, here or at another coordinator, while this one is the leader.
+  void FollowDialAddresses() {
+    static_cast<void>(Guarded("FollowDialAddresses", [this]() -> Status {
+      std::vector<std::string> addresses;
+      if (coordinator_->leadership().IsLeader()) {
+        ASSAY_ASSIGN_OR_RETURN(addresses, database_->nodes().ListDialAddresses());
+      }
+      server_->dialer().Follow(addresses);
+      return Status::Ok();
+    }));
+    coordinator_->executor().PostAfter(coordinator_->options().poll,
+                                       [this] { FollowDialAddresses(); });
   }
 
   // Reads the state outside this process. Runs at intervals, not at every scrape.
   void RefreshGauges() {
+    static_cast<void>(Guarded("RefreshGauges", [this] {
+      ReadGauges();
+      return Status::Ok();
+    }));
+    coordinator_->executor().PostAfter(kGaugePeriod, [this] { RefreshGauges(); });
+  }
+
+  void ReadGauges() {
     if (const auto queue = database_->jobs().GetQueueStats(); queue.ok()) metrics_.SetQueue(*queue);
-    if (const auto nodes = database_->nodes().ListNodes(coordinator_->options().lease);
+    if (const auto nodes = database_->nodes().ListNodes(coordinator_->options().Silence());
         nodes.ok()) {
       metrics_.SetNodes(*nodes);
       MutexLock lock(discovery_mutex_);
@@ -272,12 +342,12 @@ class Process {
     }
     const storage::PoolStats pool = database_->Stats();
     metrics_.SetPool({pool.in_use, pool.idle, pool.waiting});
-    executor_->PostAfter(kGaugePeriod, [this] { RefreshGauges(); });
   }
 
   void MigrateLater() {
-    executor_->PostAfter(kMigratePeriod, [this] {
-      if (const Status migrated = database_->Migrate(); !migrated.ok()) {
+    coordinator_->executor().PostAfter(kMigratePeriod, [this] {
+      const Status migrated = Guarded("Migrate", [this] { return database_->Migrate(); });
+      if (!migrated.ok()) {
         Log().warn("cannot create the database partitions of the next months: {}",
                    migrated.ToString());
       }

@@ -79,12 +79,15 @@ class JobStore {
     int limit = 64;
     // Time that a job waits in the queue before nodes are reserved for it.
     Duration patience = std::chrono::minutes(2);
+    // As in FinishedAttempt.
+    int64_t term = 0;
   };
   // Leases queued jobs that fit on the free nodes among `node_ids`. Prefers jobs with higher
   // priority, then campaigns with fewer running jobs, then older jobs. A job gets all its nodes or
   // none. No job and no exclusive node is ever leased to two owners. Ignores nodes that the
-  // NodeStore does not know. To bound the work, examines only the first jobs of each queue. These
-  // include at most 32 jobs per campaign that are not pinned to fixed nodes.
+  // NodeStore does not know or that are quarantined. To bound the work, examines only the first
+  // jobs of each queue. These include at most 32 jobs per campaign that are not pinned to fixed
+  // nodes.
   //
   // If a job has waited for `patience`, nodes are reserved for it, so that small jobs cannot delay
   // a large one indefinitely.
@@ -96,6 +99,10 @@ class JobStore {
   // to other nodes, so the agents that report them must stop.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<ReportedJob>& jobs) = 0;
+
+  // Returns the job if `attempt` is its latest attempt and ran on the reported node, whether it is
+  // still running or not. Returns nullopt for other attempts and unknown jobs.
+  virtual Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) = 0;
 
   // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
   // RUNNING until a coordinator ends them with FinishAttempt.

@@ -14,11 +14,14 @@ class NodeStore {
  public:
   virtual ~NodeStore() = default;
 
-  // Stores a node's description and marks the node as connected to the coordinator `owner`. The
-  // node's name must be unique. If a connected node has the same name, returns ALREADY_EXISTS. If a
-  // disconnected node has it, renames that node to "name (old)".
+  // Stores a node's description and marks the node as connected to the coordinator `owner`. Stores
+  // the description's benchmarks once for all nodes that have the same. The node's name must be
+  // unique. If a connected node has the same name, returns ALREADY_EXISTS. If a
+  // disconnected node has it, renames that node to "name (old)". A node also counts as disconnected
+  // if it has sent no heartbeat within the last `stale_after`, because its coordinator may have
+  // died together with it.
   virtual Status Connect(const std::string& owner, const v1::NodeDescription& node,
-                         const std::string& dial_address) = 0;
+                         const std::string& dial_address, Duration stale_after) = 0;
   // Stores a heartbeat of each of these nodes that is connected to `owner`.
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
   // Marks the node disconnected. Does nothing if another coordinator has its session.
@@ -33,6 +36,15 @@ class NodeStore {
   virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
+
+  // Returns the schemas with this hash (schema::SchemasHash), or nullopt if no node has stored
+  // them.
+  virtual Result<std::optional<v1::Schemas>> GetSchemas(const std::string& schemas_hash) = 0;
+
+  // Returns the ids of the quarantined nodes.
+  virtual Result<std::vector<std::string>> ListQuarantined() = 0;
+  // Ends the quarantine of a node, because a check passed. Clears its counts of failures.
+  virtual Status EndQuarantine(const std::string& node_id) = 0;
 
   // Addresses of agents that coordinators connect to.
   virtual Status AddDialAddress(const std::string& address) = 0;

@@ -11,9 +11,10 @@
 namespace assay::storage {
 
 enum class CommitVerdict {
-  kStored,    // Stored by this call, or earlier with the same content.
-  kStale,     // The job does not run under this epoch. Nothing was stored.
-  kConflict,  // The case has another result. Nothing was stored.
+  kStored,      // Stored by this call, or earlier with the same content.
+  kStale,       // A newer attempt has begun, or the job has ended otherwise. Nothing was stored.
+  kConflict,    // The case has another result. Nothing was stored.
+  kUnknownJob,  // The job does not exist. Nothing was stored.
 };
 
 struct CommitOutcome {
@@ -42,13 +43,14 @@ class ResultStore {
   virtual ~ResultStore() = default;
 
   // Stores results and adds the number of new cases to each job's cases_done. Each result must come
-  // from the current epoch of a RUNNING job. There is at most one result per case, regardless of
-  // the epoch. All metrics of a result are stored atomically. A refused result leaves nothing
-  // behind, not even its series. Returns one outcome per result, in the same order.
+  // from the latest epoch of a job. The job may be RUNNING, or its attempt may have FAILED or been
+  // requeued meanwhile, in which case the result is late. There is at most one result per case,
+  // regardless of the epoch. All metrics of a result are stored atomically. A refused result leaves
+  // nothing behind, not even its series. Returns one outcome per result, in the same order.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) = 0;
 
-  // Returns kStored for each result that is stored with the same content as the agent's, else
-  // kStale. Stores nothing.
+  // Returns kStored for each result that is stored with the same content as the agent's,
+  // kUnknownJob if the job does not exist, else kStale. Stores nothing.
   virtual Result<std::vector<CommitOutcome>> Compare(
       const std::vector<v1::CaseResult>& results) = 0;
 

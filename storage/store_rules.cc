@@ -1,14 +1,12 @@
 #include "storage/store_rules.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 #include <set>
 #include <tuple>
 
 #include "common/digest.h"
 #include "common/text.h"
+#include "wire/reasons.h"
 
 namespace assay::storage {
 
@@ -17,17 +15,6 @@ Status NoSuch(const std::string& what, const std::string& name,
   const Status error = NotFound("no " + what + " \"" + name + "\"");
   const std::string closest = ClosestName(name, names);
   return closest.empty() ? error : error.WithHint("did you mean \"" + closest + "\"?");
-}
-
-std::string DeterministicBytes(const google::protobuf::MessageLite& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  {
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&coded);
-  }
-  return bytes;
 }
 
 std::string PayloadHash(const v1::CaseResult& result) {
@@ -48,6 +35,31 @@ v1::JobState StateAfter(Disposition disposition) {
       break;
   }
   return v1::JOB_STATE_QUEUED;
+}
+
+void MoveOutOfSpec(v1::Campaign* campaign) {
+  v1::CampaignSpec& spec = *campaign->mutable_spec();
+  campaign->mutable_left_out()->Swap(spec.mutable_left_out());
+  campaign->mutable_submitted_by()->swap(*spec.mutable_submitted_by());
+  if (spec.has_coverage()) campaign->mutable_coverage()->Swap(spec.mutable_coverage());
+  spec.clear_coverage();
+}
+
+std::string QuarantineReason(const std::string& what, const std::optional<v1::Failure>& last) {
+  if (!last) return what;
+  constexpr size_t kMostBytes = 200;
+  const std::string message = Cut(last->message(), kMostBytes);
+  return what + "; the last: " + ReasonWord(last->reason()) +
+         (message.empty() ? "" : ": " + message);
+}
+
+std::string FailedJobsText() {
+  return "failed " + std::to_string(kQuarantineJobs) + " jobs one after the other";
+}
+
+std::string FailedCampaignsText() {
+  return "failed jobs of " + std::to_string(kQuarantineCampaigns) +
+         " campaigns one after the other";
 }
 
 void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts) {

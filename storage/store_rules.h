@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "storage/types.h"
+#include "wire/bytes.h"
 
 namespace assay::storage {
 
@@ -20,14 +21,24 @@ inline constexpr int kOfferedCampaigns = 1000;
 Status NoSuch(const std::string& what, const std::string& name,
               const std::vector<std::string>& names);
 
-// Returns the same bytes for equal messages.
-std::string DeterministicBytes(const google::protobuf::MessageLite& message);
+using schema::DeterministicBytes;
 
 // Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
 std::string PayloadHash(const v1::CaseResult& result);
 
 // Returns the state of a job after an attempt.
 v1::JobState StateAfter(Disposition disposition);
+
+// Moves those fields that the coordinator stores inside the spec to the campaign itself.
+void MoveOutOfSpec(v1::Campaign* campaign);
+
+// Returns why a node is quarantined: "failed 5 jobs one after the other; the last: RUNNER_CRASHED:
+// signal 11". `what` is the first part.
+std::string QuarantineReason(const std::string& what, const std::optional<v1::Failure>& last);
+// Return the first part for a node that failed kQuarantineJobs jobs, or jobs of
+// kQuarantineCampaigns campaigns.
+std::string FailedJobsText();
+std::string FailedCampaignsText();
 
 // Adds `jobs` jobs of one state.
 void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts);

@@ -12,6 +12,7 @@
 #include "assay/v1/job.pb.h"
 #include "assay/v1/node_service.pb.h"
 #include "assay/v1/result_service.pb.h"
+#include "assay/v1/session.pb.h"
 #include "common/clock.h"
 #include "model/page.h"
 #include "storage/node_ids.h"
@@ -56,7 +57,7 @@ inline bool HasChoice(const NewJob& job) {
 struct NewCampaign {
   std::string campaign_id;
   std::string request_id;
-  // Its left_out and submitted_by become the campaign's.
+  // Its left_out, submitted_by and coverage become the campaign's.
   v1::CampaignSpec spec;
   // At least one. Every repetition has the same jobs in the same order.
   std::vector<NewJob> jobs;
@@ -92,6 +93,8 @@ struct LeasedJob {
   std::vector<AttemptFailure> failures;
   int retries = 0;  // The campaign's limit.
   bool cancel_requested = false;
+  // Not RUNNING in what GetAttempt returns if the attempt is over.
+  v1::JobState state = v1::JOB_STATE_RUNNING;
 };
 
 struct JobEpoch {
@@ -121,14 +124,30 @@ struct FinishedAttempt {
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;
+  // Nodes that this failure counts against. A node that fails kQuarantineJobs jobs one after the
+  // other, or jobs of kQuarantineCampaigns campaigns, is quarantined. A job counts once per node. A
+  // job that succeeds clears the counts of its nodes.
+  std::vector<std::string> suspect_node_ids;
+  // Ends a job that is not running: its last attempt failed or was requeued, and then its remaining
+  // results arrived late. Has no effect if a newer attempt has begun or a case has no result. If
+  // the campaign has a verdict, removes it, so that the campaign is judged anew.
+  bool mend = false;
+  // The caller's term as scheduler, or 0 for a caller that needs none. Has no effect in a later
+  // term.
+  int64_t term = 0;
 };
+
+inline constexpr int kQuarantineJobs = 5;
+inline constexpr int kQuarantineCampaigns = 3;
 
 struct FinishOutcome {
   // False if the job no longer runs under this epoch. Nothing has changed in that case.
   bool held = false;
   std::string campaign_id;
-  // True if this was the campaign's last open job.
+  // True if this was the campaign's last open job, or if a mended job removed its verdict.
   bool campaign_ended = false;
+  // Names of the nodes that were quarantined by this failure.
+  std::vector<std::string> quarantined;
 };
 
 }  // namespace assay::storage

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "common/digest.h"
+#include "wire/bytes.h"
+
 namespace assay::schema {
 namespace {
 
@@ -160,6 +163,10 @@ Result<ParameterMap> CompleteParameters(const v1::BenchmarkSchema& schema,
                                         const ParameterMap& given) {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<ParameterSpec> specs, ParameterSpecs(schema));
   return CanonicalParameters(specs, given);
+}
+
+std::string SchemasHash(const v1::Schemas& schemas) {
+  return Sha256Hex(DeterministicBytes(schemas));
 }
 
 Status CheckCounters(const v1::BenchmarkSchema& schema) {

@@ -2,9 +2,11 @@
 // coordinator, the agent and the CLI all use these specs, so they accept the same values.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "assay/v1/benchmark.pb.h"
+#include "assay/v1/session.pb.h"
 #include "common/status.h"
 #include "model/parameter.h"
 
@@ -18,6 +20,9 @@ Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& sch
 // Returns the canonical and complete parameters of one case; see CanonicalParameters.
 Result<ParameterMap> CompleteParameters(const v1::BenchmarkSchema& schema,
                                         const ParameterMap& given);
+
+// Returns the hash by which nodes with equal schemas share them; see Hello.schemas_hash.
+std::string SchemasHash(const v1::Schemas& schemas);
 
 // Returns INVALID_ARGUMENT if no hardware counters can be read for the benchmark's cases.
 Status CheckCounters(const v1::BenchmarkSchema& schema);

@@ -13,8 +13,9 @@ constexpr int kDoublings = 6;  // 1 s to 64 s, limited by the maximum.
 
 }  // namespace
 
-Duration Backoff::Next() {
-  const Duration bound = std::min(kLastBound, kFirstBound * (1 << std::min(attempt_, kDoublings)));
+Duration Backoff::Next(std::optional<Duration> within) {
+  Duration bound = std::min(kLastBound, kFirstBound * (1 << std::min(attempt_, kDoublings)));
+  if (within) bound = std::max(kLeast, std::min(bound, *within));
   ++attempt_;
   std::uniform_int_distribution<int64_t> wait(kLeast.count(), bound.count());
   return Duration(wait(random_));

@@ -1,6 +1,7 @@
 // Delays between attempts to dial after a session has ended.
 #pragma once
 
+#include <optional>
 #include <random>
 
 #include "common/clock.h"
@@ -14,8 +15,8 @@ class Backoff {
  public:
   explicit Backoff(uint64_t seed) : random_(seed) {}
 
-  // Returns the delay before the next attempt.
-  Duration Next();
+  // Returns the delay before the next attempt. `within` limits the bound.
+  Duration Next(std::optional<Duration> within = std::nullopt);
   // Records the end of a session that lasted `lived`. After a session of at least two minutes, the
   // delays start again with the shortest bound.
   void SessionEnded(Duration lived);

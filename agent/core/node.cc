@@ -1,6 +1,25 @@
 #include "agent/core/node.h"
 
+#include "wire/benchmark_schema.h"
+
 namespace assay::agent {
+
+Node::Node(v1::NodeDescription description)
+    : description_(std::move(description)), schemas_hash_(schema::SchemasHash(Schemas())) {}
+
+v1::Hello Node::Greeting() const {
+  v1::Hello hello;
+  *hello.mutable_node() = Describe();
+  hello.mutable_node()->clear_benchmarks();
+  hello.set_schemas_hash(schemas_hash_);
+  return hello;
+}
+
+v1::Schemas Node::Schemas() const {
+  v1::Schemas schemas;
+  *schemas.mutable_benchmarks() = description_.benchmarks();
+  return schemas;
+}
 
 v1::NodeDescription Node::Describe() const {
   v1::NodeDescription description = description_;

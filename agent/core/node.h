@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/v1/inventory.pb.h"
+#include "assay/v1/session.pb.h"
 #include "common/mutex.h"
 
 namespace assay::agent {
@@ -15,13 +16,19 @@ namespace assay::agent {
 class Node {
  public:
   // `description` must not contain health.
-  explicit Node(v1::NodeDescription description) : description_(std::move(description)) {}
+  explicit Node(v1::NodeDescription description);
 
   // Constant; health and the address of /metrics are empty here.
   const v1::NodeDescription& description() const { return description_; }
 
   // Includes the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
+
+  // Returns the node's introduction to a coordinator. It names the benchmarks by their hash,
+  // because most nodes of a fleet have the same ones.
+  v1::Hello Greeting() const;
+  // Returns the benchmarks that the hash stands for.
+  v1::Schemas Schemas() const;
 
   // Replaces the health findings of earlier checks with `findings`. Keeps lasting findings, such as
   // a runner program that does not answer.
@@ -33,6 +40,7 @@ class Node {
 
  private:
   const v1::NodeDescription description_;
+  const std::string schemas_hash_;
   mutable Mutex mutex_;
   std::vector<v1::HealthFinding> lasting_ ASSAY_GUARDED_BY(mutex_);
   std::vector<v1::HealthFinding> latest_ ASSAY_GUARDED_BY(mutex_);

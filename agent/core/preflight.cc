@@ -3,7 +3,6 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <future>
 #include <thread>
 #include <utility>
 
@@ -155,15 +154,20 @@ std::vector<std::string> PreflightReport::WarningFlags() const {
   return flags;
 }
 
-Preflight::Preflight(std::shared_ptr<const Nvml> nvml, std::string spool_folder)
-    : nvml_(std::move(nvml)), spool_folder_(std::move(spool_folder)) {}
+Preflight::Preflight(std::shared_ptr<const Nvml> nvml, const std::string& spool_folder)
+    : Preflight([nvml = std::move(nvml), spool_folder](const std::vector<int>& gpu_indices) {
+        return ReadFacts(nvml.get(), gpu_indices, spool_folder);
+      }) {}
 
 PreflightReport Preflight::Run(const std::vector<int>& gpu_indices, Duration budget) const {
-  // Runs on a separate thread, which is abandoned if the driver never answers.
+  MutexLock lock(mutex_);
+  if (hung_ && hung_->answer.wait_for(Duration::zero()) != std::future_status::ready) {
+    return hung_->report;
+  }
+  hung_.reset();
+  // Runs on a separate thread, which is abandoned if the driver does not answer.
   auto task = std::make_shared<std::packaged_task<PreflightFacts()>>(
-      [nvml = nvml_, gpu_indices, folder = spool_folder_] {
-        return ReadFacts(nvml.get(), gpu_indices, folder);
-      });
+      [reader = reader_, gpu_indices] { return reader(gpu_indices); });
   std::future<PreflightFacts> answer = task->get_future();
   std::thread([task] { (*task)(); }).detach();
   PreflightReport report;
@@ -173,6 +177,7 @@ PreflightReport Preflight::Run(const std::vector<int>& gpu_indices, Duration bud
                                            FormatDuration(2 * budget) +
                                            "; the GPU driver does not answer");
     report.findings = std::move(findings).Take();
+    hung_ = Hung{std::move(answer), report};
     return report;
   }
   const PreflightFacts facts = answer.get();

@@ -1,13 +1,17 @@
 // Checks before a measurement that detect unhealthy nodes.
 #pragma once
 
+#include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/v1/inventory.pb.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "host/nvml.h"
 
 namespace assay::agent {
@@ -47,16 +51,29 @@ struct PreflightReport {
 // Reads the facts and evaluates them. Thread-safe.
 class Preflight {
  public:
+  // Reads the facts of the given GPUs and of the host. Called on a thread of its own.
+  using Reader = std::function<PreflightFacts(const std::vector<int>& gpu_indices)>;
+
   // `nvml` may be null.
-  Preflight(std::shared_ptr<const Nvml> nvml, std::string spool_folder);
+  Preflight(std::shared_ptr<const Nvml> nvml, const std::string& spool_folder);
+  explicit Preflight(Reader reader) : reader_(std::move(reader)) {}
 
   // Checks the health of the given GPUs and of the host. Takes a few milliseconds if all is well.
-  // If the driver does not answer within twice `budget`, the report contains an ERROR.
+  // If the driver does not answer within twice `budget`, the report contains an ERROR. Until the
+  // driver has answered, later calls return the same report at once, because a thread that waits
+  // for a driver cannot be ended.
   PreflightReport Run(const std::vector<int>& gpu_indices, Duration budget) const;
 
  private:
-  const std::shared_ptr<const Nvml> nvml_;
-  const std::string spool_folder_;
+  // A call of the reader that has not returned in time.
+  struct Hung {
+    std::future<PreflightFacts> answer;
+    PreflightReport report;
+  };
+
+  const Reader reader_;
+  mutable Mutex mutex_;  // Held while reading, so that at most one thread waits for the driver.
+  mutable std::optional<Hung> hung_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::agent

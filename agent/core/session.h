@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,6 +21,12 @@
 
 namespace assay::agent {
 
+// How a coordinator asked this agent to reconnect.
+struct ReconnectRequest {
+  Duration after{0};    // The least time to wait.
+  std::string address;  // HOST:PORT of the coordinator to try first; empty: none is named.
+};
+
 // The stream that connects a session with its coordinator. All methods may be called from any
 // thread and return at once.
 class Link {
@@ -26,9 +34,9 @@ class Link {
   virtual ~Link() = default;
   // Queues a message. A new AgentState replaces one that is still queued.
   virtual void Send(v1::AgentMessage message) = 0;
-  // Ends the stream after all queued messages have been sent. If `reconnect_after` is set, the side
-  // that opened the connection waits at least that long before it reconnects.
-  virtual void Close(const std::string& reason, std::optional<Duration> reconnect_after) = 0;
+  // Ends the stream after all queued messages have been sent. If this side opened the connection,
+  // it follows `reconnect`.
+  virtual void Close(const std::string& reason, std::optional<ReconnectRequest> reconnect) = 0;
 };
 
 // The state of a session for metrics.
@@ -61,6 +69,7 @@ struct AssignedJob {
   void Stop(v1::Failure why);
 
   v1::JobSpec spec;
+  std::string fleet_id;  // The fleet that assigned the job.
   State state = State::kWaiting;
   bool replaced = false;
   bool stopping = false;                  // Its runners were told to end and still run.
@@ -85,7 +94,8 @@ struct AssignedJob {
 //        +-----------Disconnected, Reconnect, no HelloAck within 30 s------------------+
 //
 // A newer link replaces an older one. Jobs run on without a link until they are done, cancelled,
-// replaced by a newer epoch, or out of lease.
+// replaced by a newer epoch, or out of lease. In a session with another fleet than the one that
+// assigned a job, the job runs on in the same way, and neither it nor its results are mentioned.
 //
 // Call all methods except stats() on the executor, and destroy the session there as well. The
 // executor must have exactly one thread. The destructor stops all jobs and waits for them.
@@ -98,6 +108,9 @@ class Session {
     Spool* spool = nullptr;
     Occupancy* occupancy = nullptr;
     std::shared_ptr<Node> node;
+    // Starts a check of the node (see CheckNode) and returns at once. `done` must be called once,
+    // from any thread.
+    std::function<void(std::function<void(v1::NodeChecked)> done)> check_node;
   };
 
   explicit Session(Options options);
@@ -110,14 +123,30 @@ class Session {
   void Received(const std::shared_ptr<Link>& link, const v1::CoordinatorMessage& message);
   void Disconnected(const std::shared_ptr<Link>& link);
 
-  // Sends GoingAway and closes the link. The destructor stops the jobs.
-  void Leave(const std::string& reason);
+  // Hands all jobs back, because the agent is stopping: sends GoingAway, stops the runners, and
+  // accepts no further job. Closes the link for good when the coordinator has acknowledged the end
+  // of every job, or after 8 s. Then calls `done` on the executor.
+  void HandBack(const std::string& reason, std::function<void()> done);
+
+  // Returns the most time that may pass before the agent reconnects: while it has jobs or results,
+  // two heartbeats, so that it is back before the coordinator gives them up. nullopt: no limit.
+  std::optional<Duration> ReconnectWithin() const;
 
   SessionStats stats() const;
 
  private:
   enum class Phase { kDisconnected, kGreeting, kLive };
   using JobId = AssignedJob::Id;
+  struct HandingBack {
+    std::string reason;
+    std::function<void()> done;  // Empty after it was called.
+    MonotonicTime deadline;
+  };
+  // Through this, a check that outlives the session learns that it must not access it.
+  struct CheckGate {
+    Mutex mutex;
+    Session* session ASSAY_GUARDED_BY(mutex) = nullptr;
+  };
 
   void OnHelloAck(const v1::HelloAck& ack);
   void OnAssign(const v1::Assign& assign);
@@ -126,6 +155,8 @@ class Session {
   void OnResultAck(const v1::ResultAck& ack);
   void OnJobFinishedAck(const v1::JobFinishedAck& ack);
   void OnLeaseRenewal(const v1::LeaseRenewal& renewal);
+  void OnReconnect(const v1::Reconnect& reconnect);
+  void OnCheckNode();
 
   void StartWaitingJobs();
   bool MayStart(const AssignedJob& job) const;
@@ -141,16 +172,29 @@ class Session {
   void SendGangReady(const AssignedJob& job);
   void SendResults();
   void SendFinishedIfReported(AssignedJob* job);
-  void CloseLink(const std::string& reason, std::optional<Duration> reconnect_after);
+  void SendGoingAway();
+  bool HasUnreportedResults(const AssignedJob& job) const;
+  void CloseLink(const std::string& reason, std::optional<ReconnectRequest> reconnect);
   void GoOffline();
+  void LeaveIfHandedBack();
+  // Starts the check that the coordinator asked for, unless the node is measuring.
+  void StartCheckIfIdle();
+  void OnChecked(v1::NodeChecked checked);
 
   // Does everything that is due, and schedules the next call.
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
+  // Keeps a result whose job the coordinator does not know, until it is a week old: the database
+  // may be restored from a backup.
+  void KeepUnknown(const ResultKey& key);
+  bool DeleteIfOld(const ResultKey& key);
+  void DeleteUnknown(MonotonicTime now);
   MonotonicTime NextDeadline() const;
   void Arm();
   AssignedJob* Find(const std::string& job_id, int64_t epoch);
+  // Returns the job only if it is of the present session's fleet. For a coordinator's messages.
+  AssignedJob* FindOfFleet(const std::string& job_id, int64_t epoch);
   void Post(std::function<void()> task);
 
   const Options options_;
@@ -159,6 +203,8 @@ class Session {
 
   Phase phase_ = Phase::kDisconnected;
   std::shared_ptr<Link> link_;
+  std::string fleet_id_;  // Of the last session.
+  std::optional<HandingBack> handing_back_;
   MonotonicTime hello_deadline_ = MonotonicTime::max();
   Duration heartbeat_period_;
   MonotonicTime next_heartbeat_ = MonotonicTime::max();
@@ -171,6 +217,14 @@ class Session {
   std::deque<v1::JobFinished> recently_finished_;
   std::deque<ResultKey> unsent_;
   std::map<ResultKey, MonotonicTime> in_flight_;  // Sent but not acknowledged.
+  // Results whose job the coordinator does not know. They are not sent again in this session.
+  std::set<ResultKey> unknown_;
+  MonotonicTime next_deletion_ = MonotonicTime::max();
+
+  const std::shared_ptr<CheckGate> check_gate_ = std::make_shared<CheckGate>();
+  bool check_wanted_ = false;
+  bool checking_ = false;
+  std::weak_ptr<Link> check_link_;  // The link that asked last, and gets the answer.
 
   mutable Mutex stats_mutex_;
   SessionStats stats_ ASSAY_GUARDED_BY(stats_mutex_);

@@ -1,5 +1,7 @@
 // The session's jobs: from Assign to JobFinishedAck, with leases and results.
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -16,6 +18,9 @@ namespace {
 using State = AssignedJob::State;
 
 constexpr Duration kDefaultLease = std::chrono::seconds(60);
+constexpr Duration kDay = std::chrono::hours(24);
+constexpr Duration kKeepUnknownFor = 7 * kDay;
+constexpr Duration kDeletionPeriod = std::chrono::hours(1);
 constexpr Duration kResendAfter = std::chrono::seconds(10);
 constexpr size_t kMaxResultsInFlight = 16;
 constexpr size_t kRememberedJobs = 256;
@@ -125,8 +130,9 @@ void Session::OnAssign(const v1::Assign& assign) {
   const Duration given = std::min(FromProto(assign.lease()), kMaxLease);
   const Duration lease = given > Duration::zero() ? given : kDefaultLease;
   if (AssignedJob* known = Find(spec.job_id(), spec.epoch())) {
-    known->Extend(now, lease);
-    return;
+    if (known->fleet_id == fleet_id_) return known->Extend(now, lease);
+    return Log().error("job {} epoch {} is of another fleet; its assignment is ignored",
+                       Cut(spec.job_id()), spec.epoch());
   }
   for (const v1::JobFinished& past : recently_finished_) {
     if (past.job_id() != spec.job_id() || past.epoch() < spec.epoch()) continue;
@@ -136,7 +142,7 @@ void Session::OnAssign(const v1::Assign& assign) {
     return link_->Send(std::move(message));
   }
   for (auto& [id, job] : jobs_) {
-    if (id.first != spec.job_id()) continue;
+    if (id.first != spec.job_id() || job.fleet_id != fleet_id_) continue;
     if (id.second > spec.epoch()) return;
     job.replaced = true;
     if (job.launched != nullptr) {
@@ -148,10 +154,14 @@ void Session::OnAssign(const v1::Assign& assign) {
   });
   AssignedJob job;
   job.spec = spec;
+  job.fleet_id = fleet_id_;
   job.assign_time = now;
   job.Extend(now, lease);
   AssignedJob& added = jobs_.emplace(job.id(), std::move(job)).first->second;
   std::optional<v1::Failure> refusal = RefusalOf(spec, options_.node->description());
+  if (!refusal && handing_back_) {
+    refusal = MakeFailure(v1::REASON_AGENT_STOPPED, handing_back_->reason);
+  }
   if (!refusal && jobs_.size() > kMaxJobs) {
     refusal = MakeFailure(v1::REASON_TOO_MANY_JOBS,
                           "the agent has " + std::to_string(jobs_.size()) + " jobs");
@@ -221,7 +231,7 @@ void Session::OnGangReady(const JobId& id, std::string token) {
 }
 
 void Session::SendGangReady(const AssignedJob& job) {
-  if (phase_ != Phase::kLive) return;
+  if (phase_ != Phase::kLive || job.fleet_id != fleet_id_) return;
   v1::AgentMessage message;
   message.mutable_gang_ready()->set_job_id(job.spec.job_id());
   message.mutable_gang_ready()->set_epoch(job.spec.epoch());
@@ -230,7 +240,7 @@ void Session::SendGangReady(const AssignedJob& job) {
 }
 
 void Session::OnGangGo(const v1::GangGo& go) {
-  AssignedJob* job = Find(go.job_id(), go.epoch());
+  AssignedJob* job = FindOfFleet(go.job_id(), go.epoch());
   if (job == nullptr || job->launched == nullptr || !job->gang_token) return;
   if (go.rendezvous_token().size() > kMaxTokenBytes) return;
   job->gang_token.reset();
@@ -244,6 +254,7 @@ void Session::OnCancel(const v1::CancelJob& cancel) {
   bool ended = false;
   for (auto& [id, job] : jobs_) {
     if (id.first != cancel.job_id() || id.second > cancel.epoch()) continue;
+    if (job.fleet_id != fleet_id_) continue;
     if (job.launched != nullptr) {
       job.Stop(failure);
     } else if (job.state == State::kWaiting) {
@@ -257,7 +268,7 @@ void Session::OnCancel(const v1::CancelJob& cancel) {
 void Session::OnResult(const JobId& id, const v1::CaseResult& result) {
   AssignedJob* job = Find(id.first, id.second);
   if (job == nullptr || job->replaced) return;
-  if (const Status kept = options_.spool->Append(result); !kept.ok()) {
+  if (const Status kept = options_.spool->Append(result, job->fleet_id); !kept.ok()) {
     Log().error("job {}: cannot keep a result: {}", id.first, kept.message());
     if (job->launched != nullptr) {
       job->Stop(MakeFailure(ToWire(kept.reason()), kept.message()));
@@ -265,7 +276,7 @@ void Session::OnResult(const JobId& id, const v1::CaseResult& result) {
     return;
   }
   ++job->cases_done;
-  if (phase_ != Phase::kLive) return;
+  if (phase_ != Phase::kLive || job->fleet_id != fleet_id_) return;
   unsent_.push_back({id.first, id.second, result.case_index()});
   SendResults();
   Arm();
@@ -282,7 +293,9 @@ void Session::OnOutcome(const JobId& id, const JobOutcome& outcome) {
     End(job, outcome);
   }
   StartWaitingJobs();
+  StartCheckIfIdle();
   SendState();
+  LeaveIfHandedBack();
   Arm();
 }
 
@@ -307,11 +320,19 @@ void Session::End(AssignedJob* job, const JobOutcome& outcome) {
 
 void Session::SendFinishedIfReported(AssignedJob* job) {
   if (phase_ != Phase::kLive || !job->finished || job->finished_sent) return;
-  if (options_.spool->CountOf(job->spec.job_id(), job->spec.epoch()) > 0) return;
+  if (job->fleet_id != fleet_id_ || HasUnreportedResults(*job)) return;
   job->finished_sent = options_.clock->Now();
   v1::AgentMessage message;
   *message.mutable_job_finished() = *job->finished;
   link_->Send(std::move(message));
+}
+
+bool Session::HasUnreportedResults(const AssignedJob& job) const {
+  const std::string& job_id = job.spec.job_id();
+  const int64_t epoch = job.spec.epoch();
+  const auto reported = std::distance(unknown_.lower_bound({job_id, epoch, INT32_MIN}),
+                                      unknown_.upper_bound({job_id, epoch, INT32_MAX}));
+  return options_.spool->CountOf(job_id, epoch) > static_cast<size_t>(reported);
 }
 
 void Session::SendResults() {
@@ -330,20 +351,60 @@ void Session::SendResults() {
 
 void Session::OnResultAck(const v1::ResultAck& ack) {
   if (ack.verdict() == v1::ResultAck::VERDICT_UNSPECIFIED) return;
-  if (ack.verdict() != v1::ResultAck::VERDICT_STORED) {
+  if (ack.verdict() == v1::ResultAck::VERDICT_STORED) {
+    Log().debug("case {} of job {} epoch {} is stored", ack.case_index(), Cut(ack.job_id()),
+                ack.epoch());
+  } else {
     Log().warn("the coordinator did not store case {} of job {} epoch {}: {} ({})",
                ack.case_index(), Cut(ack.job_id()), ack.epoch(),
                Cut(ack.message(), kMaxReasonBytes), v1::ResultAck::Verdict_Name(ack.verdict()));
   }
   const ResultKey key{ack.job_id(), ack.epoch(), ack.case_index()};
-  options_.spool->Remove(key);
+  // Another fleet's coordinator has no say about this result.
+  if (!options_.spool->Has(key, fleet_id_)) return;
+  switch (ack.verdict()) {
+    case v1::ResultAck::VERDICT_STORED:
+    case v1::ResultAck::VERDICT_STALE:
+      options_.spool->Remove(key);
+      break;
+    case v1::ResultAck::VERDICT_REJECTED:
+      options_.spool->Reject(key);
+      break;
+    case v1::ResultAck::VERDICT_UNKNOWN_JOB:
+      KeepUnknown(key);
+      break;
+    default:
+      return;  // A verdict of a later revision.
+  }
   in_flight_.erase(key);
   SendResults();
-  if (AssignedJob* job = Find(ack.job_id(), ack.epoch())) SendFinishedIfReported(job);
+  if (AssignedJob* job = FindOfFleet(ack.job_id(), ack.epoch())) SendFinishedIfReported(job);
+}
+
+void Session::KeepUnknown(const ResultKey& key) {
+  if (DeleteIfOld(key)) return;
+  unknown_.insert(key);
+  next_deletion_ = std::min(next_deletion_, options_.clock->Now() + kDeletionPeriod);
+}
+
+bool Session::DeleteIfOld(const ResultKey& key) {
+  if (!options_.spool->IsOlderThan(key, kKeepUnknownFor)) return false;
+  Log().warn(
+      "the result of case {} of job {} epoch {} is deleted: it is older than {} days, and the "
+      "coordinator does not know the job",
+      key.case_index, Cut(key.job_id), key.epoch, kKeepUnknownFor / kDay);
+  options_.spool->Remove(key);
+  return true;
+}
+
+void Session::DeleteUnknown(MonotonicTime now) {
+  if (now < next_deletion_) return;
+  std::erase_if(unknown_, [this](const ResultKey& key) { return DeleteIfOld(key); });
+  next_deletion_ = unknown_.empty() ? MonotonicTime::max() : now + kDeletionPeriod;
 }
 
 void Session::OnJobFinishedAck(const v1::JobFinishedAck& ack) {
-  const AssignedJob* job = Find(ack.job_id(), ack.epoch());
+  const AssignedJob* job = FindOfFleet(ack.job_id(), ack.epoch());
   if (job == nullptr || job->state != State::kReporting) return;
   recently_finished_.push_back(*job->finished);
   if (recently_finished_.size() > kRememberedJobs) recently_finished_.pop_front();
@@ -355,7 +416,7 @@ void Session::OnLeaseRenewal(const v1::LeaseRenewal& renewal) {
   const auto sent = sent_states_.find(renewal.sequence());
   if (sent == sent_states_.end()) return;
   for (const v1::RunningJob& running : renewal.jobs()) {
-    if (AssignedJob* job = Find(running.job_id(), running.epoch())) {
+    if (AssignedJob* job = FindOfFleet(running.job_id(), running.epoch())) {
       job->Extend(sent->second, std::min(FromProto(renewal.lease()), kMaxLease));
     }
   }
@@ -394,7 +455,8 @@ void Session::Resend(MonotonicTime now) {
 }
 
 MonotonicTime Session::NextDeadline() const {
-  MonotonicTime next = std::min(hello_deadline_, next_heartbeat_);
+  MonotonicTime next = std::min({hello_deadline_, next_heartbeat_, next_deletion_});
+  if (handing_back_ && handing_back_->done) next = std::min(next, handing_back_->deadline);
   for (const auto& [id, job] : jobs_) {
     if (job.state != State::kReporting) next = std::min(next, job.StopTime());
     if (phase_ == Phase::kLive && job.finished_sent) {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "common/file.h"
@@ -22,9 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "ASSAYRS1";
-constexpr size_t kHeaderBytes = 16;  // Magic, then length and CRC as little-endian u32.
+constexpr std::string_view kMagic = "ASSAYRS2";
+// The magic, then as little-endian u32: the lengths of the fleet id and of the result, and the CRC
+// of both.
+constexpr size_t kHeaderBytes = 20;
 constexpr char kExtension[] = ".result";
+constexpr int64_t kMaxRejectedBytes = int64_t{16} << 20;
+
+struct SpooledResult {
+  std::string fleet_id;
+  v1::CaseResult result;
+};
 
 uint32_t Crc(std::string_view bytes) {
   return static_cast<uint32_t>(
@@ -43,10 +52,11 @@ uint32_t ReadU32(std::string_view bytes) {
   return value;
 }
 
-std::string Encode(const v1::CaseResult& result) {
-  const std::string payload = result.SerializeAsString();
+std::string Encode(const v1::CaseResult& result, const std::string& fleet_id) {
+  const std::string payload = fleet_id + result.SerializeAsString();
   std::string file(kMagic);
-  AppendU32(static_cast<uint32_t>(payload.size()), &file);
+  AppendU32(static_cast<uint32_t>(fleet_id.size()), &file);
+  AppendU32(static_cast<uint32_t>(payload.size() - fleet_id.size()), &file);
   AppendU32(Crc(payload), &file);
   return file + payload;
 }
@@ -55,18 +65,23 @@ Status Damaged(const std::string& what) {
   return Status(Code::kDataLoss, Reason::kSpoolCorrupt, what);
 }
 
-Result<v1::CaseResult> Decode(std::string_view file) {
+Result<SpooledResult> Decode(std::string_view file) {
   if (file.size() < kHeaderBytes || file.substr(0, kMagic.size()) != kMagic) {
     return Damaged("it does not begin as a spooled result does");
   }
   const std::string_view payload = file.substr(kHeaderBytes);
-  if (ReadU32(file.substr(8)) != payload.size()) return Damaged("its length is not what it says");
-  if (ReadU32(file.substr(12)) != Crc(payload)) return Damaged("its checksum does not match");
-  v1::CaseResult result;
-  if (!result.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+  const uint64_t fleet_bytes = ReadU32(file.substr(8));
+  if (fleet_bytes + ReadU32(file.substr(12)) != payload.size()) {
+    return Damaged("its length is not what it says");
+  }
+  if (ReadU32(file.substr(16)) != Crc(payload)) return Damaged("its checksum does not match");
+  SpooledResult spooled;
+  spooled.fleet_id = payload.substr(0, fleet_bytes);
+  const std::string_view result = payload.substr(fleet_bytes);
+  if (!spooled.result.ParseFromArray(result.data(), static_cast<int>(result.size()))) {
     return Damaged("it holds no result");
   }
-  return result;
+  return spooled;
 }
 
 Status FileError(const std::string& what, const std::string& path) {
@@ -88,10 +103,44 @@ Status WriteDurably(const std::string& path, std::string_view bytes) {
   return Status::Ok();
 }
 
-Status SyncFolder(const std::string& path) {
-  const FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid() || ::fsync(folder.get()) != 0) return FileError("sync", path);
-  return Status::Ok();
+Status FolderError(const Status& status) {
+  return Internal(status.message(), Reason::kSpoolFailed);
+}
+
+// Returns the folder that contains `folder`.
+std::string ParentOf(const std::string& folder) {
+  const fs::path path = fs::absolute(folder + "/").lexically_normal();
+  return path.parent_path().parent_path().string();  // The first step removes the slash.
+}
+
+// Returns the names of the results in a folder, the oldest first.
+std::vector<std::string> ResultNames(const std::string& folder, std::error_code* error) {
+  std::vector<std::string> names;
+  for (auto entry = fs::directory_iterator(folder, *error);
+       !*error && entry != fs::directory_iterator(); entry.increment(*error)) {
+    if (entry->path().extension() == kExtension) names.push_back(entry->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<uint64_t> FileNumber(const std::string& name) {
+  unsigned long long number = 0;
+  if (std::sscanf(name.c_str(), "%16llx.result", &number) != 1) return std::nullopt;
+  return number;
+}
+
+// Deletes the oldest results of a folder until the rest has at most `most` bytes.
+void DeleteOldest(const std::string& folder, int64_t most) {
+  std::error_code error;
+  std::vector<std::string> names = ResultNames(folder, &error);
+  int64_t bytes = 0;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    const std::string path = folder + "/" + *name;
+    const auto size = fs::file_size(path, error);
+    if (!error) bytes += static_cast<int64_t>(size);
+    if (bytes > most) fs::remove(path, error);
+  }
 }
 
 ResultKey KeyOf(const v1::CaseResult& result) {
@@ -101,7 +150,9 @@ ResultKey KeyOf(const v1::CaseResult& result) {
 }  // namespace
 
 Spool::Spool(std::string folder, int64_t limit_bytes)
-    : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
+    : folder_(std::move(folder)),
+      rejected_folder_(ParentOf(folder_) + "/rejected"),
+      limit_bytes_(limit_bytes) {}
 
 Result<std::unique_ptr<Spool>> Spool::Open(std::string folder, int64_t limit_bytes) {
   std::unique_ptr<Spool> spool(new Spool(std::move(folder), limit_bytes));
@@ -123,27 +174,25 @@ void Spool::SetAside(const std::string& path, const Status& why) const {
 }
 
 Status Spool::Load() {
-  if (const Status made = MakePrivateFolder(folder_); !made.ok()) {
-    return Internal(made.message(), Reason::kSpoolFailed);
-  }
+  if (const Status made = MakePrivateFolder(folder_); !made.ok()) return FolderError(made);
+  if (const Status synced = SyncFolder(ParentOf(folder_)); !synced.ok()) return FolderError(synced);
   std::error_code error;
-  std::vector<std::string> names;
   for (auto entry = fs::directory_iterator(folder_, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const fs::path& path = entry->path();
-    if (path.extension() == ".tmp") {
-      fs::remove(path, error);  // An agent died while writing; the result had not been promised.
-    } else if (path.extension() == kExtension) {
-      names.push_back(path.filename().string());
-    }
+    // An agent died while writing; the result had not been promised.
+    if (entry->path().extension() == ".tmp") fs::remove(entry->path(), error);
   }
+  const std::vector<std::string> names = ResultNames(folder_, &error);
   if (error) {
     return Internal("cannot list the spool folder " + folder_ + ": " + error.message(),
                     Reason::kSpoolFailed);
   }
-  std::sort(names.begin(), names.end());
   MutexLock lock(mutex_);
   for (const std::string& name : names) LoadFile(name);
+  // A number is used once, so that no rejected result replaces another.
+  for (const std::string& name : ResultNames(rejected_folder_, &error)) {
+    next_number_ = std::max(next_number_, FileNumber(name).value_or(0) + 1);
+  }
   if (!entries_.empty()) {
     Log().info("{} results from an earlier run wait for acknowledgement", entries_.size());
   }
@@ -153,21 +202,22 @@ Status Spool::Load() {
 void Spool::LoadFile(const std::string& name) {
   const std::string path = folder_ + "/" + name;
   const auto file = ReadFile(path);
-  const Result<v1::CaseResult> result = file.ok() ? Decode(*file) : file.status();
-  unsigned long long number = 0;
-  if (!result.ok()) return SetAside(path, result.status());
-  if (std::sscanf(name.c_str(), "%16llx.result", &number) != 1 || PathOf(number) != path) {
+  const Result<SpooledResult> spooled = file.ok() ? Decode(*file) : file.status();
+  if (!spooled.ok()) return SetAside(path, spooled.status());
+  const std::optional<uint64_t> number = FileNumber(name);
+  if (!number || PathOf(*number) != path) {
     return SetAside(path, Damaged("its name is not one that a spool gives"));
   }
-  next_number_ = std::max<uint64_t>(next_number_, number + 1);
+  next_number_ = std::max(next_number_, *number + 1);
   const auto bytes = static_cast<int64_t>(file->size());
-  const bool added = entries_.emplace(KeyOf(*result), Entry{number, bytes}).second;
+  const bool added =
+      entries_.emplace(KeyOf(spooled->result), Entry{*number, bytes, spooled->fleet_id}).second;
   if (!added) return SetAside(path, Damaged("another file holds the same result"));
   bytes_ += bytes;
 }
 
-Status Spool::Append(const v1::CaseResult& result) {
-  const std::string file = Encode(result);
+Status Spool::Append(const v1::CaseResult& result, const std::string& fleet_id) {
+  const std::string file = Encode(result, fleet_id);
   MutexLock lock(mutex_);
   const ResultKey key = KeyOf(result);
   if (entries_.count(key) != 0) return Status::Ok();
@@ -184,13 +234,15 @@ Status Spool::Append(const v1::CaseResult& result) {
   if (status.ok() && ::rename(unfinished.c_str(), path.c_str()) != 0) {
     status = FileError("rename", unfinished);
   }
-  if (status.ok()) status = SyncFolder(folder_);
+  if (status.ok()) {
+    if (const Status synced = SyncFolder(folder_); !synced.ok()) status = FolderError(synced);
+  }
   if (!status.ok()) {
     ::unlink(unfinished.c_str());
     ::unlink(path.c_str());
     return status;
   }
-  entries_.emplace(key, Entry{number, bytes});
+  entries_.emplace(key, Entry{number, bytes, fleet_id});
   bytes_ += bytes;
   return Status::Ok();
 }
@@ -201,14 +253,18 @@ Result<v1::CaseResult> Spool::Read(const ResultKey& key) {
   if (found == entries_.end()) return NotFound("no such result is spooled");
   const std::string path = PathOf(found->second.number);
   const auto file = ReadFile(path);
-  Result<v1::CaseResult> result = file.ok() ? Decode(*file) : file.status();
-  if (!result.ok()) {
-    SetAside(path, result.status());
-    bytes_ -= found->second.bytes;
-    entries_.erase(found);
-    return Damaged(result.status().message());
+  Result<SpooledResult> spooled = file.ok() ? Decode(*file) : file.status();
+  if (!spooled.ok()) {
+    SetAside(path, spooled.status());
+    Forget(found);
+    return Damaged(spooled.status().message());
   }
-  return result;
+  return std::move(spooled->result);
+}
+
+void Spool::Forget(Entries::iterator entry) {
+  bytes_ -= entry->second.bytes;
+  entries_.erase(entry);
 }
 
 void Spool::Remove(const ResultKey& key) {
@@ -217,18 +273,53 @@ void Spool::Remove(const ResultKey& key) {
   if (found == entries_.end()) return;
   // Not synced: a result that reappears after a power failure is only sent again.
   ::unlink(PathOf(found->second.number).c_str());
-  bytes_ -= found->second.bytes;
-  entries_.erase(found);
+  Forget(found);
 }
 
-std::vector<ResultKey> Spool::Keys() const {
+void Spool::Reject(const ResultKey& key) {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  const fs::path path = PathOf(found->second.number);
+  const std::string target = rejected_folder_ + "/" + path.filename().string();
+  Status moved = MakePrivateFolder(rejected_folder_);
+  if (moved.ok() && ::rename(path.c_str(), target.c_str()) != 0) {
+    moved = FileError("rename", path.string());
+  }
+  if (moved.ok()) {
+    Log().warn("the result is kept as {}", target);
+  } else {
+    Log().error("the rejected result cannot be set aside: {}", moved.message());
+  }
+  Forget(found);
+  DeleteOldest(rejected_folder_, kMaxRejectedBytes);
+}
+
+std::vector<ResultKey> Spool::Keys(const std::string& fleet_id) const {
   MutexLock lock(mutex_);
   std::vector<std::pair<uint64_t, ResultKey>> ordered;
-  for (const auto& [key, entry] : entries_) ordered.emplace_back(entry.number, key);
+  for (const auto& [key, entry] : entries_) {
+    if (entry.fleet_id == fleet_id) ordered.emplace_back(entry.number, key);
+  }
   std::sort(ordered.begin(), ordered.end());
   std::vector<ResultKey> keys;
   for (auto& [number, key] : ordered) keys.push_back(std::move(key));
   return keys;
+}
+
+bool Spool::Has(const ResultKey& key, const std::string& fleet_id) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(key);
+  return found != entries_.end() && found->second.fleet_id == fleet_id;
+}
+
+bool Spool::IsOlderThan(const ResultKey& key, Duration age) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return false;
+  std::error_code error;
+  const auto written = fs::last_write_time(PathOf(found->second.number), error);
+  return !error && fs::file_time_type::clock::now() - written > age;
 }
 
 size_t Spool::CountOf(const std::string& job_id, int64_t epoch) const {

@@ -17,6 +17,13 @@ namespace {
 // How long the coordinator may take to end a call that this side has closed.
 constexpr Duration kCloseGrace = std::chrono::seconds(1);
 
+// Returns true if the coordinator prefers another session of this node: of this agent, or of
+// another agent with the same node id.
+bool WasReplaced(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::ABORTED ||
+         status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
+}
+
 }  // namespace
 
 class AttachClient::Stream
@@ -40,15 +47,16 @@ class AttachClient::Stream
 
   void OnDone(const grpc::Status& status) override {
     React("ending a session", [&] {
-      executor()->Post([client = client_, alive = alive_, status, after = reconnect_after()] {
-        if (!alive.expired()) client->OnCallEnded(status, after);
-      });
+      executor()->Post(
+          [client = client_, alive = alive_, end = CallEnd{status, welcomed(), reconnect()}] {
+            if (!alive.expired()) client->OnCallEnded(end);
+          });
     });
     // The executor may end once no call is left, so nothing below uses it.
     const std::shared_ptr<Activity> activity = activity_;
     Release();
     MutexLock lock(activity->mutex);
-    activity->calling = false;
+    --activity->calls;
     activity->changed.NotifyAll();
   }
 
@@ -81,12 +89,11 @@ class AttachClient::Stream
   const std::shared_ptr<Activity> activity_;
 };
 
-AttachClient::AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator,
+AttachClient::AttachClient(std::vector<std::string> coordinators, ChannelFactory make_channel,
                            std::string fleet, std::weak_ptr<Session> session, Executor* executor,
                            uint64_t seed)
-    : channel_(std::move(channel)),
-      stub_(v1::FleetService::NewStub(channel_)),
-      coordinator_(std::move(coordinator)),
+    : coordinators_(std::move(coordinators)),
+      make_channel_(std::move(make_channel)),
       fleet_(std::move(fleet)),
       session_(std::move(session)),
       executor_(executor),
@@ -98,28 +105,93 @@ void AttachClient::Stop() { stopped_ = true; }
 
 void AttachClient::AwaitEnd() {
   MutexLock lock(activity_->mutex);
-  while (activity_->calling) activity_->changed.Wait(activity_->mutex);
+  while (activity_->calls > 0) activity_->changed.Wait(activity_->mutex);
+}
+
+void AttachClient::BeginRound() {
+  std::vector<std::string> wanted = {std::exchange(named_, ""), last_welcome_};
+  wanted.insert(wanted.end(), coordinators_.begin(), coordinators_.end());
+  tried_.clear();
+  for (std::string& address : wanted) {
+    const bool again = std::find(round_.begin(), round_.end(), address) != round_.end();
+    if (!address.empty() && !again) round_.push_back(std::move(address));
+  }
+}
+
+Result<v1::FleetService::Stub*> AttachClient::StubOf(const std::string& address) {
+  const auto known = targets_.find(address);
+  if (known != targets_.end()) return known->second.stub.get();
+  ASSAY_ASSIGN_OR_RETURN(auto channel, make_channel_(address));
+  auto stub = v1::FleetService::NewStub(channel);
+  Target& target = targets_[address];
+  target = {std::move(channel), std::move(stub)};
+  return target.stub.get();
 }
 
 void AttachClient::Dial() {
   if (stopped_) return;
+  if (round_.empty()) BeginRound();
+  dialled_ = std::move(round_.front());
+  round_.pop_front();
+  tried_.insert(dialled_);
   dial_time_ = Clock::Real().Now();
+  const auto stub = StubOf(dialled_);
+  if (!stub.ok()) {
+    CallEnd end;
+    end.status = grpc::Status(grpc::StatusCode::UNAVAILABLE, stub.status().message());
+    return OnCallEnded(end);
+  }
   {
     MutexLock lock(activity_->mutex);
-    activity_->calling = true;
+    ++activity_->calls;
   }
-  std::make_shared<Stream>(this)->Start(stub_.get());
+  std::make_shared<Stream>(this)->Start(*stub);
 }
 
-void AttachClient::OnCallEnded(const grpc::Status& status,
-                               std::optional<Duration> reconnect_after) {
+void AttachClient::OnCallEnded(const CallEnd& end) {
   if (stopped_) return;
-  backoff_.SessionEnded(Clock::Real().Now() - dial_time_);
-  const Duration wait = std::max(backoff_.Next(), reconnect_after.value_or(Duration::zero()));
-  Log().warn("no session with the coordinator at {} ({}); next try in {}", coordinator_,
-             status.ok() ? "it ended the call" : status.error_message(), FormatDuration(wait));
-  executor_->PostAfter(wait, [this, alive = std::weak_ptr<bool>(alive_)] {
+  const std::string ended = dialled_;
+  const bool replaced = WasReplaced(end.status);
+  if (end.welcomed) {
+    last_welcome_ = ended;
+    backoff_.SessionEnded(Clock::Real().Now() - dial_time_);
+  }
+  if (end.welcomed || replaced) round_.clear();
+  if (end.reconnect) PreferNamed(end.reconnect->address, /*next_round=*/end.welcomed || replaced);
+  ForgetUnlisted();
+
+  const auto session = session_.lock();
+  std::optional<Duration> within;
+  // Two agents with the same node id would otherwise replace each other all the time.
+  if (session != nullptr && !replaced) within = session->ReconnectWithin();
+  Duration delay = end.reconnect ? end.reconnect->after : Duration::zero();
+  if (round_.empty()) delay = std::max(delay, backoff_.Next(within));
+  if (within) delay = std::min(delay, *within);
+  Log().log(replaced ? spdlog::level::err : spdlog::level::warn,
+            "no session with the coordinator at {} ({}); next try in {}", ended,
+            end.status.ok() ? "it ended the call" : end.status.error_message(),
+            FormatDuration(delay));
+  executor_->PostAfter(delay, [this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) Dial();
+  });
+}
+
+void AttachClient::PreferNamed(const std::string& address, bool next_round) {
+  if (address.empty()) return;
+  // An address is tried once a round, so two coordinators that name each other make no fast loop.
+  if (next_round || tried_.contains(address)) {
+    named_ = address;
+    return;
+  }
+  std::erase(round_, address);
+  round_.push_front(address);
+}
+
+void AttachClient::ForgetUnlisted() {
+  std::erase_if(targets_, [this](const auto& target) {
+    const std::string& address = target.first;
+    return address != last_welcome_ &&
+           std::find(coordinators_.begin(), coordinators_.end(), address) == coordinators_.end();
   });
 }
 

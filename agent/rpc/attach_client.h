@@ -1,10 +1,16 @@
-// Dials the coordinator and keeps a session with it: FleetService.Attach.
+// Keeps a session with one of the fleet's coordinators: FleetService.Attach.
 #pragma once
 
 #include <grpcpp/channel.h>
 
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "agent/core/backoff.h"
 #include "agent/core/session.h"
@@ -14,16 +20,26 @@
 
 namespace assay::agent {
 
-// Keeps a session with the coordinator open: opens a stream and, whenever it ends, opens another
-// one after a delay (see Backoff). Use and destroy this object on the executor; only AwaitEnd is
-// called from another thread.
+// Keeps a session open: opens a stream and, whenever it ends, opens another one. The coordinators
+// are tried in rounds, each at most once a round:
+//   1. the one that a Reconnect message named,
+//   2. the one that the last session was with,
+//   3. the others of the list, in its order.
+// After a failed try, the next coordinator of the round is tried at once. The next round begins
+// after a delay (see Backoff). Use and destroy this object on the executor; only AwaitEnd is called
+// from another thread.
 class AttachClient {
  public:
-  // `executor` must exist until AwaitEnd has returned. `fleet` is the fleet named in this node's
-  // certificate. If it is not empty, the server must have a certificate of a coordinator or proxy
-  // of the same fleet.
-  AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator, std::string fleet,
-               std::weak_ptr<Session> session, Executor* executor, uint64_t seed);
+  // Makes a channel to HOST:PORT. The error says why there can be none.
+  using ChannelFactory =
+      std::function<Result<std::shared_ptr<grpc::Channel>>(const std::string& address)>;
+
+  // `coordinators` is a list of HOST:PORT with at least one element. `executor` must exist until
+  // AwaitEnd has returned. `fleet` is the fleet named in this node's certificate. If it is not
+  // empty, servers must have a certificate of a coordinator or proxy of the same fleet.
+  AttachClient(std::vector<std::string> coordinators, ChannelFactory make_channel,
+               std::string fleet, std::weak_ptr<Session> session, Executor* executor,
+               uint64_t seed);
   ~AttachClient();
   AttachClient(const AttachClient&) = delete;
   AttachClient& operator=(const AttachClient&) = delete;
@@ -36,19 +52,31 @@ class AttachClient {
 
  private:
   class Stream;
-  // True while a call is running; shared with the call, which may outlive the client.
+  // Shared with the calls, which may outlive the client.
   struct Activity {
     Mutex mutex;
     CondVar changed;
-    bool calling ASSAY_GUARDED_BY(mutex) = false;
+    int calls ASSAY_GUARDED_BY(mutex) = 0;  // The next call may begin before the last one is gone.
+  };
+  struct Target {
+    std::shared_ptr<grpc::Channel> channel;
+    std::unique_ptr<v1::FleetService::Stub> stub;
+  };
+  struct CallEnd {
+    grpc::Status status;
+    bool welcomed = false;  // The coordinator had answered Hello.
+    std::optional<ReconnectRequest> reconnect;
   };
 
+  void BeginRound();
   void Dial();
-  void OnCallEnded(const grpc::Status& status, std::optional<Duration> reconnect_after);
+  Result<v1::FleetService::Stub*> StubOf(const std::string& address);
+  void OnCallEnded(const CallEnd& end);
+  void PreferNamed(const std::string& address, bool next_round);
+  void ForgetUnlisted();
 
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::FleetService::Stub> stub_;
-  const std::string coordinator_;
+  const std::vector<std::string> coordinators_;
+  const ChannelFactory make_channel_;
   const std::string fleet_;
   const std::weak_ptr<Session> session_;
   Executor* const executor_;
@@ -60,6 +88,12 @@ class AttachClient {
   Backoff backoff_;
   bool stopped_ = false;
   MonotonicTime dial_time_;
+  std::map<std::string, Target> targets_;  // By address, made when first dialled.
+  std::deque<std::string> round_;          // The addresses not tried yet in this round.
+  std::set<std::string> tried_;            // The others.
+  std::string dialled_;                    // The address of the last try.
+  std::string named_;                      // Begins the next round; empty: none.
+  std::string last_welcome_;               // The address of the last session; empty: none yet.
 };
 
 }  // namespace assay::agent

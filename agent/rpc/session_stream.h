@@ -67,11 +67,12 @@ class SessionStream : public Reactor,
     Pump();
   }
 
-  void Close(const std::string& reason, std::optional<Duration> reconnect_after) override {
+  void Close(const std::string& reason, std::optional<ReconnectRequest> reconnect) override {
     MutexLock lock(mutex_);
+    // Kept even if the peer has ended the call already, as it does after it sent Reconnect.
+    if (reconnect) reconnect_ = std::move(reconnect);
     if (closing_) return;
     Log().debug("closing a session stream: {}", reason);
-    reconnect_after_ = reconnect_after;
     closing_ = true;
     Pump();
   }
@@ -83,7 +84,10 @@ class SessionStream : public Reactor,
       if (!trusted) Close("the peer is not a coordinator of this fleet", std::nullopt);
       executor_->Post([self = this->shared_from_this(), trusted] {
         const auto session = self->session_.lock();
-        if (session && trusted) session->Received(self, self->incoming_);
+        if (session && trusted) {
+          self->welcomed_ |= self->incoming_.has_hello_ack();
+          session->Received(self, self->incoming_);
+        }
         self->ReadMore();
       });
     });
@@ -109,9 +113,12 @@ class SessionStream : public Reactor,
   // Stops reading, because the peer ended the call or it broke.
   virtual void OnNoMoreReading() {}
 
-  std::optional<Duration> reconnect_after() {
+  // Returns true if the coordinator has answered Hello. Call from OnDone.
+  bool welcomed() const { return welcomed_; }
+
+  std::optional<ReconnectRequest> reconnect() {
     MutexLock lock(mutex_);
-    return reconnect_after_;
+    return reconnect_;
   }
 
   // Call from OnDone: gRPC will not access the stream again.
@@ -156,13 +163,14 @@ class SessionStream : public Reactor,
   std::shared_ptr<SessionStream> self_;
   v1::CoordinatorMessage incoming_;  // Owned by gRPC during a read, else by the executor.
   v1::AgentMessage outgoing_;        // Owned by gRPC while writing_.
+  bool welcomed_ = false;            // Written on the executor between two reads.
 
   Mutex mutex_;
   Outbox outbox_ ASSAY_GUARDED_BY(mutex_);
   bool writing_ ASSAY_GUARDED_BY(mutex_) = false;
   bool closing_ ASSAY_GUARDED_BY(mutex_) = false;  // End once the outbox is empty.
   bool ended_ ASSAY_GUARDED_BY(mutex_) = false;
-  std::optional<Duration> reconnect_after_ ASSAY_GUARDED_BY(mutex_);
+  std::optional<ReconnectRequest> reconnect_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::agent

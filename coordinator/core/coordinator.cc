@@ -48,29 +48,40 @@ v1::CaseResult ResultOf(const v1::CaseResult& sent, const v1::ImportResultsReque
 Coordinator::Coordinator(const Environment& environment, Options options)
     : environment_(environment),
       options_(std::move(options)),
+      leadership_(environment_, options_),
       grace_(environment_.clock, options_.lease),
+      sessions_(environment_.clock),
+      quarantine_(environment_, sessions_),
       running_(environment_.clock),
-      attempts_(environment_, options_, running_, sessions_, grace_,
+      attempts_(environment_, options_, running_, sessions_, grace_, leadership_,
                 [this](const Attempts::Ended& ended) { scheduler_->OnAttemptEnded(ended); }),
       results_(environment_, running_, sessions_, attempts_,
                [this](const std::string& campaign_id) { watchers_.Notify(campaign_id); }),
       heartbeats_(std::make_shared<Heartbeats>(environment_, options_, running_, sessions_,
                                                attempts_, outage_)),
-      scheduler_(std::make_shared<Scheduler>(environment_, options_, running_, sessions_, attempts_,
-                                             watchers_, outage_, grace_)) {}
+      scheduler_(std::make_shared<Scheduler>(environment_, options_, leadership_, running_,
+                                             sessions_, quarantine_, attempts_, watchers_, outage_,
+                                             grace_)) {}
 
-void Coordinator::Start() { scheduler_->Start(); }
+void Coordinator::Start(Place place) {
+  leadership_.Stand(std::move(place));
+  scheduler_->Start();
+}
 
 void Coordinator::Shutdown(Duration reconnect_after) {
   scheduler_->Stop();
-  sessions_.CloseAll(reconnect_after);
+  leadership_.Resign();
+  sessions_.CloseAll(reconnect_after, "",
+                     Unavailable("the coordinator is shutting down", Reason::kShuttingDown));
 }
 
 std::shared_ptr<Session> Coordinator::OpenSession(std::shared_ptr<SessionSink> sink,
                                                   const std::string& dial_address) {
-  const SessionServices services{
-      environment_, options_, sessions_, attempts_,
-      *heartbeats_, results_, outage_,   [this](const Agent& agent) { NoteAttached(agent); }};
+  const SessionServices services{environment_, options_,
+                                 sessions_,    attempts_,
+                                 *heartbeats_, results_,
+                                 outage_,      leadership_,
+                                 quarantine_,  [this](const Agent& agent) { NoteAttached(agent); }};
   return std::make_shared<Session>(services, std::move(sink), dial_address);
 }
 
@@ -102,7 +113,7 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
   }
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(request.spec(), Reason::kInvalidCampaign));
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                         environment_.nodes.ListNodes(options_.lease));
+                         environment_.nodes.ListNodes(options_.Silence()));
   ASSAY_ASSIGN_OR_RETURN(Expansion expansion, ExpandCampaign(request.spec(), nodes));
   if (request.validate_only()) {
     v1::Campaign campaign;
@@ -135,7 +146,7 @@ Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
   if (campaign.jobs().queued() == 0) return campaign;
   // After a start or an outage, silence says nothing about a node: only removed nodes are gone.
   const storage::JobStore::Silence silence =
-      !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.lease}
+      !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.Silence()}
                        : storage::JobStore::Silence{Duration::max(), Duration::max()};
   ASSAY_ASSIGN_OR_RETURN(std::vector<v1::WaitingJobs> waiting,
                          environment_.jobs.ListWaiting(campaign.campaign_id(), silence));
@@ -200,12 +211,12 @@ Result<std::vector<v1::Node>> Coordinator::ListNodes(const std::string& filter) 
   const Result<Filter> parsed = ParseFilter(filter);
   if (!parsed.ok()) return parsed.status().WithContext("filter");
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                         environment_.nodes.ListNodes(options_.lease));
+                         environment_.nodes.ListNodes(options_.Silence()));
   return MatchingNodes(*parsed, nodes);
 }
 
 Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
-  return environment_.nodes.GetNode(id_or_name, options_.lease);
+  return environment_.nodes.GetNode(id_or_name, options_.Silence());
 }
 
 Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {

@@ -17,7 +17,9 @@
 #include "coordinator/core/attempts/running_jobs.h"
 #include "coordinator/core/attempts/scheduler.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/leadership.h"
 #include "coordinator/core/sessions/heartbeats.h"
+#include "coordinator/core/sessions/quarantine.h"
 #include "coordinator/core/sessions/session.h"
 #include "coordinator/core/sessions/sessions.h"
 #include "coordinator/core/watchers.h"
@@ -30,11 +32,11 @@ class Coordinator {
  public:
   Coordinator(const Environment& environment, Options options);
 
-  // Starts scheduling.
-  void Start();
-  // Stops scheduling and closes all sessions with agents. Asks the agents to reconnect after
-  // `reconnect_after`. Running jobs continue on their agents, and the next coordinator process
-  // takes them over.
+  // Stands for election, and starts scheduling when elected. Blocks on the database.
+  void Start(Place place = {});
+  // Hands over the scheduling and closes all sessions with agents. Blocks on the database. Asks the
+  // agents to reconnect after `reconnect_after`. Running jobs continue on their agents, and the
+  // next coordinator process takes them over.
   void Shutdown(Duration reconnect_after);
 
   // Creates the session for a new stream between this coordinator and an agent. Messages to the
@@ -43,6 +45,7 @@ class Coordinator {
   std::shared_ptr<Session> OpenSession(std::shared_ptr<SessionSink> sink,
                                        const std::string& dial_address);
   Sessions& sessions() { return sessions_; }
+  const Leadership& leadership() const { return leadership_; }
   Watchers& watchers() { return watchers_; }
   Clock& clock() const { return environment_.clock; }
   Executor& executor() const { return environment_.executor; }
@@ -86,10 +89,12 @@ class Coordinator {
 
   const Environment environment_;
   const Options options_;
+  Leadership leadership_;
   Outage outage_;
   GracePeriod grace_;
   Watchers watchers_;
   Sessions sessions_;
+  Quarantine quarantine_;
   RunningJobs running_;
   Attempts attempts_;
   ResultIntake results_;

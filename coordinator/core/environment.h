@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/executor.h"
+#include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
@@ -36,6 +37,7 @@ struct Environment {
   storage::JobStore& jobs;
   storage::ResultStore& results;
   storage::NodeStore& nodes;
+  storage::FleetStore& fleet;
   Observer& observer;
 };
 
@@ -44,12 +46,19 @@ struct Options {
   std::string coordinator_id;
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
+  // Time for which agents go on with a job while the coordinator or its database is away. The
+  // leases in the database are shorter, and epochs keep a job from being counted twice.
+  Duration outage = std::chrono::minutes(5);
   // Interval for finding lost notifications, expired leases and campaigns without a verdict.
   Duration poll = std::chrono::seconds(3);
   // Time limit within which all agents of a job on several nodes must be ready. When it expires,
   // the attempt fails and its nodes become free. The limit is longer than the agents' own limit,
   // because an agent knows the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
+
+  // Returns the time without a message after which a node counts as gone. It is shorter than the
+  // lease, so that users know of it within a lease.
+  Duration Silence() const { return lease * 5 / 6; }
 };
 
 }  // namespace assay::coordinator

@@ -4,31 +4,18 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <exception>
 #include <functional>
 #include <string>
 #include <utility>
 
 #include "common/executor.h"
-#include "common/log.h"
 #include "common/status.h"
 #include "coordinator/core/attempts/outage.h"
+#include "coordinator/core/guarded.h"
 #include "coordinator/rpc/admission.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
-
-// Runs `body` and returns its Status. If `body` throws, logs the exception and returns INTERNAL.
-// gRPC would silently swallow an exception from a callback.
-template <typename Body>
-Status Guarded(const char* what, Body&& body) {
-  try {
-    return body();
-  } catch (const std::exception& error) {
-    Log().error("{} threw: {}", what, error.what());
-    return Internal(std::string(what) + " failed in the coordinator; its log has the reason");
-  }
-}
 
 // Runs `body`, which returns nothing, and logs an exception.
 template <typename Body>

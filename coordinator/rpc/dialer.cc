@@ -261,6 +261,21 @@ void Dialer::AwaitHello(const std::string& address, Duration patience, Answered 
   });
 }
 
+void Dialer::Follow(const std::vector<std::string>& stored) {
+  std::set<std::string> gone;
+  {
+    MutexLock lock(mutex_);
+    gone = std::exchange(followed_, {stored.begin(), stored.end()});
+    for (const std::string& address : stored) gone.erase(address);
+  }
+  for (const std::string& address : gone) Forget(address);
+  for (const std::string& address : stored) {
+    if (Dials(address)) continue;
+    const Status dialled = Dial(address);
+    if (!dialled.ok()) Log().error("cannot dial {}: {}", address, dialled.ToString());
+  }
+}
+
 void Dialer::Forget(const std::string& address) {
   std::shared_ptr<DialTarget> target;
   {

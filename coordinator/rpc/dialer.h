@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,11 @@ class Dialer {
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
+  // Dials exactly the stored addresses, and those that AddNode is trying. Called at intervals,
+  // because other coordinators add and remove addresses too, and because only the leader dials:
+  // others pass no addresses.
+  void Follow(const std::vector<std::string>& stored);
+
   // Ends the session and stops dialling.
   void Forget(const std::string& address);
   // Returns true if the address is dialled.
@@ -65,6 +71,7 @@ class Dialer {
   std::map<std::string, std::shared_ptr<DialTarget>> targets_ ASSAY_GUARDED_BY(mutex_);
   int64_t last_waiter_ ASSAY_GUARDED_BY(mutex_) = 0;
   std::map<int64_t, Waiter> waiters_ ASSAY_GUARDED_BY(mutex_);
+  std::set<std::string> followed_ ASSAY_GUARDED_BY(mutex_);  // Addresses that are stored.
 };
 
 }  // namespace assay::coordinator::rpc

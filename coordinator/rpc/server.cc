@@ -184,6 +184,7 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
                  v1::AddNodeResponse* response) override {
     return calls_.AnswerLater(context, "AddNode", [=, this](const Calls::Done& done) -> Status {
       const std::string& address = request->address();
+      if (!coordinator_.leadership().IsLeader()) return NotTheLeader();
       const bool known = dialer_.Dials(address);
       ASSAY_RETURN_IF_ERROR(dialer_.Dial(address));
       dialer_.AwaitHello(address, kHelloPatience, [=, this](Result<Agent> agent) {
@@ -211,6 +212,13 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
   }
 
  private:
+  // Only the leader dials agents.
+  Status NotTheLeader() const {
+    const std::string leader = coordinator_.leadership().LeaderAddress();
+    return Unavailable("another coordinator schedules the fleet and adds its nodes",
+                       Reason::kOtherCoordinator)
+        .WithHint(leader.empty() ? "try again in a moment" : "ask the coordinator at " + leader);
+  }
   Status StoreAdded(const std::string& address, const Agent& agent, v1::AddNodeResponse* response) {
     ASSAY_RETURN_IF_ERROR(coordinator_.AddDialAddress(address));
     ASSAY_ASSIGN_OR_RETURN(*response->mutable_node(), coordinator_.GetNode(agent.node_id));

@@ -44,8 +44,7 @@ Result<std::string> FakeDatabase::Insert(const NewCampaign& campaign) {
   row.shown.set_state(v1::CAMPAIGN_STATE_ACTIVE);
   row.shown.set_priority(campaign.spec.priority());
   *row.shown.mutable_spec() = campaign.spec;
-  row.shown.mutable_left_out()->Swap(row.shown.mutable_spec()->mutable_left_out());
-  row.shown.mutable_submitted_by()->swap(*row.shown.mutable_spec()->mutable_submitted_by());
+  MoveOutOfSpec(&row.shown);
   *row.shown.mutable_create_time() = schema::ToTimestamp(clock.WallNow());
   for (const NewJob& job : campaign.jobs) {
     JobRow& made = jobs[job.job_id];
@@ -184,6 +183,7 @@ Result<std::vector<JobEpoch>> FakeJobStore::CancelCampaign(const std::string& ca
 
 Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& request) {
   MutexLock lock(database_.mutex);
+  if (!database_.IsTerm(request.term)) return std::vector<LeasedJob>();
   const MonotonicTime now = database_.clock.Now();
   std::map<std::string, int> running;  // Jobs by campaign.
   std::vector<JobRow*> queued;
@@ -197,7 +197,8 @@ Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& reque
     if (IsQueued(row) && row.not_before <= now) queued.push_back(&row);
   }
   const auto is_known = [&](const std::string& node) {
-    return database_.nodes.contains(node) &&
+    const auto known = database_.nodes.find(node);
+    return known != database_.nodes.end() && known->second.shown.quarantine().empty() &&
            std::find(request.node_ids.begin(), request.node_ids.end(), node) !=
                request.node_ids.end();
   };
@@ -258,6 +259,19 @@ Result<std::vector<LeasedJob>> FakeJobStore::RenewLeases(const std::string& owne
   return held;
 }
 
+Result<std::optional<LeasedJob>> FakeJobStore::GetAttempt(const ReportedJob& attempt) {
+  MutexLock lock(database_.mutex);
+  const JobRow* const row = Latest(attempt.job);
+  if (row == nullptr) return std::optional<LeasedJob>();
+  const auto& nodes = row->node_ids;
+  if (std::find(nodes.begin(), nodes.end(), attempt.node_id) == nodes.end()) {
+    return std::optional<LeasedJob>();
+  }
+  LeasedJob job = *row;
+  job.state = row->shown.state();
+  return std::optional<LeasedJob>(std::move(job));
+}
+
 Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(Duration ago, int limit) {
   MutexLock lock(database_.mutex);
   std::map<std::pair<MonotonicTime, int64_t>, const JobRow*> expired;
@@ -271,33 +285,6 @@ Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(Duration ago, int limit
     leased.push_back(*row);
   }
   return leased;
-}
-
-Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt) {
-  MutexLock lock(database_.mutex);
-  JobRow* const row = Running(attempt.job);
-  if (row == nullptr) return FinishOutcome{};
-  if (attempt.failure) {
-    row->failures.push_back({attempt.failure->failure_class(), attempt.failure->reason(),
-                             row->node_ids, attempt.failure->node_id(), attempt.also_node_ids});
-  }
-  if (attempt.disposition != Disposition::kSucceeded) {
-    row->shown.clear_failure();
-    if (attempt.failure) *row->shown.mutable_failure() = *attempt.failure;
-  }
-  const bool requeue = attempt.disposition == Disposition::kRequeue;
-  row->shown.set_state(requeue && row->cancel_requested ? v1::JOB_STATE_CANCELLED
-                                                        : StateAfter(attempt.disposition));
-  row->owner.clear();
-  if (IsQueued(*row)) {
-    row->avoid_node_ids = attempt.avoid_node_ids;
-    row->same_nodes = attempt.same_nodes;
-    row->not_before = database_.clock.Now() + attempt.delay;
-  } else {
-    *row->shown.mutable_end_time() = schema::ToTimestamp(database_.clock.WallNow());
-  }
-  Touch(*row);
-  return FinishOutcome{true, row->campaign_id, EndIfDone(row->campaign_id)};
 }
 
 Result<std::vector<std::string>> FakeJobStore::ListUnjudged() {
@@ -373,10 +360,14 @@ v1::Job FakeJobStore::JobMessage(const JobRow& row) const {
   return message;
 }
 
-JobRow* FakeJobStore::Running(const JobEpoch& job) {
+JobRow* FakeJobStore::Latest(const JobEpoch& job) {
   const auto it = database_.jobs.find(job.job_id);
-  const bool runs = it != database_.jobs.end() && IsRunning(it->second);
-  return runs && it->second.epoch == job.epoch ? &it->second : nullptr;
+  return it != database_.jobs.end() && it->second.epoch == job.epoch ? &it->second : nullptr;
+}
+
+JobRow* FakeJobStore::Running(const JobEpoch& job) {
+  JobRow* const row = Latest(job);
+  return row != nullptr && IsRunning(*row) ? row : nullptr;
 }
 
 void FakeJobStore::Touch(JobRow& row) { row.revision = database_.next_sequence++; }

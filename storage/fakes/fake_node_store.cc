@@ -2,16 +2,17 @@
 
 #include "storage/fakes/fake_stores.h"
 #include "storage/store_rules.h"
+#include "wire/benchmark_schema.h"
 #include "wire/timestamps.h"
 
 namespace assay::storage {
 
 Status FakeNodeStore::Connect(const std::string& owner, const v1::NodeDescription& node,
-                              const std::string& dial_address) {
+                              const std::string& dial_address, Duration stale_after) {
   MutexLock lock(database_.mutex);
   for (auto& [id, row] : database_.nodes) {
     if (id == node.node_id() || row.shown.description().name() != node.name()) continue;
-    if (!row.owner.empty()) {
+    if (!row.owner.empty() && database_.clock.Now() - row.heard_at <= stale_after) {
       return Status(Code::kAlreadyExists, Reason::kNodeNameTaken,
                     "another node named \"" + node.name() + "\" is connected");
     }
@@ -27,6 +28,9 @@ Status FakeNodeStore::Connect(const std::string& owner, const v1::NodeDescriptio
   if (fresh) *row.shown.mutable_first_seen_time() = now;
   *row.shown.mutable_last_heartbeat_time() = now;
   *row.shown.mutable_description() = node;
+  v1::Schemas schemas;
+  *schemas.mutable_benchmarks() = node.benchmarks();
+  database_.schemas[schema::SchemasHash(schemas)] = schemas;
   row.shown.set_dial_address(dial_address);
   row.owner = owner;
   row.heard_at = database_.clock.Now();
@@ -75,6 +79,34 @@ Result<v1::Node> FakeNodeStore::GetNode(const std::string& id_or_name, Duration 
   MutexLock lock(database_.mutex);
   ASSAY_ASSIGN_OR_RETURN(const NodeRow* row, Find(id_or_name));
   return Message(*row, stale_after);
+}
+
+Result<std::optional<v1::Schemas>> FakeNodeStore::GetSchemas(const std::string& schemas_hash) {
+  MutexLock lock(database_.mutex);
+  const auto it = database_.schemas.find(schemas_hash);
+  if (it == database_.schemas.end()) return std::optional<v1::Schemas>();
+  return std::optional<v1::Schemas>(it->second);
+}
+
+Result<std::vector<std::string>> FakeNodeStore::ListQuarantined() {
+  MutexLock lock(database_.mutex);
+  std::vector<std::string> ids;
+  for (const auto& [id, row] : database_.nodes) {
+    if (!row.shown.quarantine().empty()) ids.push_back(id);
+  }
+  return ids;
+}
+
+Status FakeNodeStore::EndQuarantine(const std::string& node_id) {
+  MutexLock lock(database_.mutex);
+  const auto it = database_.nodes.find(node_id);
+  if (it == database_.nodes.end()) return Status::Ok();
+  NodeRow& row = it->second;
+  row.shown.clear_quarantine();
+  row.shown.clear_quarantine_time();
+  row.failed_jobs.clear();
+  row.failed_campaigns.clear();
+  return Status::Ok();
 }
 
 Status FakeNodeStore::AddDialAddress(const std::string& address) {

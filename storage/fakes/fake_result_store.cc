@@ -17,6 +17,12 @@ v1::StoredResult WithoutSamples(v1::StoredResult stored) {
   return stored;
 }
 
+// Returns whether a job of this state takes results of its latest attempt.
+bool TakesResults(v1::JobState state) {
+  return state == v1::JOB_STATE_RUNNING || state == v1::JOB_STATE_QUEUED ||
+         state == v1::JOB_STATE_FAILED;
+}
+
 }  // namespace
 
 Result<std::vector<CommitOutcome>> FakeResultStore::Commit(const std::vector<SentResult>& results) {
@@ -32,7 +38,10 @@ Result<std::vector<CommitOutcome>> FakeResultStore::Compare(
   std::vector<CommitOutcome> outcomes(results.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const auto job = database_.jobs.find(results[i].job_id());
-    if (job == database_.jobs.end()) continue;
+    if (job == database_.jobs.end()) {
+      outcomes[i].verdict = CommitVerdict::kUnknownJob;
+      continue;
+    }
     const auto before = job->second.hashes.find(results[i].case_index());
     if (before == job->second.hashes.end() || before->second != PayloadHash(results[i])) continue;
     outcomes[i].verdict = CommitVerdict::kStored;
@@ -43,9 +52,9 @@ Result<std::vector<CommitOutcome>> FakeResultStore::Compare(
 CommitOutcome FakeResultStore::CommitOne(const SentResult& sent) {
   const v1::CaseResult& result = sent.result;
   const auto job = database_.jobs.find(result.job_id());
-  if (job == database_.jobs.end()) return {CommitVerdict::kStale, false};
+  if (job == database_.jobs.end()) return {CommitVerdict::kUnknownJob, false};
   FakeDatabase::JobRow& row = job->second;
-  const bool held = row.shown.state() == v1::JOB_STATE_RUNNING && row.epoch == result.epoch();
+  const bool held = row.epoch > 0 && row.epoch == result.epoch() && TakesResults(row.shown.state());
   if (result.case_index() < 0 || result.case_index() >= row.shown.case_count()) {
     return {CommitVerdict::kConflict, false};
   }

@@ -10,6 +10,8 @@
 
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "common/uuid.h"
+#include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
@@ -45,6 +47,9 @@ struct FakeDatabase {
     v1::Node shown;     // Without state and jobs.
     std::string owner;  // Empty: no session.
     MonotonicTime heard_at{};
+    // The jobs that failed here since one last succeeded, and their campaigns.
+    std::set<std::string> failed_jobs;
+    std::set<std::string> failed_campaigns;
   };
 
   struct ResultRow {
@@ -53,6 +58,9 @@ struct FakeDatabase {
   };
 
   explicit FakeDatabase(Clock& the_clock) : clock(the_clock) {}
+
+  // Returns false if another coordinator than the caller, whose term this is, schedules the fleet.
+  bool IsTerm(int64_t term) const ASSAY_REQUIRES(mutex) { return term == 0 || term == leader.term; }
 
   // Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
   // request_id exists, inserts nothing and returns the id of that campaign. Returns ALREADY_EXISTS
@@ -66,7 +74,11 @@ struct FakeDatabase {
   std::map<std::string, CampaignRow> campaigns ASSAY_GUARDED_BY(mutex);
   std::map<std::string, NodeRow> nodes ASSAY_GUARDED_BY(mutex);
   std::set<std::string> dial_addresses ASSAY_GUARDED_BY(mutex);
-  std::vector<ResultRow> results ASSAY_GUARDED_BY(mutex);  // Oldest first.
+  std::vector<ResultRow> results ASSAY_GUARDED_BY(mutex);              // Oldest first.
+  std::map<std::string, v1::Schemas> schemas ASSAY_GUARDED_BY(mutex);  // By hash.
+  const std::string fleet_id = NewUuid();
+  Leader leader ASSAY_GUARDED_BY(mutex);
+  std::optional<MonotonicTime> led_until ASSAY_GUARDED_BY(mutex);  // Absent: not led.
 };
 
 // A claim uses only nodes that FakeNodeStore knows.
@@ -85,6 +97,7 @@ class FakeJobStore : public JobStore {
   Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
   Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                              const std::vector<ReportedJob>& jobs) override;
+  Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) override;
   Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) override;
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override;
   Result<std::vector<std::string>> ListUnjudged() override;
@@ -101,8 +114,15 @@ class FakeJobStore : public JobStore {
       ASSAY_REQUIRES(database_.mutex);
   v1::Campaign CampaignMessage(const CampaignRow& row) const ASSAY_REQUIRES(database_.mutex);
   v1::Job JobMessage(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
-  // Returns the row of a job that runs under this epoch, else null.
+  // Returns the row of a job whose latest attempt has this epoch, else null.
+  JobRow* Latest(const JobEpoch& job) ASSAY_REQUIRES(database_.mutex);
+  // The same if the job runs.
   JobRow* Running(const JobEpoch& job) ASSAY_REQUIRES(database_.mutex);
+  // Returns the job that the attempt ends, or null if it has no effect.
+  JobRow* Ended(const FinishedAttempt& attempt) ASSAY_REQUIRES(database_.mutex);
+  // Counts the failure of a job against a node. True if this has quarantined the node.
+  bool CountFailure(const FinishedAttempt& attempt, const JobRow& row, const std::string& node_id)
+      ASSAY_REQUIRES(database_.mutex);
   void Touch(JobRow& row) ASSAY_REQUIRES(database_.mutex);
   // Ends the campaign if it has no open job. True if it did.
   bool EndIfDone(const std::string& campaign_id) ASSAY_REQUIRES(database_.mutex);
@@ -115,13 +135,16 @@ class FakeNodeStore : public NodeStore {
   explicit FakeNodeStore(FakeDatabase& database) : database_(database) {}
 
   Status Connect(const std::string& owner, const v1::NodeDescription& node,
-                 const std::string& dial_address) override;
+                 const std::string& dial_address, Duration stale_after) override;
   Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) override;
   Status Disconnect(const std::string& owner, const std::string& node_id) override;
   Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                            Duration stale_after) override;
   Result<std::vector<v1::Node>> ListNodes(Duration stale_after) override;
   Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) override;
+  Result<std::optional<v1::Schemas>> GetSchemas(const std::string& schemas_hash) override;
+  Result<std::vector<std::string>> ListQuarantined() override;
+  Status EndQuarantine(const std::string& node_id) override;
   Status AddDialAddress(const std::string& address) override;
   Result<std::vector<std::string>> ListDialAddresses() override;
   Status RemoveNode(const std::string& id_or_name) override;
@@ -155,6 +178,19 @@ class FakeResultStore : public ResultStore {
   CommitOutcome CommitOne(const SentResult& sent) ASSAY_REQUIRES(database_.mutex);
   void Store(FakeDatabase::JobRow& row, const SentResult& sent) ASSAY_REQUIRES(database_.mutex);
 
+  FakeDatabase& database_;
+};
+
+class FakeFleetStore : public FleetStore {
+ public:
+  explicit FakeFleetStore(FakeDatabase& database) : database_(database) {}
+
+  Result<std::string> GetFleetId() override { return database_.fleet_id; }
+  Result<Leader> Elect(const std::string& owner, const std::string& address,
+                       Duration lease) override;
+  Status Resign(const std::string& owner) override;
+
+ private:
   FakeDatabase& database_;
 };
 

@@ -34,14 +34,44 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
               THEN string_to_array(version, '.')::bigint[] END
 $$;
 
+-- One row. `fleet_id` survives dump and restore. `system_identifier` does not: it tells that this is
+-- another cluster, whose transactions are numbered anew.
+CREATE TABLE fleet (
+  fleet_id text NOT NULL,
+  system_identifier text NOT NULL
+);
+
+-- One row: the coordinator that schedules the fleet, until `lease_until`. `term` grows with each
+-- change, and fences the statements of earlier ones.
+CREATE TABLE scheduler (
+  term bigint NOT NULL,
+  owner text NOT NULL,
+  address text NOT NULL,                -- HOST:PORT for agents.
+  lease_until timestamptz NOT NULL
+);
+INSERT INTO scheduler VALUES (0, '', '', '-infinity');
+
+-- Schemas of benchmarks, which nodes with equal runners share.
+CREATE TABLE schema_set (
+  schemas_hash text PRIMARY KEY,        -- SHA-256 of `schemas`, in hexadecimal.
+  schemas bytea NOT NULL                -- assay.v1.Schemas
+);
+
 CREATE TABLE node (
   node_id text PRIMARY KEY,
   name text NOT NULL UNIQUE,
-  description bytea NOT NULL,           -- assay.v1.NodeDescription
+  description bytea NOT NULL,           -- assay.v1.NodeDescription without benchmarks
   description_json jsonb NOT NULL,      -- The same, for dashboards.
+  schemas_hash text NOT NULL REFERENCES schema_set,
   dial_address text NOT NULL,
+  -- The jobs that failed here since one last succeeded, and their campaigns.
+  failed_job_ids text[] NOT NULL DEFAULT '{}',
+  failed_campaign_ids text[] NOT NULL DEFAULT '{}',
+  quarantine text,                      -- Why it gets no jobs. NULL: it gets some.
+  quarantine_time timestamptz,
   first_seen_time timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX node_quarantined ON node (node_id) WHERE quarantine IS NOT NULL;
 
 -- Separate from node, so that heartbeats never wait for a claim that locks the node.
 CREATE TABLE node_session (

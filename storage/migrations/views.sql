@@ -34,7 +34,8 @@ SELECT n.node_id, n.name, s.owner IS NOT NULL AS in_session, s.last_heartbeat_ti
        n.description_json #>> '{inventory,gpus,0,model}' AS gpu_model,
        n.description_json ->> 'provider' AS provider, n.description_json ->> 'region' AS region,
        (n.description_json ->> 'pricePerHour')::float8 AS price_per_hour,
-       coalesce((n.description_json #>> '{inventory,simulated}')::boolean, false) AS simulated
+       coalesce((n.description_json #>> '{inventory,simulated}')::boolean, false) AS simulated,
+       n.quarantine, n.quarantine_time
 FROM node n JOIN node_session s USING (node_id);
 
 -- Grafana's role, which can only read. Left out if this user may not create roles.

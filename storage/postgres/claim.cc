@@ -14,8 +14,10 @@
 namespace assay::storage {
 namespace {
 
-// Number of jobs with a choice of nodes that are read from the head of a campaign's queue.
+// Number of jobs with a choice of nodes that are read from a campaign's queue at once.
 constexpr int kUnpinnedDepth = 32;
+// Number of times that the next jobs are read if those before leave nodes free.
+constexpr int kMoreReads = 8;
 // Larger lists of candidates are stored outside the row of their job.
 constexpr int kShortListBytes = 2000;
 constexpr int kWholeNode = -1;
@@ -32,6 +34,9 @@ struct Queue {
   int priority = 0;
   int64_t running = 0;
   std::deque<Candidate> jobs;  // Oldest first.
+  // The unpinned jobs of the last read: their number, and the sequence of the last one.
+  int unpinned = 0;
+  int64_t last_unpinned = 0;
 };
 
 struct Choice {
@@ -39,45 +44,68 @@ struct Choice {
   std::vector<std::string> nodes;
 };
 
+// Selects the campaigns "active". Append a condition on campaigns "c" and ")".
 constexpr const char* kActive =
     "active AS (SELECT c.campaign_id, c.priority,"
     "  (SELECT count(*) FROM job r WHERE r.state = 'running' AND r.campaign_id = c.campaign_id) AS "
     "running"
-    "  FROM campaign c WHERE c.state = 'active' AND NOT c.cancel_requested) ";
+    "  FROM campaign c WHERE c.state = 'active' AND NOT c.cancel_requested";
 
 constexpr const char* kColumns =
     "a.campaign_id, a.priority, a.running, q.sequence, q.job_id, q.node_count,"
     " q.candidate_set, q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids,"
+    " q.pinned_node_id IS NULL AS unpinned,"
     " CASE WHEN q.same_nodes THEN q.node_ids ELSE '{}' END AS last_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
-// Returns the SQL that selects the first jobs of each campaign's queue. Skips jobs with too few
-// reachable candidate nodes ($4), because they would hide the jobs behind them. If several jobs
-// share a list of candidates, counts its nodes only once. Counts the list of a single job only if
-// it is short, because a long one is slow to read.
+// The candidate sets of the campaigns "active", with the number of their reachable nodes ($4).
+constexpr const char* kChoice =
+    "choice AS MATERIALIZED ("
+    "  SELECT s.campaign_id, s.candidate_set,"
+    "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
+    "  FROM candidate_set s JOIN active USING (campaign_id)) ";
+
+// Selects queued jobs "u" of campaign "a" that are not pinned. Skips jobs with too few reachable
+// candidate nodes ($4), because they would hide the jobs behind them. If several jobs share a list
+// of candidates, counts its nodes only once. Counts the list of a single job only if it is short
+// ($5), because a long one is slow to read.
+constexpr const char* kUnpinned =
+    "SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
+    "  AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
+    "  AND CASE WHEN u.candidate_set IS NOT NULL"
+    "           THEN (SELECT there FROM choice c WHERE c.campaign_id = u.campaign_id"
+    "                 AND c.candidate_set = u.candidate_set) >= u.node_count"
+    "           WHEN pg_column_size(u.candidate_node_ids) > $5 THEN true"
+    "           ELSE (SELECT count(*) FROM unnest(u.candidate_node_ids) AS c(id)"
+    "                 WHERE c.id = ANY($4::text[])) >= u.node_count END ";
+
+// Returns the SQL that selects the first jobs of each campaign's queue.
 const std::string& HeadsSql() {
   static const std::string sql =
-      std::string("WITH ") + kActive +
-      ", choice AS MATERIALIZED ("
-      "  SELECT s.campaign_id, s.candidate_set,"
-      "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
-      "  FROM candidate_set s JOIN active USING (campaign_id)) "
-      "SELECT " +
-      kColumns +
+      std::string("WITH ") + kActive + "), " + kChoice + "SELECT " + kColumns +
       "FROM active a CROSS JOIN LATERAL ("
       "  (SELECT * FROM job p WHERE p.state = 'queued' AND p.pinned_node_id IS NOT NULL"
       "     AND p.campaign_id = a.campaign_id AND p.not_before <= now()"
       "   ORDER BY p.sequence LIMIT $1)"
       "  UNION ALL"
-      "  (SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
-      "     AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
-      "     AND CASE WHEN u.candidate_set IS NOT NULL"
-      "              THEN (SELECT there FROM choice c WHERE c.campaign_id = u.campaign_id"
-      "                    AND c.candidate_set = u.candidate_set) >= u.node_count"
-      "              WHEN pg_column_size(u.candidate_node_ids) > $5 THEN true"
-      "              ELSE (SELECT count(*) FROM unnest(u.candidate_node_ids) AS c(id)"
-      "                    WHERE c.id = ANY($4::text[])) >= u.node_count END"
+      "  (" +
+      kUnpinned +
       "   ORDER BY u.sequence LIMIT $2)) q "
+      "ORDER BY q.sequence";
+  return sql;
+}
+
+// Returns the SQL that selects the next unpinned jobs of the campaigns $1, after the sequences $6.
+const std::string& MoreUnpinnedSql() {
+  static const std::string sql =
+      std::string(
+          "WITH more AS (SELECT * FROM unnest($1::text[], $6::bigint[])"
+          "              AS m(campaign_id, last_sequence)),") +
+      kActive + " AND c.campaign_id = ANY($1::text[])), " + kChoice + "SELECT " + kColumns +
+      "FROM more JOIN active a USING (campaign_id) CROSS JOIN LATERAL ("
+      "  " +
+      kUnpinned +
+      "    AND u.sequence > more.last_sequence ORDER BY u.sequence LIMIT $2) q "
       "ORDER BY q.sequence";
   return sql;
 }
@@ -85,7 +113,7 @@ const std::string& HeadsSql() {
 // Selects the oldest pinned jobs of each node in $1.
 const std::string& PerNodeSql() {
   static const std::string sql =
-      std::string("WITH ") + kActive + "SELECT " + kColumns +
+      std::string("WITH ") + kActive + ") SELECT " + kColumns +
       "FROM unnest($1::text[]) AS reach(node_id) CROSS JOIN active a CROSS JOIN LATERAL ("
       "  SELECT * FROM job p WHERE p.state = 'queued' AND p.pinned_node_id = reach.node_id"
       "    AND p.campaign_id = a.campaign_id AND p.not_before <= now()"
@@ -134,14 +162,14 @@ class Claim {
       : transaction_(transaction), request_(request), sets_(sets) {}
 
   std::vector<LeasedJob> Run() {
+    node_ids_ = WithoutQuarantined();
+    nodes_ = ArrayOf(node_ids_);
     holdings_.Load(transaction_.exec_params(
-        "SELECT node_id, gpu_index FROM allocation WHERE node_id = ANY($1::text[])",
-        ArrayOf(request_.node_ids)));
-    reachable_.insert(request_.node_ids.begin(), request_.node_ids.end());
+        "SELECT node_id, gpu_index FROM allocation WHERE node_id = ANY($1::text[])", nodes_));
+    reachable_.insert(node_ids_.begin(), node_ids_.end());
     const int depth = 4 * request_.limit;
     AddToQueues(transaction_.exec_params(HeadsSql(), depth, kUnpinnedDepth,
-                                         Interval(request_.patience), ArrayOf(request_.node_ids),
-                                         kShortListBytes));
+                                         Interval(request_.patience), nodes_, kShortListBytes));
     bool more = false;  // There may be pinned jobs beyond the heads.
     for (const auto& [id, queue] : queues_) {
       more = more || static_cast<int>(queue.jobs.size()) >= depth;
@@ -151,10 +179,22 @@ class Claim {
       LookBehindHeads();
       Choose();
     }
+    for (int read = 0; read < kMoreReads && Wanted() > 0 && ReadMoreUnpinned(); ++read) Choose();
     return Commit();
   }
 
  private:
+  std::vector<std::string> WithoutQuarantined() {
+    std::unordered_set<std::string> quarantined;
+    for (const auto& row :
+         transaction_.exec("SELECT node_id FROM node WHERE quarantine IS NOT NULL")) {
+      quarantined.insert(row[0].as<std::string>());
+    }
+    std::vector<std::string> node_ids = request_.node_ids;
+    std::erase_if(node_ids, [&](const std::string& id) { return quarantined.contains(id); });
+    return node_ids;
+  }
+
   int Wanted() const { return request_.limit - static_cast<int>(choices_.size()); }
 
   void AddToQueues(const pqxx::result& rows) {
@@ -177,17 +217,46 @@ class Claim {
         it->second.priority = row["priority"].as<int>();
         it->second.running = row["running"].as<int64_t>();
       }
+      if (row["unpinned"].as<bool>()) {
+        ++it->second.unpinned;
+        it->second.last_unpinned = candidate.sequence;
+      }
       it->second.jobs.push_back(std::move(candidate));
     }
+  }
+
+  // Returns the nodes that are at least partly free.
+  std::vector<std::string> OpenNodes() const {
+    std::vector<std::string> open;
+    for (const std::string& node : node_ids_) {
+      if (!holdings_.HasWholeHold(node)) open.push_back(node);
+    }
+    return open;
+  }
+
+  // Reads the next unpinned jobs of the queues that may have more, so that jobs whose nodes are
+  // busy do not hide those behind them. Returns false if there are none or no node is free.
+  bool ReadMoreUnpinned() {
+    ArrayLiteral campaigns, last;
+    bool any = false;
+    for (const auto& [id, queue] : queues_) {
+      if (queue.unpinned < kUnpinnedDepth) continue;
+      campaigns.Add(id);
+      last.Add(queue.last_unpinned);
+      any = true;
+    }
+    if (!any || OpenNodes().empty()) return false;
+    for (auto& [id, queue] : queues_) queue.unpinned = 0;
+    AddToQueues(transaction_.exec_params(MoreUnpinnedSql(), campaigns.Finish(), kUnpinnedDepth,
+                                         Interval(request_.patience), nodes_, kShortListBytes,
+                                         last.Finish()));
+    return true;
   }
 
   // Reads more jobs, from the queue of each node that is at least partly free. Otherwise such nodes
   // would stay idle if all jobs read so far are pinned to busy nodes.
   void LookBehindHeads() {
-    std::vector<std::string> open;
-    for (const std::string& node : request_.node_ids) {
-      if (!holdings_.HasWholeHold(node)) open.push_back(node);
-    }
+    const std::vector<std::string> open = OpenNodes();
     constexpr int kPerNode = 16;
     if (!open.empty()) {
       AddToQueues(transaction_.exec_params(PerNodeSql(), ArrayOf(open), kPerNode,
@@ -242,8 +311,8 @@ class Claim {
     std::unordered_set<std::string> locked;
     const std::string nodes = ArrayOf(wanted);
     for (const auto& row : transaction_.exec_params(
-             "SELECT node_id FROM node WHERE node_id = ANY($1::text[]) ORDER BY node_id "
-             "FOR UPDATE SKIP LOCKED",
+             "SELECT node_id FROM node WHERE node_id = ANY($1::text[]) AND quarantine IS NULL "
+             "ORDER BY node_id FOR UPDATE SKIP LOCKED",
              nodes)) {
       locked.insert(row[0].as<std::string>());
     }
@@ -271,12 +340,16 @@ class Claim {
       ids.Add(choice.candidate.job.job_id);
       placements.Add(ArrayOf(choice.nodes));
     }
+    // Locks the jobs first, because the snapshot of the next statement must have every result that
+    // has been stored for them: late results of the attempt before.
+    const std::string picked = ArrayOf(FirstTexts(transaction_.exec_params(
+        "SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
+        "  AND " +
+            IsTerm("$2::bigint") + " ORDER BY job_id FOR UPDATE SKIP LOCKED",
+        ids.Finish(), request_.term)));
     const pqxx::result rows = transaction_.exec_params(
-        "WITH picked AS ("
-        "  SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
-        "  ORDER BY job_id FOR UPDATE SKIP LOCKED),"
-        "wanted AS (SELECT * FROM unnest($1::text[], $2::text[]) AS w(job_id, nodes)"
-        "           JOIN picked USING (job_id)),"
+        "WITH wanted AS (SELECT * FROM unnest($1::text[], $2::text[]) AS w(job_id, nodes)"
+        "                WHERE w.job_id = ANY($5::text[])),"
         "j AS ("
         "  UPDATE job SET state = 'running', epoch = epoch + 1, attempts = attempts + 1, owner = "
         "$3,"
@@ -289,7 +362,7 @@ class Claim {
         "                THEN '{-1}'::int[] ELSE j.gpu_indices END) gpu)"
         "SELECT " +
             LeasedColumns() + " FROM j",
-        ids.Finish(), placements.Finish(), request_.owner, Interval(request_.lease));
+        ids.Finish(), placements.Finish(), request_.owner, Interval(request_.lease), picked);
     std::vector<LeasedJob> leased = LeasedJobsOf(transaction_, rows, sets_);
     std::sort(leased.begin(), leased.end(), [&](const LeasedJob& a, const LeasedJob& b) {
       return order[a.job.job_id] < order[b.job.job_id];
@@ -300,6 +373,8 @@ class Claim {
   Transaction& transaction_;
   const JobStore::ClaimRequest& request_;
   CandidateSets& sets_;
+  std::vector<std::string> node_ids_;  // Those of the request that are not quarantined.
+  std::string nodes_;                  // The same as an array literal.
   std::unordered_set<std::string> reachable_;
   std::unordered_set<std::string> seen_;
   std::map<std::string, Queue> queues_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "storage/postgres/sql.h"
+#include "storage/store_rules.h"
 #include "wire/reasons.h"
 #include "wire/timestamps.h"
 
@@ -52,6 +53,7 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
   }
   leased.retries = row["retries"].as<int>();
   leased.cancel_requested = row["cancel_requested"].as<bool>();
+  leased.state = EnumOf<v1::JobState>(row["state"]);
   return leased;
 }
 
@@ -76,8 +78,7 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
     *message.mutable_end_time() = schema::ToTimestamp(TimeOf(row["end_time"]));
   }
   message.mutable_spec()->ParseFromString(BytesOf(row["spec"]));
-  message.mutable_left_out()->Swap(message.mutable_spec()->mutable_left_out());
-  message.mutable_submitted_by()->swap(*message.mutable_spec()->mutable_submitted_by());
+  MoveOutOfSpec(&message);
   v1::JobCounts* jobs = message.mutable_jobs();
   jobs->set_queued(row["queued"].as<int>());
   jobs->set_running(row["running"].as<int>());
@@ -202,7 +203,7 @@ std::string LeasedColumns() {
          "j.world_size, j.node_count, j.candidate_set, j.candidate_node_ids, j.gpu_indices, "
          "j.exclusive_node, "
          "j.timeout_ns, j.repetition, j.seed, j.epoch, j.node_ids, j.failures, "
-         "j.cancel_requested, " +
+         "j.cancel_requested, j.state, " +
          Microseconds("j.start_time") +
          " AS start_time, "
          "(SELECT c.retries FROM campaign c WHERE c.campaign_id = j.campaign_id) AS retries, "

@@ -8,6 +8,7 @@
 
 #include "common/mutex.h"
 #include "storage/job_store.h"
+#include "storage/postgres/pool.h"
 #include "storage/postgres/pqxx.h"
 
 namespace assay::storage {
@@ -45,6 +46,14 @@ class CandidateSets {
 std::string LeasedColumns();
 std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result& rows,
                                     CandidateSets& sets);
+
+// An SQL condition that is true if `term`, an SQL expression, is 0 or the scheduler's present term.
+// The statements of an earlier scheduler change nothing.
+std::string IsTerm(const std::string& term);
+
+// Implements JobStore::FinishAttempt, except that it does not end the campaign: campaign_ended is
+// true only if a mended job removed the campaign's verdict. Sets `open` if the job is queued again.
+Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, bool* open);
 
 // Implements JobStore::ClaimJobs. First selects jobs and nodes without taking locks. Then locks
 // these nodes in the order of their ids and leases the jobs whose nodes are still free. Skips nodes

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "model/page.h"
@@ -7,7 +6,6 @@
 #include "storage/postgres/sql.h"
 #include "storage/postgres/stores.h"
 #include "storage/store_rules.h"
-#include "wire/reasons.h"
 #include "wire/timestamps.h"
 
 namespace assay::storage {
@@ -111,9 +109,11 @@ class PostgresJobStore : public JobStore {
           campaign_id);
       if (now.empty()) return NoCampaign(campaign_id);
       changes.revision = now[0][0].as<int64_t>();
+      // A revision from the future is one of the cluster that this database was restored from.
+      const int64_t since = revision > changes.revision ? 0 : revision;
       for (const auto& row :
            transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
-                                   campaign_id, revision)) {
+                                   campaign_id, since)) {
         changes.jobs.push_back(JobOf(row));
       }
       return changes;
@@ -175,14 +175,18 @@ class PostgresJobStore : public JobStore {
       if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE)
         return Status::Ok();
       // Use a single UPDATE to cancel queued jobs and mark running ones. Two statements could both
-      // miss a job that changes from one state to the other in between.
+      // miss a job that changes from one state to the other in between. Locks the jobs in the order
+      // of their ids, as renewals and commits do.
       for (const auto& row : transaction.exec_params(
+               "WITH open AS ("
+               "  SELECT job_id FROM job WHERE campaign_id = $1 AND state IN ('queued', 'running')"
+               "  ORDER BY job_id FOR NO KEY UPDATE) "
                "UPDATE job SET cancel_requested = true,"
                "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
                "  end_time = CASE state WHEN 'queued' THEN now() END,"
                "  revision = pg_current_xact_id()::text::bigint "
-               "WHERE campaign_id = $1 AND state IN ('queued', 'running') RETURNING job_id, epoch, "
-               "state",
+               "FROM open WHERE job.job_id = open.job_id AND state IN ('queued', 'running') "
+               "RETURNING job.job_id, epoch, state",
                campaign_id)) {
         if (EnumOf<v1::JobState>(row["state"]) == v1::JOB_STATE_RUNNING) {
           running.push_back({row["job_id"].as<std::string>(), row["epoch"].as<int64_t>()});
@@ -226,6 +230,18 @@ class PostgresJobStore : public JobStore {
     });
   }
 
+  Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) override {
+    using Attempt = std::optional<LeasedJob>;
+    return pool_.Query("get_attempt", [&](Transaction& transaction) -> Result<Attempt> {
+      const pqxx::result rows = transaction.exec_params(
+          "SELECT " + LeasedColumns() +
+              " FROM job j WHERE j.job_id = $1 AND j.epoch = $2 AND $3 = ANY(j.node_ids)",
+          attempt.job.job_id, attempt.job.epoch, attempt.node_id);
+      if (rows.empty()) return Attempt();
+      return Attempt(std::move(LeasedJobsOf(transaction, rows, candidates_)[0]));
+    });
+  }
+
   LeasedJobs ListExpired(Duration ago, int limit) override {
     return pool_.Query("list_expired", [&](Transaction& transaction) -> LeasedJobs {
       const pqxx::result rows = transaction.exec_params(
@@ -238,54 +254,10 @@ class PostgresJobStore : public JobStore {
   }
 
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override {
-    FinishOutcome outcome;
-    bool requeued = false;
-    nlohmann::json ended = {{"job_id", attempt.job.job_id},
-                            {"epoch", attempt.job.epoch},
-                            {"state", WordOf(StateAfter(attempt.disposition))},
-                            {"avoid_node_ids", attempt.avoid_node_ids},
-                            {"same_nodes", attempt.same_nodes},
-                            {"delay", Interval(attempt.delay)}};
-    if (attempt.failure) {
-      ended["failure"] = HexLiteral(DeterministicBytes(*attempt.failure));
-      ended["entry"] = {{"class", WordOf(attempt.failure->failure_class())},
-                        {"reason", ReasonWord(attempt.failure->reason())},
-                        {"node", attempt.failure->node_id()},
-                        {"also", attempt.also_node_ids}};
-    }
-    ASSAY_ASSIGN_OR_RETURN(const std::string record, StorableJson(ended));
-    ASSAY_RETURN_IF_ERROR(pool_.RunStatement("finish_attempt", [&](Transaction& transaction) {
-      const pqxx::result rows = transaction.exec_params(
-          "WITH ended AS ("
-          "  SELECT * FROM json_to_record($1) AS e(job_id text, epoch bigint, state job_state,"
-          "    avoid_node_ids text[], same_nodes boolean, delay interval, failure bytea,"
-          "    entry jsonb)),"
-          "updated AS ("
-          "  UPDATE job SET owner = NULL, lease_until = NULL,"
-          "    state = CASE WHEN e.state = 'queued' AND cancel_requested THEN 'cancelled'"
-          "                 ELSE e.state END,"
-          "    end_time = CASE WHEN e.state <> 'queued' OR cancel_requested THEN now() END,"
-          "    avoid_node_ids = e.avoid_node_ids, not_before = now() + e.delay,"
-          "    same_nodes = e.same_nodes,"
-          "    failure = CASE WHEN e.state = 'succeeded' THEN job.failure ELSE e.failure END,"
-          "    failures = CASE WHEN e.entry IS NULL THEN failures ELSE failures ||"
-          "      jsonb_build_array(e.entry || jsonb_build_object('nodes', to_jsonb(node_ids))) END,"
-          "    revision = pg_current_xact_id()::text::bigint"
-          "  FROM ended e WHERE job.job_id = e.job_id AND job.epoch = e.epoch"
-          "    AND job.state = 'running' RETURNING job.job_id, campaign_id, job.state),"
-          "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
-          "SELECT campaign_id, state, CASE state WHEN 'queued' THEN pg_notify($2, '') END "
-          "FROM updated",
-          record, kJobsQueuedChannel);
-      outcome = {};
-      if (rows.empty()) return Status::Ok();
-      outcome.held = true;
-      outcome.campaign_id = rows[0][0].as<std::string>();
-      requeued = EnumOf<v1::JobState>(rows[0][1]) == v1::JOB_STATE_QUEUED;
-      return Status::Ok();
-    }));
+    bool open = false;
+    ASSAY_ASSIGN_OR_RETURN(FinishOutcome outcome, storage::FinishAttempt(pool_, attempt, &open));
     // Runs after the commit. If two jobs end at the same time, the later one sees both as ended.
-    if (outcome.held && !requeued) {
+    if (outcome.held && !open && !outcome.campaign_ended) {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
     }
     return outcome;

@@ -38,13 +38,32 @@ void ReplaceViews(Transaction& transaction) {
   if (!changed.empty()) transaction.exec(ViewsScript());
 }
 
+// Makes the row of the fleet if there is none. If it names another cluster, this database was
+// restored from a dump: its revisions are transaction ids of that cluster, and may be higher than
+// any that this cluster has given out. A job with such a revision would count as changed forever.
+void PrepareFleet(Transaction& transaction) {
+  transaction.exec(
+      "INSERT INTO fleet SELECT gen_random_uuid(), system_identifier FROM pg_control_system() "
+      "WHERE NOT EXISTS (SELECT FROM fleet)");
+  const pqxx::result restored = transaction.exec(
+      "UPDATE fleet SET system_identifier = c.system_identifier::text FROM pg_control_system() c "
+      "WHERE fleet.system_identifier <> c.system_identifier::text RETURNING 1");
+  if (restored.empty()) return;
+  const pqxx::result reset = transaction.exec(
+      "UPDATE job SET revision = 0 WHERE revision > pg_current_xact_id()::text::bigint");
+  // A dump has neither the role that the views are granted to, nor always the grants.
+  transaction.exec(ViewsScript());
+  Log().info("this database was restored from another cluster; reset the revisions of {} jobs",
+             reset.affected_rows());
+}
+
 }  // namespace
 
 Status Migrate(Pool& pool) {
   const std::vector<Migration>& migrations = Migrations();
   bool finished = false;
   while (!finished) {
-    ASSAY_RETURN_IF_ERROR(pool.Run("migrate", [&](Transaction& transaction) {
+    ASSAY_RETURN_IF_ERROR(pool.RunLong("migrate", [&](Transaction& transaction) {
       transaction.exec("SET LOCAL statement_timeout = 0");
       transaction.exec("SELECT pg_advisory_xact_lock(7900, 0)");
       transaction.exec(
@@ -57,6 +76,7 @@ Status Migrate(Pool& pool) {
       finished = next == migrations.size();
       if (finished) {
         ReplaceViews(transaction);
+        PrepareFleet(transaction);
         return Status::Ok();
       }
       const Migration& migration = migrations[next];

@@ -1,10 +1,15 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
 
+#include "common/mutex.h"
 #include "storage/postgres/sql.h"
 #include "storage/postgres/stores.h"
 #include "storage/store_rules.h"
+#include "wire/benchmark_schema.h"
 #include "wire/timestamps.h"
 
 namespace assay::storage {
@@ -14,8 +19,10 @@ namespace {
 constexpr Duration kForever = std::chrono::hours(24 * 365 * 50);
 
 std::string NodeQuery() {
-  return "SELECT n.description, n.name, n.dial_address, " + Microseconds("n.first_seen_time") +
-         " AS first_seen, " + Microseconds("s.last_heartbeat_time") +
+  return "SELECT n.description, n.schemas_hash, n.name, n.dial_address, n.quarantine, " +
+         Microseconds("n.quarantine_time") + " AS quarantine_time, " +
+         Microseconds("n.first_seen_time") + " AS first_seen, " +
+         Microseconds("s.last_heartbeat_time") +
          " AS last_heartbeat,"
          " s.owner IS NOT NULL AND s.last_heartbeat_time >= now() - $1::interval AS connected,"
          " ARRAY(SELECT DISTINCT a.job_id FROM allocation a WHERE a.node_id = n.node_id"
@@ -27,6 +34,10 @@ v1::Node NodeOf(const pqxx::row& row) {
   v1::Node node;
   node.mutable_description()->ParseFromString(BytesOf(row["description"]));
   node.mutable_description()->set_name(row["name"].as<std::string>());
+  if (!row["quarantine"].is_null()) {
+    node.set_quarantine(row["quarantine"].as<std::string>());
+    *node.mutable_quarantine_time() = schema::ToTimestamp(TimeOf(row["quarantine_time"]));
+  }
   node.set_state(row["connected"].as<bool>() ? v1::NODE_STATE_CONNECTED
                                              : v1::NODE_STATE_DISCONNECTED);
   for (const std::string& job : TextsOf(row["jobs"])) node.add_job_ids(job);
@@ -37,10 +48,8 @@ v1::Node NodeOf(const pqxx::row& row) {
 }
 
 std::string JsonOf(const v1::NodeDescription& node) {
-  v1::NodeDescription shown = node;
-  shown.clear_benchmarks();  // Large, and dashboards do not use them.
   std::string json;
-  if (!google::protobuf::util::MessageToJsonString(shown, &json).ok()) return "{}";
+  if (!google::protobuf::util::MessageToJsonString(node, &json).ok()) return "{}";
   return WithoutNul(std::move(json));
 }
 
@@ -50,11 +59,14 @@ Status NoNode(Transaction& transaction, const std::string& id_or_name) {
 }
 
 // Renames a disconnected node with the name of `node`.
-Status RenameNamesake(Transaction& transaction, const v1::NodeDescription& node) {
+Status RenameNamesake(Transaction& transaction, const v1::NodeDescription& node,
+                      Duration stale_after) {
   const pqxx::result namesake = transaction.exec_params(
-      "SELECT n.node_id, s.owner IS NOT NULL FROM node n JOIN node_session s USING (node_id) "
+      "SELECT n.node_id,"
+      "  s.owner IS NOT NULL AND s.last_heartbeat_time >= now() - $3::interval "
+      "FROM node n JOIN node_session s USING (node_id) "
       "WHERE n.name = $1 AND n.node_id <> $2 FOR UPDATE",
-      node.name(), node.node_id());
+      node.name(), node.node_id(), Interval(std::min(stale_after, kForever)));
   if (namesake.empty()) return Status::Ok();
   if (namesake[0][1].as<bool>()) {
     return Status(Code::kAlreadyExists, Reason::kNodeNameTaken,
@@ -71,27 +83,104 @@ Status RenameNamesake(Transaction& transaction, const v1::NodeDescription& node)
   return Status::Ok();
 }
 
+constexpr const char* kTakeSession =
+    "ON CONFLICT (node_id) DO UPDATE SET owner = excluded.owner, last_heartbeat_time = now()";
+
+// A description as it is stored: its benchmarks apart.
+struct SplitNode {
+  v1::NodeDescription bare;
+  v1::Schemas schemas;
+  std::string schemas_hash;
+
+  explicit SplitNode(const v1::NodeDescription& node) : bare(node) {
+    schemas.mutable_benchmarks()->Swap(bare.mutable_benchmarks());
+    schemas_hash = schema::SchemasHash(schemas);
+  }
+};
+
+// A cache of the table schema_set, whose rows never change. Thread-safe.
+class SchemaSets {
+ public:
+  using Set = std::shared_ptr<const v1::Schemas>;
+
+  // Returns the sets with these hashes. Leaves out those that are not stored.
+  std::map<std::string, Set> Of(Transaction& transaction, const std::set<std::string>& hashes) {
+    std::map<std::string, Set> sets;
+    std::vector<std::string> missing;
+    {
+      MutexLock lock(mutex_);
+      for (const std::string& hash : hashes) {
+        const auto kept = kept_.find(hash);
+        if (kept == kept_.end()) {
+          missing.push_back(hash);
+        } else {
+          sets.insert(*kept);
+        }
+      }
+    }
+    if (missing.empty()) return sets;
+    for (const auto& row : transaction.exec_params(
+             "SELECT schemas_hash, schemas FROM schema_set WHERE schemas_hash = ANY($1::text[])",
+             ArrayOf(missing))) {
+      auto set = std::make_shared<v1::Schemas>();
+      set->ParseFromString(BytesOf(row[1]));
+      sets[row[0].as<std::string>()] = std::move(set);
+    }
+    MutexLock lock(mutex_);
+    if (kept_.size() > kMostSets) kept_.clear();
+    kept_.insert(sets.begin(), sets.end());
+    return sets;
+  }
+
+ private:
+  // A fleet has a set per version of the runner and kind of node.
+  static constexpr size_t kMostSets = 64;
+
+  Mutex mutex_;
+  std::map<std::string, Set> kept_ ASSAY_GUARDED_BY(mutex_);
+};
+
 class PostgresNodeStore : public NodeStore {
  public:
   explicit PostgresNodeStore(Pool& pool) : pool_(pool) {}
 
   Status Connect(const std::string& owner, const v1::NodeDescription& node,
-                 const std::string& dial_address) override {
+                 const std::string& dial_address, Duration stale_after) override {
+    const SplitNode split(node);
+    const std::string description = HexLiteral(DeterministicBytes(split.bare));
+    // Most nodes that connect are known and have not changed.
+    ASSAY_ASSIGN_OR_RETURN(
+        const pqxx::result unchanged,
+        pool_.Execute("reconnect_node",
+                      "INSERT INTO node_session SELECT node_id, $6, now() FROM node "
+                      "WHERE node_id = $1 AND name = $2 AND description = $3::bytea"
+                      "  AND schemas_hash = $4 AND dial_address = $5 " +
+                          std::string(kTakeSession) + " RETURNING 1",
+                      node.node_id(), node.name(), description, split.schemas_hash, dial_address,
+                      owner));
+    if (!unchanged.empty()) return Status::Ok();
     return pool_.Run("connect_node", [&](Transaction& transaction) {
       // Serialises nodes that connect with the same name.
       transaction.exec_params("SELECT pg_advisory_xact_lock(7901, hashtext($1))", node.name());
-      ASSAY_RETURN_IF_ERROR(RenameNamesake(transaction, node));
+      ASSAY_RETURN_IF_ERROR(RenameNamesake(transaction, node, stale_after));
+      // Sends the schemas, which are large, only if they are new.
+      if (transaction
+              .exec_params("SELECT 1 FROM schema_set WHERE schemas_hash = $1", split.schemas_hash)
+              .empty()) {
+        transaction.exec_params(
+            "INSERT INTO schema_set VALUES ($1, $2::bytea) ON CONFLICT DO NOTHING",
+            split.schemas_hash, HexLiteral(DeterministicBytes(split.schemas)));
+      }
       transaction.exec_params(
-          "INSERT INTO node (node_id, name, description, description_json, dial_address) "
-          "VALUES ($1, $2, $3::bytea, $4::jsonb, $5) "
+          "INSERT INTO node (node_id, name, description, description_json, schemas_hash,"
+          "  dial_address) VALUES ($1, $2, $3::bytea, $4::jsonb, $5, $6) "
           "ON CONFLICT (node_id) DO UPDATE SET name = excluded.name,"
           "  description = excluded.description, description_json = excluded.description_json,"
-          "  dial_address = excluded.dial_address",
-          node.node_id(), node.name(), HexLiteral(DeterministicBytes(node)), JsonOf(node),
+          "  schemas_hash = excluded.schemas_hash, dial_address = excluded.dial_address",
+          node.node_id(), node.name(), description, JsonOf(split.bare), split.schemas_hash,
           dial_address);
       transaction.exec_params(
-          "INSERT INTO node_session VALUES ($1, $2, now()) "
-          "ON CONFLICT (node_id) DO UPDATE SET owner = excluded.owner, last_heartbeat_time = now()",
+          "INSERT INTO node_session VALUES ($1, $2, now()) " + std::string(kTakeSession),
           node.node_id(), owner);
       return Status::Ok();
     });
@@ -131,12 +220,9 @@ class PostgresNodeStore : public NodeStore {
   Result<std::vector<v1::Node>> ListNodes(Duration stale_after) override {
     using Nodes = std::vector<v1::Node>;
     return pool_.Query("list_nodes", [&](Transaction& transaction) -> Result<Nodes> {
-      Nodes nodes;
-      for (const auto& row : transaction.exec_params(NodeQuery() + "ORDER BY n.name COLLATE \"C\"",
-                                                     Interval(std::min(stale_after, kForever)))) {
-        nodes.push_back(NodeOf(row));
-      }
-      return nodes;
+      return NodesOf(transaction,
+                     transaction.exec_params(NodeQuery() + "ORDER BY n.name COLLATE \"C\"",
+                                             Interval(std::min(stale_after, kForever))));
     });
   }
 
@@ -146,8 +232,34 @@ class PostgresNodeStore : public NodeStore {
           NodeQuery() + "WHERE n.node_id = $2 OR n.name = $2 ORDER BY n.node_id = $2 DESC LIMIT 1",
           Interval(std::min(stale_after, kForever)), id_or_name);
       if (rows.empty()) return NoNode(transaction, id_or_name);
-      return NodeOf(rows[0]);
+      return std::move(NodesOf(transaction, rows)[0]);
     });
+  }
+
+  Result<std::optional<v1::Schemas>> GetSchemas(const std::string& schemas_hash) override {
+    using Schemas = std::optional<v1::Schemas>;
+    return pool_.Query("get_schemas", [&](Transaction& transaction) -> Result<Schemas> {
+      const auto sets = schemas_.Of(transaction, {schemas_hash});
+      return sets.empty() ? Schemas() : Schemas(*sets.begin()->second);
+    });
+  }
+
+  Result<std::vector<std::string>> ListQuarantined() override {
+    using Ids = std::vector<std::string>;
+    return pool_.Query("list_quarantined", [&](Transaction& transaction) -> Result<Ids> {
+      return FirstTexts(transaction.exec(
+          "SELECT node_id FROM node WHERE quarantine IS NOT NULL ORDER BY node_id"));
+    });
+  }
+
+  Status EndQuarantine(const std::string& node_id) override {
+    return pool_
+        .Execute("end_quarantine",
+                 "UPDATE node SET quarantine = NULL, quarantine_time = NULL,"
+                 "  failed_job_ids = '{}', failed_campaign_ids = '{}' "
+                 "WHERE node_id = $1 AND (quarantine IS NOT NULL OR failed_job_ids <> '{}')",
+                 node_id)
+        .status();
   }
 
   Status AddDialAddress(const std::string& address) override {
@@ -187,7 +299,22 @@ class PostgresNodeStore : public NodeStore {
   }
 
  private:
+  // Reads the rows of NodeQuery().
+  std::vector<v1::Node> NodesOf(Transaction& transaction, const pqxx::result& rows) {
+    std::set<std::string> hashes;
+    for (const auto& row : rows) hashes.insert(row["schemas_hash"].as<std::string>());
+    const auto sets = schemas_.Of(transaction, hashes);
+    std::vector<v1::Node> nodes;
+    for (const auto& row : rows) {
+      v1::Node& node = nodes.emplace_back(NodeOf(row));
+      *node.mutable_description()->mutable_benchmarks() =
+          sets.at(row["schemas_hash"].as<std::string>())->benchmarks();
+    }
+    return nodes;
+  }
+
   Pool& pool_;
+  SchemaSets schemas_;
 };
 
 }  // namespace

@@ -11,7 +11,9 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "common/subprocess.h"
 #include "storage/postgres/pqxx.h"
+#include "storage/postgres/watchdog.h"
 
 namespace assay::storage {
 
@@ -37,23 +39,42 @@ class Pool {
     // Longest time that a caller waits for a free connection.
     Duration acquire_timeout = std::chrono::seconds(10);
     // The server cancels statements that take longer.
-    Duration statement_timeout = std::chrono::seconds(30);
+    Duration statement_timeout = std::chrono::seconds(15);
+    // Calls that take longer fail with UNAVAILABLE, even if the server hangs. Includes the wait for
+    // a connection, and a new connection's connect_timeout.
+    Duration call_timeout = std::chrono::seconds(20);
     QueryObserver observer;
   };
 
-  // Does not connect yet. Returns INVALID_ARGUMENT if `conninfo` is malformed.
+  // Does not connect yet. Returns INVALID_ARGUMENT if `conninfo` is malformed. Adds options that
+  // detect dead servers, unless `conninfo` has them: connect_timeout, tcp_user_timeout, keepalives,
+  // and target_session_attrs=read-write to skip standbys.
   static Result<std::unique_ptr<Pool>> Create(const std::string& conninfo, Options options);
 
   // Runs `body` in a transaction and commits it. After a deadlock or a serialization failure, tries
   // again, with at most five attempts in total. If `body` returns an error, rolls back and returns
   // that error. Other errors are
-  // - UNAVAILABLE if the database cannot be reached or no connection becomes free in time;
+  // - UNAVAILABLE if the same call may succeed later: the database cannot be reached, is read-only,
+  //   hangs, or lacks resources; no connection becomes free in time; or conflicts do not end;
   // - INVALID_ARGUMENT if the database rejects the data;
   // - INTERNAL for everything else.
-  Status Run(const char* name, const Body& body) { return RunTimed(name, body, true); }
+  Status Run(const char* name, const Body& body) {
+    return RunTimed(name, body, true, options_.call_timeout);
+  }
 
   // Like Run, but each statement of `body` commits by itself, which saves two round trips.
-  Status RunStatement(const char* name, const Body& body) { return RunTimed(name, body, false); }
+  Status RunStatement(const char* name, const Body& body) {
+    return RunTimed(name, body, false, options_.call_timeout);
+  }
+
+  // Like Run, but may take an hour.
+  Status RunLong(const char* name, const Body& body) {
+    return RunTimed(name, body, true, std::chrono::hours(1));
+  }
+
+  // Makes all calls fail with UNAVAILABLE, those in progress and all later ones. A call that is
+  // connecting ends after connect_timeout at the latest.
+  void Abort();
 
   // Like Run and RunStatement, for a body that returns a Result. Return its value or an error.
   template <typename F>
@@ -79,7 +100,13 @@ class Pool {
   PoolStats Stats();
 
  private:
-  using Connection = std::unique_ptr<pqxx::connection>;
+  using Time = Watchdog::Time;
+
+  struct Connection {
+    std::unique_ptr<pqxx::connection> link;  // Null: broken.
+    // A duplicate for the watchdog, because libpq closes its own when a connection fails.
+    FileDescriptor socket;
+  };
 
   Pool(std::string conninfo, std::string target, Options options);
 
@@ -92,21 +119,25 @@ class Pool {
           answer = body(transaction);
           return answer.status();
         },
-        in_transaction);
+        in_transaction, options_.call_timeout);
     return status.ok() ? std::move(answer) : decltype(answer)(std::move(status));
   }
-  Status RunTimed(const char* name, const Body& body, bool in_transaction);
-  Status RunOn(const Body& body, bool in_transaction);
-  Result<Connection> Acquire();
-  // `connection` is null if it broke.
+  Status RunTimed(const char* name, const Body& body, bool in_transaction, Duration timeout);
+  Status RunOn(const Body& body, bool in_transaction, Duration timeout);
+  Result<Connection> Acquire(Time deadline);
   void Release(Connection connection);
-  Result<Connection> Connect() const;
+  Result<Connection> Connect(Time deadline);
+  Status AbortedError() const;
+  // The error of a call that the watchdog has ended.
+  Status EndedError();
 
   const std::string conninfo_;
   const std::string target_;
   const Options options_;
+  Watchdog watchdog_;
 
   Mutex mutex_;
+  bool aborted_ ASSAY_GUARDED_BY(mutex_) = false;
   CondVar released_;
   std::vector<Connection> idle_ ASSAY_GUARDED_BY(mutex_);
   int in_use_ ASSAY_GUARDED_BY(mutex_) = 0;

@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/status.h"
+#include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
@@ -31,11 +32,17 @@ class Database {
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
+  virtual FleetStore& fleet() = 0;
 
   // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
   // calls it whenever the thread has reconnected to the database, because notifications may have
   // been missed. The destructor ends the thread. Call this at most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
+
+  // Makes all calls of the stores fail with UNAVAILABLE: those in progress at once, except that one
+  // that is connecting first takes up to connect_timeout, and all later ones. Call this before a
+  // process ends, so that it ends even if the database hangs.
+  virtual void Abort() = 0;
 
   virtual PoolStats Stats() = 0;
 };

@@ -9,8 +9,8 @@
 #include "common/log.h"
 #include "common/uuid.h"
 #include "model/page.h"
-#include "storage/identity.h"
 #include "storage/postgres/insert_campaign.h"
+#include "storage/postgres/insert_results.h"
 #include "storage/postgres/result_rows.h"
 #include "storage/postgres/sql.h"
 #include "storage/postgres/stores.h"
@@ -21,136 +21,6 @@ namespace assay::storage {
 namespace {
 
 constexpr size_t kMaxCachedSeries = 200'000;
-
-// Returns the SQL statement that checks and stores results. Its parameters are JSON arrays of
-// CaseRow, ResultRow and SampleRow, in which no case may occur twice. Returns one row per case, in
-// order, with the columns
-//   stored  whether this statement has stored the result
-//   exists  whether the job exists
-//   held    whether the job is running with this epoch
-//   known   whether the job has such a case
-//   hash    hash of the result that was stored before, if any
-const std::string& InsertSql() {
-  static const std::string sql =
-      "WITH input AS ("
-      "  SELECT * FROM json_to_recordset($1) AS i(position int, job_id text, epoch bigint,"
-      "    case_index int, payload_hash text, payload bytea)),"
-      "locked AS ("
-      "  SELECT job_id, epoch, state, campaign_id, repetition, case_count FROM job"
-      "  WHERE job_id IN (SELECT job_id FROM input) ORDER BY job_id FOR NO KEY UPDATE),"
-      "judged AS ("
-      "  SELECT i.*, l.campaign_id, l.repetition,"
-      "    l.state = 'running' AND l.epoch = i.epoch AS held,"
-      "    i.case_index >= 0 AND i.case_index < l.case_count AS known"
-      "  FROM input i JOIN locked l USING (job_id)),"
-      "fresh AS ("
-      "  INSERT INTO case_result (job_id, case_index, epoch, payload_hash, payload)"
-      "  SELECT job_id, case_index, epoch, payload_hash, payload FROM judged WHERE held AND known"
-      "  ORDER BY job_id, case_index ON CONFLICT DO NOTHING RETURNING job_id, case_index),"
-      "counted AS ("
-      "  UPDATE job SET cases_done = cases_done + f.n,"
-      "    revision = pg_current_xact_id()::text::bigint"
-      "  FROM (SELECT job_id, count(*)::int AS n FROM fresh GROUP BY job_id) f"
-      "  WHERE job.job_id = f.job_id),"
-      "stored AS ("
-      "  INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, repetition,"
-      "    measurement, " +
-      FieldColumns(schema::StoredIn::kResult) +
-      ") SELECT v.result_id, v.series_key, judged.campaign_id, v.job_id, v.case_index,"
-      "    judged.repetition, v.measurement, " +
-      FieldColumns(schema::StoredIn::kResult, "v.") +
-      "  FROM json_populate_recordset(NULL::result, $2) WITH ORDINALITY AS v"
-      "  JOIN fresh USING (job_id, case_index) JOIN judged USING (job_id, case_index)"
-      "  ORDER BY v.ordinality RETURNING result_id),"
-      "sampled AS ("
-      "  INSERT INTO sample (result_id, n, data)"
-      "  SELECT s.result_id, s.n, s.data FROM json_populate_recordset(NULL::sample, $3) s"
-      "  JOIN stored USING (result_id)) "
-      "SELECT fresh.job_id IS NOT NULL AS stored, judged.job_id IS NOT NULL AS exists,"
-      "  coalesce(judged.held, false) AS held, coalesce(judged.known, false) AS known,"
-      "  before.payload_hash AS hash "
-      "FROM input i LEFT JOIN judged USING (position)"
-      "  LEFT JOIN fresh ON fresh.job_id = i.job_id AND fresh.case_index = i.case_index"
-      "  LEFT JOIN case_result before"
-      "    ON before.job_id = i.job_id AND before.case_index = i.case_index "
-      "ORDER BY i.position";
-  return sql;
-}
-
-CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const std::string& hash) {
-  if (row["stored"].as<bool>()) return {CommitVerdict::kStored, true};
-  if (!row["exists"].as<bool>()) return {CommitVerdict::kStale, false};
-  if (!row["known"].as<bool>()) return {CommitVerdict::kConflict, false};
-  if (before == hash) return {CommitVerdict::kStored, false};
-  return {row["held"].as<bool>() ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
-}
-
-// Locks the jobs of these cases and returns the positions of the cases that can be stored: their
-// job runs under their epoch, and they have no result.
-std::set<size_t> LockStorable(Transaction& transaction, const std::string& case_rows) {
-  // The rows are checked by a second statement, whose snapshot is younger than the locks.
-  transaction.exec_params(
-      "SELECT FROM job WHERE job_id IN"
-      "  (SELECT job_id FROM json_to_recordset($1) AS i(job_id text))"
-      "ORDER BY job_id FOR NO KEY UPDATE",
-      case_rows);
-  std::set<size_t> positions;
-  for (const auto& row : transaction.exec_params(
-           "SELECT i.position FROM json_to_recordset($1)"
-           "  AS i(position int, job_id text, epoch bigint, case_index int)"
-           "JOIN job ON job.job_id = i.job_id AND job.epoch = i.epoch AND job.state = 'running'"
-           "  AND i.case_index >= 0 AND i.case_index < job.case_count "
-           "WHERE NOT EXISTS (SELECT FROM case_result d"
-           "  WHERE d.job_id = i.job_id AND d.case_index = i.case_index)",
-           case_rows)) {
-    positions.insert(row[0].as<size_t>());
-  }
-  return positions;
-}
-
-// Returns the hash of the result that another transaction stored for the same case while InsertSql
-// was waiting for it. InsertSql cannot see that result, because its snapshot is older.
-std::string StoredHash(Transaction& transaction, const v1::CaseResult& result) {
-  const pqxx::result rows = transaction.exec_params(
-      "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
-      result.case_index());
-  return rows.empty() ? "" : rows[0][0].as<std::string>();
-}
-
-// Stores the rows' series and environments if they are new, and sets the rows' series_key.
-Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows) {
-  nlohmann::json environments, series, ids;
-  for (const ResultToStore* row : rows) {
-    environments.push_back(EnvironmentRow(*row));
-    series.push_back(SeriesRow(*row));
-    ids.push_back(row->identity.series_id);
-  }
-  const std::string environment_columns =
-      "environment_id, content, " + FieldColumns(schema::StoredIn::kEnvironment);
-  const std::string series_columns = "series_id, lineage_id, environment_id, parameters, " +
-                                     FieldColumns(schema::StoredIn::kSeries);
-  ASSAY_ASSIGN_OR_RETURN(const std::string environment_rows, StorableJson(environments));
-  ASSAY_ASSIGN_OR_RETURN(const std::string series_rows, StorableJson(series));
-  transaction.exec_params("INSERT INTO environment (" + environment_columns +
-                              ") SELECT DISTINCT ON (environment_id) " + environment_columns +
-                              " FROM json_populate_recordset(NULL::environment, $1) "
-                              "ORDER BY environment_id ON CONFLICT DO NOTHING",
-                          environment_rows);
-  transaction.exec_params("INSERT INTO series (" + series_columns +
-                              ") SELECT DISTINCT ON (series_id) " + series_columns +
-                              " FROM json_populate_recordset(NULL::series, $1) "
-                              "ORDER BY series_id ON CONFLICT DO NOTHING",
-                          series_rows);
-  std::unordered_map<std::string, int64_t> keys;
-  for (const auto& row :
-       transaction.exec_params("SELECT series_id, series_key FROM series "
-                               "WHERE series_id IN (SELECT json_array_elements_text($1))",
-                               ids.dump())) {
-    keys[row[0].as<std::string>()] = row[1].as<int64_t>();
-  }
-  for (ResultToStore* row : rows) row->series_key = keys.at(row->identity.series_id);
-  return Status::Ok();
-}
 
 // Ends the jobs and the campaign that the transaction of an import has created.
 void EndImported(Transaction& transaction, const ImportedCampaign& imported) {
@@ -168,60 +38,6 @@ void EndImported(Transaction& transaction, const ImportedCampaign& imported) {
       "UPDATE campaign SET state = 'completed', verdict = $2, end_time = now() "
       "WHERE campaign_id = $1",
       imported.campaign.campaign_id, passed ? "passed" : "failed");
-}
-
-// Results to be stored, one per case, and their rows, one per metric.
-struct Batch {
-  std::vector<const SentResult*> results;
-  std::vector<ResultToStore> rows;
-  std::vector<size_t> position_of_row;  // The row's result in `results`.
-  std::vector<CommitOutcome> outcomes;
-
-  explicit Batch(std::vector<const SentResult*> the_results) : results(std::move(the_results)) {
-    for (size_t position = 0; position < results.size(); ++position) {
-      for (v1::StoredResult& metric : schema::SplitByMetric(results[position]->result)) {
-        Identity identity = IdentityOf(metric.case_result());
-        rows.push_back({std::move(metric), std::move(identity), 0});
-        position_of_row.push_back(position);
-      }
-    }
-  }
-
-  Result<std::string> CaseRows() const {
-    nlohmann::json cases;
-    for (const SentResult* sent : results) {
-      cases.push_back(CaseRow(sent->result, sent->hash, cases.size()));
-    }
-    return StorableJson(cases);
-  }
-};
-
-// Stores the batch and sets its outcomes. Rows without series_key belong to results that cannot be
-// stored.
-Status Insert(Transaction& transaction, Batch& batch) {
-  nlohmann::json results = nlohmann::json::array();
-  nlohmann::json samples = nlohmann::json::array();
-  for (const ResultToStore& row : batch.rows) {
-    if (row.series_key == 0) continue;
-    const std::string result_id = NewUuid();
-    results.push_back(ResultRow(row, result_id));
-    nlohmann::json sample = SampleRow(row, result_id);
-    if (!sample.is_null()) samples.push_back(std::move(sample));
-  }
-  ASSAY_ASSIGN_OR_RETURN(const std::string case_rows, batch.CaseRows());
-  ASSAY_ASSIGN_OR_RETURN(const std::string result_rows, StorableJson(results));
-  const pqxx::result stored =
-      transaction.exec_params(InsertSql(), case_rows, result_rows, samples.dump());
-  batch.outcomes.clear();
-  for (size_t i = 0; i < batch.results.size(); ++i) {
-    const pqxx::row row = stored[static_cast<pqxx::result::size_type>(i)];
-    const SentResult& sent = *batch.results[i];
-    const std::string before = row["hash"].is_null() && row["known"].as<bool>()
-                                   ? StoredHash(transaction, sent.result)
-                                   : row["hash"].as<std::string>("");
-    batch.outcomes.push_back(OutcomeOf(row, before, sent.hash));
-  }
-  return Status::Ok();
 }
 
 using Outcomes = Result<std::vector<CommitOutcome>>;
@@ -260,13 +76,18 @@ class PostgresResultStore : public ResultStore {
       hashes.Add(PayloadHash(result));
     }
     return pool_.Query("compare_results", [&](Transaction& transaction) -> Outcomes {
-      std::vector<CommitOutcome> outcomes(results.size());
+      std::vector<CommitOutcome> outcomes;
       for (const auto& row : transaction.exec_params(
-               "SELECT i.position FROM unnest($1::text[], $2::int[], $3::text[])"
+               "SELECT d.job_id IS NOT NULL AS stored, j.job_id IS NOT NULL AS known "
+               "FROM unnest($1::text[], $2::int[], $3::text[])"
                "  WITH ORDINALITY AS i(job_id, case_index, payload_hash, position)"
-               "JOIN case_result USING (job_id, case_index, payload_hash)",
+               "LEFT JOIN case_result d USING (job_id, case_index, payload_hash)"
+               "LEFT JOIN job j ON j.job_id = i.job_id ORDER BY i.position",
                jobs.Finish(), indices.Finish(), hashes.Finish())) {
-        outcomes[row[0].as<size_t>() - 1].verdict = CommitVerdict::kStored;
+        outcomes.push_back({row["stored"].as<bool>()  ? CommitVerdict::kStored
+                            : row["known"].as<bool>() ? CommitVerdict::kStale
+                                                      : CommitVerdict::kUnknownJob,
+                            false});
       }
       return outcomes;
     });
@@ -385,7 +206,9 @@ class PostgresResultStore : public ResultStore {
     });
     if (status.ok() && !known) Remember(batch);
     if (status.ok()) return std::move(batch.outcomes);
-    if (status.code() != Code::kInvalidArgument) return status;
+    if (status.code() == Code::kUnavailable) return status;
+    // The database refuses something in the batch. Finds it by storing the results one by one, so
+    // that it does not stop the others.
     if (results.size() == 1) {
       const v1::CaseResult& refused = results[0]->result;
       Log().warn("refused case {} of job {}: {}", refused.case_index(), refused.job_id(),
@@ -410,19 +233,6 @@ class PostgresResultStore : public ResultStore {
       all = all && it != series_keys_.end();
     }
     return all;
-  }
-
-  // Stores the batch, with the series and environments of those results that can be stored.
-  static Status InsertWithSeries(Transaction& transaction, Batch& batch) {
-    ASSAY_ASSIGN_OR_RETURN(const std::string case_rows, batch.CaseRows());
-    const std::set<size_t> storable = LockStorable(transaction, case_rows);
-    std::vector<ResultToStore*> rows;
-    for (size_t i = 0; i < batch.rows.size(); ++i) {
-      batch.rows[i].series_key = 0;
-      if (storable.contains(batch.position_of_row[i])) rows.push_back(&batch.rows[i]);
-    }
-    if (!rows.empty()) ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, rows));
-    return Insert(transaction, batch);
   }
 
   void Remember(const Batch& batch) {

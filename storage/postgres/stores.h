@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/status.h"
+#include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
@@ -18,6 +19,7 @@ inline constexpr const char* kJobsQueuedChannel = "assay_jobs_queued";
 // `pool` must outlive the stores.
 std::unique_ptr<JobStore> MakeJobStore(Pool& pool);
 std::unique_ptr<NodeStore> MakeNodeStore(Pool& pool);
+std::unique_ptr<FleetStore> MakeFleetStore(Pool& pool);
 // Creates a store for results. If the database rejects a result, for example because a text is not
 // valid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool);
@@ -36,9 +38,11 @@ const std::vector<Migration>& Migrations();
 const char* ViewsScript();
 
 // Upgrades the database schema to the newest version, with one transaction per migration. Recreates
-// the views if their script has changed. If several programs call this at the same time, one does
-// the work and the others wait. Returns FAILED_PRECONDITION if the database is newer than this
-// program, or if a migration was modified after it had been applied.
+// the views if their script has changed. Makes the fleet's id. In a database that was restored from
+// a dump of another cluster, resets the revisions of jobs, because they are transaction ids. If
+// several programs call this at the same time, one does the work and the others wait. Returns
+// FAILED_PRECONDITION if the database is newer than this program, or if a migration was modified
+// after it had been applied.
 Status Migrate(Pool& pool);
 
 }  // namespace assay::storage

@@ -28,7 +28,8 @@ std::string NodeId(int number) { return "node" + std::to_string(number); }
 
 Status ConnectNodes(Database& database) {
   for (int i = 0; i < kNodes; ++i) {
-    ASSAY_RETURN_IF_ERROR(database.nodes().Connect("bench", MakeNode(NodeId(i), NodeId(i)), ""));
+    ASSAY_RETURN_IF_ERROR(database.nodes().Connect("bench", MakeNode(NodeId(i), NodeId(i)), "",
+                                                   std::chrono::minutes(1)));
   }
   return Status::Ok();
 }

@@ -1,5 +1,7 @@
 // The contracts, kept by the stores in memory.
 #include "storage/fakes/fake_stores.h"
+#include "tests/contract/attempts_contract.h"
+#include "tests/contract/fleet_store_contract.h"
 #include "tests/contract/import_contract.h"
 #include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_store_contract.h"
@@ -15,6 +17,7 @@ class FakeStores : public Stores {
   JobStore& jobs() override { return jobs_; }
   NodeStore& nodes() override { return nodes_; }
   ResultStore& results() override { return results_; }
+  FleetStore& fleet() override { return fleet_; }
   void ExpireLeases() override { clock_.Advance(std::chrono::hours(1)); }
   void Pass(Duration time) override { clock_.Advance(time); }
   int CountSeries() override {
@@ -32,10 +35,13 @@ class FakeStores : public Stores {
   FakeJobStore jobs_{database_};
   FakeNodeStore nodes_{database_};
   FakeResultStore results_{database_};
+  FakeFleetStore fleet_{database_};
 };
 
 const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
 
+INSTANTIATE_TEST_SUITE_P(Fakes, AttemptsContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, FleetStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ImportContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobNodesContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes), NameOfStores);

@@ -41,6 +41,20 @@ TEST_P(JobNodesContract, JobsBehindThoseWithoutAnyNodeAreClaimed) {
   EXPECT_EQ(leased[0].node_ids, std::vector<std::string>{"a"});
 }
 
+TEST_P(JobNodesContract, JobsBehindManyWithABusyNodeAreClaimed) {
+  Connect({"a", "b", "c"});
+  Create(MakeCampaign({MakeJob({"a"})}));
+  ASSERT_EQ(Claim({"a"}).size(), 1U);
+  std::vector<NewJob> all;
+  for (int i = 0; i < 100; ++i) all.push_back(MakeJob({"a", "b"}, 1, 2));
+  for (int i = 0; i < 300; ++i) all.push_back(MakeJob({"a"}));
+  all.push_back(MakeJob({"b", "c"}));
+  Create(MakeCampaign(std::move(all)));
+  const auto leased = Claim({"a", "b", "c"});
+  ASSERT_EQ(leased.size(), 1U);
+  EXPECT_EQ(leased[0].node_ids, std::vector<std::string>{"b"});
+}
+
 TEST_P(JobNodesContract, JobForManyNodesNamesTheFirstAndCountsTheRest) {
   constexpr int kNodes = 300;
   constexpr int kJobs = 100;

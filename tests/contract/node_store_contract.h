@@ -2,18 +2,17 @@
 #pragma once
 
 #include "tests/contract/stores.h"
+#include "wire/benchmark_schema.h"
 
 namespace assay::storage {
 
 class NodeStoreContract : public StoreContract {};
 
-inline constexpr Duration kStale = std::chrono::minutes(1);
-
 TEST_P(NodeStoreContract, ConnectedNodeIsListedWithItsDescription) {
   v1::NodeDescription node = MakeNode("id-b", "b");
   (*node.mutable_labels())["rack"] = std::string("7\0'x", 4);
-  ASSERT_TRUE(nodes().Connect("owner", node, "10.0.0.7:7901").ok());
-  ASSERT_TRUE(nodes().Connect("owner", MakeNode("id-a", "a"), "").ok());
+  ASSERT_TRUE(nodes().Connect("owner", node, "10.0.0.7:7901", kStale).ok());
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("id-a", "a"), "", kStale).ok());
   const auto list = nodes().ListNodes(kStale);
   ASSERT_TRUE(list.ok()) << list.status();
   ASSERT_EQ(list->size(), 2U);
@@ -70,18 +69,59 @@ TEST_P(NodeStoreContract, SilentNodeCountsAsDisconnectedUntilItsNextHeartbeat) {
 }
 
 TEST_P(NodeStoreContract, TwoConnectedNodesCannotShareAName) {
-  ASSERT_TRUE(nodes().Connect("owner", MakeNode("1", "n"), "").ok());
-  EXPECT_EQ(nodes().Connect("owner", MakeNode("2", "n"), "").code(), Code::kAlreadyExists);
-  ASSERT_TRUE(nodes().Connect("owner", MakeNode("1", "n"), "").ok());
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("1", "n"), "", kStale).ok());
+  EXPECT_EQ(nodes().Connect("owner", MakeNode("2", "n"), "", kStale).code(), Code::kAlreadyExists);
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("1", "n"), "", kStale).ok());
   for (const char* id : {"1", "2", "3"}) {
     ASSERT_TRUE(nodes().Disconnect("owner", id).ok());
-    const Status status = nodes().Connect("owner", MakeNode(id, "n"), "");
+    const Status status = nodes().Connect("owner", MakeNode(id, "n"), "", kStale);
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_TRUE(nodes().Disconnect("owner", id).ok());
   }
   EXPECT_EQ(nodes().GetNode("n", kStale)->description().node_id(), "3");
   EXPECT_EQ(nodes().GetNode("n (old)", kStale)->description().node_id(), "1");
   EXPECT_EQ(nodes().ListNodes(kStale)->size(), 3U);
+}
+
+TEST_P(NodeStoreContract, SilentNodeGivesUpItsName) {
+  ASSERT_TRUE(nodes().Connect("dead", MakeNode("1", "n"), "", kStale).ok());
+  EXPECT_EQ(nodes().Connect("owner", MakeNode("2", "n"), "", kStale).reason(),
+            Reason::kNodeNameTaken);
+  stores_->Pass(2 * kStale);
+  const Status taken = nodes().Connect("owner", MakeNode("2", "n"), "", kStale);
+  ASSERT_TRUE(taken.ok()) << taken;
+  EXPECT_EQ(nodes().GetNode("n", kStale)->description().node_id(), "2");
+  EXPECT_EQ(nodes().GetNode("n (old)", kStale)->description().node_id(), "1");
+  EXPECT_EQ(nodes().Connect("owner", MakeNode("1", "n"), "", kStale).reason(),
+            Reason::kNodeNameTaken);
+}
+
+TEST_P(NodeStoreContract, SchemasAreFoundByTheirHash) {
+  const auto with_benchmarks = [](const std::string& id, const std::vector<std::string>& names) {
+    v1::NodeDescription node = MakeNode(id, id);
+    for (const std::string& name : names) node.add_benchmarks()->set_name(name);
+    return node;
+  };
+  for (const auto& node : {with_benchmarks("a", {"gemm", "triad"}),
+                           with_benchmarks("b", {"gemm", "triad"}), with_benchmarks("c", {})}) {
+    ASSERT_TRUE(nodes().Connect("owner", node, "", kStale).ok());
+  }
+  const auto list = nodes().ListNodes(kStale);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->at(0).description().benchmarks_size(), 2);
+  EXPECT_EQ(list->at(1).description().benchmarks(1).name(), "triad");
+  EXPECT_EQ(list->at(2).description().benchmarks_size(), 0);
+  v1::Schemas schemas;
+  *schemas.mutable_benchmarks() = list->at(0).description().benchmarks();
+  const auto found = nodes().GetSchemas(schema::SchemasHash(schemas));
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_TRUE(found->has_value());
+  EXPECT_EQ((*found)->SerializeAsString(), schemas.SerializeAsString());
+  EXPECT_FALSE(nodes().GetSchemas("unknown")->has_value());
+
+  ASSERT_TRUE(nodes().Connect("owner", with_benchmarks("a", {"copy"}), "", kStale).ok());
+  EXPECT_EQ(nodes().GetNode("a", kStale)->description().benchmarks(0).name(), "copy");
+  EXPECT_EQ(nodes().GetNode("b", kStale)->description().benchmarks_size(), 2);
 }
 
 TEST_P(NodeStoreContract, BusyNodeListsItsJobsAndCannotBeRemoved) {
@@ -104,7 +144,7 @@ TEST_P(NodeStoreContract, DialAddressIsRemovedWithItsNode) {
   ASSERT_TRUE(nodes().AddDialAddress("h:1").ok());
   ASSERT_TRUE(nodes().AddDialAddress("h:1").ok());
   EXPECT_EQ(*nodes().ListDialAddresses(), (std::vector<std::string>{"h:1", "h:2"}));
-  ASSERT_TRUE(nodes().Connect("owner", MakeNode("a", "a"), "h:1").ok());
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("a", "a"), "h:1", kStale).ok());
   ASSERT_TRUE(nodes().RemoveNode("a").ok());
   EXPECT_EQ(*nodes().ListDialAddresses(), std::vector<std::string>{"h:2"});
 }

@@ -5,108 +5,25 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 
-#include "cli/up/private_postgres.h"
 #include "storage/postgres/result_rows.h"
+#include "tests/contract/attempts_contract.h"
+#include "tests/contract/fleet_store_contract.h"
 #include "tests/contract/import_contract.h"
 #include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
+#include "tests/contract/postgres_stores.h"
 #include "tests/contract/result_store_contract.h"
-#include "tests/temporary_folder.h"
 #include "wire/result_filter.h"
 
 namespace assay::storage {
 namespace {
 
-class Cluster : public ::testing::Environment {
- public:
-  void SetUp() override {
-    folder_.emplace();
-    PrivatePostgresOptions options;
-    options.fsync = false;
-    options.die_with_parent = true;
-    auto server = PrivatePostgres::Start(folder_->path() + "/db", options);
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_.emplace(*std::move(server));
-  }
-  void TearDown() override {
-    server_.reset();
-    folder_.reset();
-  }
-
-  PrivatePostgres& server() { return *server_; }
-
-  // A connection string to a new, empty database.
-  std::string NewDatabase() {
-    const std::string name = "test" + std::to_string(++databases_);
-    Execute("postgres", "CREATE DATABASE " + name);
-    return server_->ConnectionString(name);
-  }
-
-  void Execute(const std::string& database, const std::string& sql) {
-    pqxx::connection connection(server_->ConnectionString(database));
-    pqxx::nontransaction(connection).exec(sql);
-  }
-
- private:
-  std::optional<TemporaryFolder> folder_;
-  std::optional<PrivatePostgres> server_;
-  int databases_ = 0;
-};
-
-Cluster& TheCluster() {
-  static Cluster* const cluster = new Cluster;  // Owned by GoogleTest.
-  return *cluster;
-}
-
-class PostgresStores : public Stores {
- public:
-  PostgresStores() : conninfo_(TheCluster().NewDatabase()) {
-    database_ = *OpenDatabase(conninfo_);
-    const Status status = database_->Migrate();
-    EXPECT_TRUE(status.ok()) << status;
-  }
-
-  JobStore& jobs() override { return database_->jobs(); }
-  NodeStore& nodes() override { return database_->nodes(); }
-  ResultStore& results() override { return database_->results(); }
-  void ExpireLeases() override {
-    Execute("UPDATE job SET lease_until = now() - interval '1 s' WHERE state = 'running'");
-  }
-  // The server's clock cannot be changed, so this moves the stored times.
-  void Pass(Duration time) override {
-    const std::string by = std::to_string(std::chrono::duration<double>(time).count()) + " s";
-    Execute("UPDATE job SET not_before = not_before - interval '" + by +
-            "', create_time = create_time - interval '" + by + "'");
-    Execute("UPDATE node_session SET last_heartbeat_time = last_heartbeat_time - interval '" + by +
-            "'");
-  }
-
-  int CountSeries() override {
-    return std::stoi(
-        Value("SELECT (SELECT count(*) FROM series) + (SELECT count(*) FROM environment)"));
-  }
-
-  Database& database() { return *database_; }
-  std::string Value(const std::string& sql) {
-    pqxx::connection connection(conninfo_);
-    return pqxx::nontransaction(connection).exec(sql)[0][0].as<std::string>("");
-  }
-  void Execute(const std::string& sql) {
-    pqxx::connection connection(conninfo_);
-    pqxx::nontransaction(connection).exec(sql);
-  }
-  const std::string& conninfo() const { return conninfo_; }
-
- private:
-  std::string conninfo_;
-  std::unique_ptr<Database> database_;
-};
-
 const StoresFactory kPostgres = [] { return std::make_unique<PostgresStores>(); };
 
+INSTANTIATE_TEST_SUITE_P(Postgres, AttemptsContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, FleetStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ImportContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobNodesContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres), NameOfStores);
@@ -181,7 +98,7 @@ NewCampaign CampaignWithChoices() {
 TEST(Database, JobsWithTheSameCandidatesShareOneSet) {
   PostgresStores stores;
   for (const char* node : {"a", "b", "c"}) {
-    ASSERT_TRUE(stores.nodes().Connect("o", MakeNode(node, node), "").ok());
+    ASSERT_TRUE(stores.nodes().Connect("o", MakeNode(node, node), "", kStale).ok());
   }
   ASSERT_TRUE(stores.jobs().CreateCampaign(CampaignWithChoices()).ok());
   EXPECT_EQ(stores.Value("SELECT sum(cardinality(node_ids)) FROM candidate_set"), "4");
@@ -201,7 +118,7 @@ TEST(Database, JobsWithTheSameCandidatesShareOneSet) {
 
 TEST(Database, MissingPartitionIsCreatedOnInsert) {
   PostgresStores stores;
-  ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("a", "a"), "").ok());
+  ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("a", "a"), "", kStale).ok());
   ASSERT_TRUE(stores.jobs().CreateCampaign(MakeCampaign({MakeJob({"a"})})).ok());
   const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a"}, 1});
   ASSERT_EQ(leased->size(), 1U);
@@ -213,6 +130,45 @@ TEST(Database, MissingPartitionIsCreatedOnInsert) {
   EXPECT_TRUE(outcome->front().fresh);
   EXPECT_EQ(stores.Value("SELECT count(*) FROM result_view WHERE gpu_model = 'H200'"), "2");
   EXPECT_EQ(stores.Value("SELECT driver_order FROM result_view LIMIT 1"), "{580,95,5}");
+}
+
+TEST(Database, UnchangedNodeIsNotRewritten) {
+  PostgresStores stores;
+  v1::NodeDescription node = MakeNode("a", "a");
+  node.add_benchmarks()->set_name("gemm");
+  ASSERT_TRUE(stores.nodes().Connect("o", node, "", kStale).ok());
+  const std::string before = stores.Value("SELECT xmin FROM node");
+  ASSERT_TRUE(stores.nodes().Connect("p", node, "", kStale).ok());
+  EXPECT_EQ(stores.Value("SELECT xmin FROM node"), before);
+  EXPECT_EQ(stores.Value("SELECT owner FROM node_session"), "p");
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM schema_set"), "1");
+  node.set_agent_version("0.2.0");
+  ASSERT_TRUE(stores.nodes().Connect("p", node, "", kStale).ok());
+  EXPECT_NE(stores.Value("SELECT xmin FROM node"), before);
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM schema_set"), "1");
+}
+
+// PostgreSQL refuses index entries of more than 2,704 bytes with a "program limit exceeded".
+TEST(Database, ResultThatPostgresRefusesDoesNotStopTheOthers) {
+  PostgresStores stores;
+  ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("a", "a"), "", kStale).ok());
+  ASSERT_TRUE(stores.jobs().CreateCampaign(MakeCampaign({MakeJob({"a"}, 3)})).ok());
+  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a"}, 1});
+  ASSERT_EQ(leased->size(), 1U);
+  std::string name;
+  while (name.size() < 7000) name += NewUuid();
+  v1::CaseResult poison = MakeResult(leased->front(), 1);
+  poison.mutable_measurements(0)->set_metric(name);
+  const auto outcomes = stores.results().Commit(
+      AsSent({MakeResult(leased->front(), 0), poison, MakeResult(leased->front(), 2)}));
+  ASSERT_TRUE(outcomes.ok()) << outcomes.status();
+  EXPECT_TRUE(outcomes->at(0).fresh);
+  EXPECT_EQ(outcomes->at(1).verdict, CommitVerdict::kConflict);
+  EXPECT_TRUE(outcomes->at(2).fresh);
+  const auto alone = stores.results().Commit(AsSent({poison}));
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(alone->at(0).verdict, CommitVerdict::kConflict);
+  EXPECT_EQ(stores.Value("SELECT cases_done FROM job"), "2");
 }
 
 TEST(Database, RefusedImportStoresNothing) {
@@ -261,19 +217,6 @@ TEST(Database, ListenerIsCalledForQueuedJobs) {
   EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return calls >= 2; }));
 }
 
-TEST(Database, UnreachableDatabase_IsUnavailableUntilItReturns) {
-  PostgresStores stores;
-  ASSERT_TRUE(stores.nodes().AddDialAddress("h:1").ok());
-  TheCluster().server().Kill();
-  const Status away = stores.nodes().AddDialAddress("h:2");
-  EXPECT_EQ(away.code(), Code::kUnavailable) << away;
-  EXPECT_EQ(stores.nodes().AddDialAddress("h:2").code(), Code::kUnavailable);
-  ASSERT_TRUE(TheCluster().server().Restart().ok());
-  const Status back = stores.nodes().AddDialAddress("h:2");
-  EXPECT_TRUE(back.ok()) << back;
-  EXPECT_EQ(stores.database().Stats().in_use, 0);
-}
-
 TEST(Database, ErrorsDoNotContainThePassword) {
   const Status bad = OpenDatabase("postgresql://u:secret@[::1").status();
   EXPECT_EQ(bad.code(), Code::kInvalidArgument);
@@ -284,8 +227,6 @@ TEST(Database, ErrorsDoNotContainThePassword) {
   EXPECT_EQ(away.code(), Code::kUnavailable);
   EXPECT_EQ(away.ToString().find("secret"), std::string::npos);
 }
-
-const auto* const kCluster = ::testing::AddGlobalTestEnvironment(&TheCluster());
 
 }  // namespace
 }  // namespace assay::storage

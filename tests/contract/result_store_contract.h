@@ -55,9 +55,10 @@ TEST_P(ResultStoreContract, StaleEpochsStoreNothing) {
   v1::CaseResult nobody = MakeResult(job);
   nobody.set_job_id(NewUuid());
   EXPECT_TRUE(Is(Commit({ahead})[0], CommitVerdict::kStale));
-  EXPECT_TRUE(Is(Commit({nobody})[0], CommitVerdict::kStale));
+  EXPECT_TRUE(Is(Commit({nobody})[0], CommitVerdict::kUnknownJob));
   ASSERT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored, true));
   Finish(job, Disposition::kRequeue);
+  ASSERT_EQ(Claim({"a"}).size(), 1U);
   EXPECT_TRUE(Is(Commit({MakeResult(job, 1)})[0], CommitVerdict::kStale));
   // A replay of a stored result is still acknowledged.
   EXPECT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored));
@@ -74,7 +75,7 @@ TEST_P(ResultStoreContract, RefusedResultsLeaveNoSeries) {
     refused.push_back(unknown);
   }
   for (const CommitOutcome& outcome : Commit(refused)) {
-    EXPECT_TRUE(Is(outcome, CommitVerdict::kStale));
+    EXPECT_TRUE(Is(outcome, CommitVerdict::kUnknownJob));
   }
   EXPECT_EQ(stores_->CountSeries(), 0);
   ASSERT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored, true));
@@ -119,7 +120,7 @@ TEST_P(ResultStoreContract, CompareKnowsReplaysAndStoresNothing) {
   EXPECT_TRUE(Is(compared->at(0), CommitVerdict::kStale));
   EXPECT_TRUE(Is(compared->at(1), CommitVerdict::kStored));
   EXPECT_TRUE(Is(compared->at(2), CommitVerdict::kStale));
-  EXPECT_TRUE(Is(compared->at(3), CommitVerdict::kStale));
+  EXPECT_TRUE(Is(compared->at(3), CommitVerdict::kUnknownJob));
   EXPECT_EQ(Campaign(job.campaign_id).cases_done(), 1);
 }
 

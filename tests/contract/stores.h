@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
@@ -15,12 +16,16 @@
 
 namespace assay::storage {
 
+// A node that sends no heartbeat for this long counts as disconnected.
+inline constexpr Duration kStale = std::chrono::minutes(1);
+
 class Stores {
  public:
   virtual ~Stores() = default;
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
+  virtual FleetStore& fleet() = 0;
   // Makes all leases expire.
   virtual void ExpireLeases() = 0;
   // Lets this much time pass for queued jobs and heartbeats.
@@ -37,11 +42,12 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
   JobStore& jobs() { return stores_->jobs(); }
   NodeStore& nodes() { return stores_->nodes(); }
   ResultStore& results() { return stores_->results(); }
+  FleetStore& fleet() { return stores_->fleet(); }
 
   // Connects nodes of these ids, named "name-ID".
   void Connect(const std::vector<std::string>& ids) {
     for (const std::string& id : ids) {
-      const Status status = nodes().Connect("owner", MakeNode(id, "name-" + id), "");
+      const Status status = nodes().Connect("owner", MakeNode(id, "name-" + id), "", kStale);
       ASSERT_TRUE(status.ok()) << status;
     }
   }

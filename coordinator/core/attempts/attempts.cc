@@ -51,6 +51,23 @@ int CountOf(const CaseOutcomes& outcomes, v1::CaseOutcome outcome) {
                     [&](const auto& entry) { return entry.second == outcome; }));
 }
 
+// Returns the nodes that a failure counts against: those at fault, or the only node of the job. A
+// failure of Assay itself, or of the user's request, counts against no node.
+std::vector<std::string> SuspectsOf(const LeasedJob& job, const v1::Failure& failure,
+                                    const std::vector<std::string>& also_at_fault) {
+  if (failure.failure_class() != v1::FAILURE_CLASS_NODE &&
+      failure.failure_class() != v1::FAILURE_CLASS_JOB) {
+    return {};
+  }
+  std::vector<std::string> suspects = also_at_fault;
+  if (job.node_ids.size() == 1) {
+    suspects = job.node_ids;
+  } else if (failure.failure_class() == v1::FAILURE_CLASS_NODE && !failure.node_id().empty()) {
+    suspects.push_back(failure.node_id());
+  }
+  return suspects;
+}
+
 v1::Failure MissingResults(const LeasedJob& job, size_t present) {
   return MakeFailure(v1::REASON_MISSING_RESULTS,
                      fmt::format("the agent reported the end of the job, but only {} of its {} "
@@ -61,12 +78,14 @@ v1::Failure MissingResults(const LeasedJob& job, size_t present) {
 }  // namespace
 
 Attempts::Attempts(const Environment& environment, const Options& options, RunningJobs& running,
-                   const Sessions& sessions, const GracePeriod& grace, OnEnded on_ended)
+                   const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
+                   OnEnded on_ended)
     : environment_(environment),
       options_(options),
       running_(running),
       sessions_(sessions),
       grace_(grace),
+      leadership_(leadership),
       on_ended_(std::move(on_ended)) {}
 
 Status Attempts::Begin(const LeasedJob& job) {
@@ -86,7 +105,7 @@ void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
   // A node without a session is assigned the job when its next State lacks it.
   if (!agent) return;
   v1::CoordinatorMessage message;
-  *message.mutable_assign() = MakeAssign(job, node_id, options_.lease,
+  *message.mutable_assign() = MakeAssign(job, node_id, options_.lease + options_.outage,
                                          [this](const std::string& id) { return NameOf(id); });
   running_.NoteAssigned(EpochOf(job), node_id, agent->instance_id, agent->name);
   sessions_.Send(node_id, std::move(message));
@@ -176,6 +195,7 @@ Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
              ReasonWord(failure.reason()), failure.message());
   storage::FinishedAttempt attempt;
   attempt.disposition = decision.disposition;
+  attempt.suspect_node_ids = SuspectsOf(job, failure, at_fault);
   attempt.failure = std::move(failure);
   attempt.also_node_ids = std::move(at_fault);
   attempt.avoid_node_ids = decision.avoid_node_ids;
@@ -217,6 +237,27 @@ Status Attempts::Conclude(const LeasedJob& job) {
   if (outcomes.by_index.size() < cases) {
     return Fail(job, MissingResults(job, outcomes.by_index.size()));
   }
+  return End(job, AttemptOf(job, outcomes));
+}
+
+Status Attempts::Mend(const LeasedJob& job) {
+  ASSAY_ASSIGN_OR_RETURN(const CaseOutcomes outcomes, LoadOutcomes(job));
+  if (outcomes.by_index.size() < job.job.cases.size()) return Status::Ok();
+  storage::FinishedAttempt attempt = AttemptOf(job, outcomes);
+  attempt.mend = true;
+  attempt.job = EpochOf(job);
+  ASSAY_ASSIGN_OR_RETURN(const storage::FinishOutcome outcome,
+                         environment_.jobs.FinishAttempt(attempt));
+  if (!outcome.held) return Status::Ok();
+  Log().info("job {} epoch {} has {}: its last results arrived late", job.job.job_id, job.epoch,
+             OutcomeName(attempt.disposition));
+  on_ended_({outcome, /*requeued=*/false, Duration(0)});
+  return Status::Ok();
+}
+
+// Returns how an attempt ends whose cases all have a result.
+storage::FinishedAttempt Attempts::AttemptOf(const LeasedJob& job, const CaseOutcomes& outcomes) {
+  const size_t cases = job.job.cases.size();
   storage::FinishedAttempt attempt;
   const int failed = CountOf(outcomes, v1::CASE_OUTCOME_FAILED);
   if (failed > 0) {
@@ -232,7 +273,7 @@ Status Attempts::Conclude(const LeasedJob& job) {
   } else if (CountOf(outcomes, v1::CASE_OUTCOME_UNSUPPORTED) == static_cast<int>(cases)) {
     attempt.disposition = Disposition::kSkipped;
   }
-  return End(job, std::move(attempt));
+  return attempt;
 }
 
 std::string Attempts::NameOf(const std::string& node_id) const {
@@ -272,15 +313,20 @@ Result<bool> Attempts::IsElsewhere(const std::string& node_id) const {
 Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt) {
   const JobEpoch epoch = EpochOf(job);
   attempt.job = epoch;
+  attempt.term = leadership_.Term();
   ASSAY_ASSIGN_OR_RETURN(const storage::FinishOutcome outcome,
                          environment_.jobs.FinishAttempt(attempt));
+  for (const std::string& name : outcome.quarantined) {
+    Log().warn("node {} gets no more jobs until a check passes: it failed job after job", name);
+  }
   const std::optional<MonotonicTime> start = running_.StartOf(epoch);
   const std::set<std::string> finished = running_.FinishedNodes(epoch);
   running_.Remove(epoch);
   for (const std::string& node_id : job.node_ids) {
     if (finished.count(node_id) > 0) {
       SendFinishedAck(node_id, epoch);
-    } else {
+    } else if (outcome.held) {
+      // Otherwise another coordinator may lead the attempt. The next State tells.
       SendCancel(node_id, epoch, "the attempt is over");
     }
   }

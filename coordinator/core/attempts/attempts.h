@@ -10,6 +10,7 @@
 #include "coordinator/core/attempts/grace_period.h"
 #include "coordinator/core/attempts/running_jobs.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/leadership.h"
 #include "coordinator/core/sessions/sessions.h"
 
 namespace assay::coordinator {
@@ -36,7 +37,8 @@ class Attempts {
   using OnEnded = std::function<void(const Ended&)>;
 
   Attempts(const Environment& environment, const Options& options, RunningJobs& running,
-           const Sessions& sessions, const GracePeriod& grace, OnEnded on_ended);
+           const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
+           OnEnded on_ended);
 
   // Sends a newly claimed job to its agents. A job on several GPUs fails instead with
   // VERSION_MISMATCH if the driver or NCCL versions of its nodes differ, or with MIXED_GPUS if it
@@ -56,6 +58,9 @@ class Attempts {
   Status Fail(const storage::LeasedJob& job, v1::Failure failure,
               std::vector<std::string> at_fault = {});
 
+  // Ends a job whose last attempt is over if its remaining results have arrived late.
+  Status Mend(const storage::LeasedJob& job);
+
   // Returns true if the agent has a session with another coordinator, which receives its reports.
   Result<bool> IsElsewhere(const std::string& node_id) const;
 
@@ -72,6 +77,8 @@ class Attempts {
   Status Conclude(const storage::LeasedJob& job);
   // Returns true if it has ended the attempt.
   Result<bool> EndIfCauseIsKnown(const storage::LeasedJob& job, bool last_call);
+  static storage::FinishedAttempt AttemptOf(const storage::LeasedJob& job,
+                                            const CaseOutcomes& outcomes);
   Status End(const storage::LeasedJob& job, storage::FinishedAttempt attempt);
   std::optional<v1::Failure> WhyMixed(const storage::LeasedJob& job) const;
   void SendFinishedAck(const std::string& node_id, const storage::JobEpoch& job);
@@ -85,6 +92,7 @@ class Attempts {
   RunningJobs& running_;
   const Sessions& sessions_;
   const GracePeriod& grace_;
+  const Leadership& leadership_;
   const OnEnded on_ended_;
 };
 

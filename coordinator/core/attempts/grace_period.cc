@@ -1,5 +1,6 @@
 #include "coordinator/core/attempts/grace_period.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "common/log.h"
@@ -19,6 +20,11 @@ GracePeriod::GracePeriod(const Clock& clock, Duration lease)
       end_(clock.Now() + lease),
       poll_began_(clock.Now()),
       next_poll_(clock.Now()) {}
+
+void GracePeriod::Begin() {
+  MutexLock lock(mutex_);
+  end_ = std::max(end_, clock_.Now() + lease_);
+}
 
 void GracePeriod::BeginPoll() {
   MutexLock lock(mutex_);

@@ -16,6 +16,10 @@ class GracePeriod {
   // Begins a period of one lease, because the process has just started.
   GracePeriod(const Clock& clock, Duration lease);
 
+  // Begins a period of one lease, in which agents come from another coordinator to this one. Agents
+  // that hold a job reconnect within a third of a lease.
+  void Begin();
+
   // Call at the start of a poll.
   void BeginPoll();
   // Call this at the end of a poll. The next poll is due after `next`. `database_away` says that

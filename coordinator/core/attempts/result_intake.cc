@@ -79,7 +79,9 @@ v1::ResultAck AckOf(const v1::CaseResult& result, const storage::CommitOutcome& 
       return AckOf(result, v1::ResultAck::VERDICT_STORED, "");
     case storage::CommitVerdict::kStale:
       return AckOf(result, v1::ResultAck::VERDICT_STALE,
-                   "the job has moved on to another attempt, or is gone");
+                   "the job has moved on to another attempt, or has ended");
+    case storage::CommitVerdict::kUnknownJob:
+      return AckOf(result, v1::ResultAck::VERDICT_UNKNOWN_JOB, "the database has no such job");
     case storage::CommitVerdict::kConflict:
       break;
   }
@@ -92,6 +94,8 @@ std::string OutcomeName(const storage::CommitOutcome& outcome) {
       return outcome.fresh ? "stored" : "replayed";
     case storage::CommitVerdict::kStale:
       return "stale";
+    case storage::CommitVerdict::kUnknownJob:
+      return "unknown_job";
     case storage::CommitVerdict::kConflict:
       break;
   }
@@ -141,12 +145,16 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
   std::vector<v1::CaseResult> unheld;
   std::vector<size_t> sound_at, unheld_at;
   std::map<storage::JobEpoch, std::string> campaigns;
+  std::map<storage::JobEpoch, LeasedJob> late;  // Attempts that are over.
   ASSAY_ASSIGN_OR_RETURN(const Node sender, Describe(node_id));
   for (size_t i = 0; i < results.size(); ++i) {
     const v1::CaseResult& result = results[i];
     const storage::JobEpoch epoch{result.job_id(), result.epoch()};
-    ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job,
-                           attempts_.FindOrAdopt(epoch, node_id));
+    ASSAY_ASSIGN_OR_RETURN(std::optional<LeasedJob> job, attempts_.FindOrAdopt(epoch, node_id));
+    if (!job) {
+      ASSAY_ASSIGN_OR_RETURN(job, environment_.jobs.GetAttempt({epoch, node_id}));
+      if (job) late.insert_or_assign(epoch, *job);
+    }
     const Status bounded = schema::CheckBounds(result, Reason::kProtocolViolation);
     std::string fault = bounded.ok() ? "" : bounded.message();
     if (fault.empty() && !job) {
@@ -190,6 +198,7 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
     if (outcomes[i].fresh) changed.insert(campaigns.at({result.job_id(), result.epoch()}));
   }
   for (const std::string& campaign_id : changed) on_stored_(campaign_id);
+  for (const auto& [epoch, job] : late) ASSAY_RETURN_IF_ERROR(attempts_.Mend(job));
   return acks;
 }
 

@@ -57,6 +57,23 @@ RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::Attem
           enough ? Duration(0) : Backoff(job.failures.size())};
 }
 
+Budget BudgetOf(v1::FailureClass failure_class) {
+  for (const RetryRule& rule : RetryRules()) {
+    if (rule.failure_class == failure_class) return rule.budget;
+  }
+  return Budget::kNone;
+}
+
+// Retries the job after a failure of Assay itself, or a planned end such as the upgrade of an
+// agent. The first retry follows at once; later ones wait, because the cause may last.
+RetryDecision RetryInfrastructure(const storage::LeasedJob& job,
+                                  const storage::AttemptFailure& last, size_t earlier) {
+  if (earlier >= kInfrastructureRetries) return {};
+  RetryDecision decision = RetryElsewhere(job, last);
+  if (earlier > 0) decision.delay = std::max(decision.delay, Backoff(earlier));
+  return decision;
+}
+
 RetryDecision RetryJobFault(const storage::LeasedJob& job) {
   NodeSet tried(job.node_ids.begin(), job.node_ids.end());
   size_t earlier = 0;
@@ -76,17 +93,41 @@ RetryDecision RetryJobFault(const storage::LeasedJob& job) {
 
 }  // namespace
 
+const std::vector<RetryRule>& RetryRules() {
+  static const std::vector<RetryRule> rules = {
+      {v1::FAILURE_CLASS_NODE, Budget::kRetries,
+       "runs again on other nodes than those at fault, if there are enough",
+       "looks at the named node; a node that fails job after job is quarantined"},
+      {v1::FAILURE_CLASS_JOB, Budget::kRetries,
+       "runs again once on the same node and once on another",
+       "looks at the benchmark, its parameters and the evidence"},
+      {v1::FAILURE_CLASS_INFRASTRUCTURE, Budget::kInfrastructure,
+       "runs again anywhere: at once, then after 1 to 30 s",
+       "nothing, or looks why Assay was away for so long"},
+      {v1::FAILURE_CLASS_USER, Budget::kNone, "fails, because it cannot succeed",
+       "changes the request as the message says"},
+  };
+  return rules;
+}
+
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also) {
   if (job.cancel_requested || failure.reason() == v1::REASON_CANCELLED) {
     return {Disposition::kCancelled, {}, Duration(0)};
   }
-  if (job.failures.size() >= static_cast<size_t>(std::max(job.retries, 0))) return {};
+  const storage::AttemptFailure last = {failure.failure_class(), failure.reason(), job.node_ids,
+                                        failure.node_id(), also};
+  const auto spent = static_cast<size_t>(std::count_if(
+      job.failures.begin(), job.failures.end(), [](const storage::AttemptFailure& earlier) {
+        return BudgetOf(earlier.failure_class) != Budget::kInfrastructure;
+      }));
+  if (BudgetOf(failure.failure_class()) == Budget::kInfrastructure) {
+    return RetryInfrastructure(job, last, job.failures.size() - spent);
+  }
+  if (spent >= static_cast<size_t>(std::max(job.retries, 0))) return {};
   switch (failure.failure_class()) {
     case v1::FAILURE_CLASS_NODE:
-    case v1::FAILURE_CLASS_INFRASTRUCTURE:
-      return RetryElsewhere(
-          job, {failure.failure_class(), failure.reason(), job.node_ids, failure.node_id(), also});
+      return RetryElsewhere(job, last);
     case v1::FAILURE_CLASS_JOB:
       return RetryJobFault(job);
     default:

@@ -1,10 +1,33 @@
 // Decides whether a job is retried after a failed attempt, and on which nodes.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "assay/v1/failure.pb.h"
 #include "storage/types.h"
 
 namespace assay::coordinator {
+
+// The limit against which a retry counts.
+enum class Budget {
+  kNone,            // There is no retry.
+  kRetries,         // The campaign's `retries`.
+  kInfrastructure,  // kInfrastructureRetries.
+};
+
+// The consequences of a failure, by its class. The documentation prints this table.
+struct RetryRule {
+  v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
+  Budget budget = Budget::kNone;
+  const char* next = "";    // What happens to the job.
+  const char* action = "";  // What the user does.
+};
+const std::vector<RetryRule>& RetryRules();
+
+// The number of times that a job is retried after failures of Assay itself and planned ends, such
+// as the upgrade of an agent.
+inline constexpr size_t kInfrastructureRetries = 20;
 
 struct RetryDecision {
   // One of kRequeue, kFailed and kCancelled.
@@ -20,8 +43,9 @@ struct RetryDecision {
 //   INFRASTRUCTURE  retry, and avoid the nodes at fault in earlier attempts if possible
 //   NODE            retry, and also avoid the nodes at fault in this attempt
 //   JOB             retry on the same nodes, then once on other nodes if there are enough
-// The campaign limits the number of retries. A retry waits 1 to 30 s if there are too few other
-// nodes. `also` lists nodes at fault that `failure` does not name.
+// The campaign's `retries` limits the retries after failures of the classes NODE and JOB. Retries
+// after INFRASTRUCTURE do not count there; kInfrastructureRetries limits them. A retry waits 1 to
+// 30 s if there are too few other nodes. `also` lists nodes at fault that `failure` does not name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 

@@ -68,6 +68,11 @@ void RunningJobs::Remove(const JobEpoch& job) {
   if (FindEntry(job) != nullptr) entries_.erase(job.job_id);
 }
 
+void RunningJobs::Clear() {
+  MutexLock lock(mutex_);
+  entries_.clear();
+}
+
 void RunningJobs::NoteAssigned(const JobEpoch& job, const std::string& node_id,
                                const std::string& agent_instance_id, const std::string& name) {
   MutexLock lock(mutex_);

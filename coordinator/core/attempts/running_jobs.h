@@ -59,6 +59,8 @@ class RunningJobs {
   std::optional<storage::LeasedJob> Find(const storage::JobEpoch& job) const;
 
   void Remove(const storage::JobEpoch& job);
+  // Removes all jobs, because another coordinator leads them now.
+  void Clear();
 
   // Records that an Assign (the message that gives a job to an agent) was sent to this node.
   // `agent_instance_id` identifies the agent process. `name` is the node's name as users see it.

@@ -11,6 +11,7 @@
 #include "common/units.h"
 #include "coordinator/core/attempts/blame.h"
 #include "coordinator/core/campaign/accept_rule.h"
+#include "coordinator/core/guarded.h"
 #include "wire/reasons.h"
 
 namespace assay::coordinator {
@@ -23,19 +24,23 @@ constexpr int kExpiredLimit = 256;
 
 }  // namespace
 
-Scheduler::Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
-                     const Sessions& sessions, Attempts& attempts, Watchers& watchers,
-                     Outage& outage, GracePeriod& grace)
+Scheduler::Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
+                     RunningJobs& running, const Sessions& sessions, Quarantine& quarantine,
+                     Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace)
     : environment_(environment),
       options_(options),
+      leadership_(leadership),
       running_(running),
       sessions_(sessions),
+      quarantine_(quarantine),
       attempts_(attempts),
       watchers_(watchers),
       outage_(outage),
       grace_(grace) {}
 
 void Scheduler::Start() {
+  // Before the first agent comes, which a follower would send away.
+  outage_.Note(Elect());
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
 }
 
@@ -63,7 +68,7 @@ void Scheduler::OnAttemptEnded(const Attempts::Ended& ended) {
 void Scheduler::JudgeSoon(const std::string& campaign_id) {
   environment_.executor.Post([self = shared_from_this(), campaign_id] {
     // The next poll judges every campaign without a verdict, so a failure here is repaired.
-    const Status judged = self->JudgeOne(campaign_id);
+    const Status judged = Guarded("JudgeOne", [&] { return self->JudgeOne(campaign_id); });
     if (!self->outage_.NoteFailure(judged) && !judged.ok()) {
       Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
     }
@@ -72,9 +77,9 @@ void Scheduler::JudgeSoon(const std::string& campaign_id) {
 
 void Scheduler::Claim() {
   bool more = true;
-  while (more && !stopped_) {
+  while (more && !stopped_ && leadership_.IsLeader()) {
     more = false;
-    const Status claimed = ClaimOnce(more);
+    const Status claimed = Guarded("Claim", [&] { return ClaimOnce(more); });
     if (outage_.NoteFailure(claimed)) break;
     if (!claimed.ok()) {
       Log().error("jobs could not be claimed: {}", claimed.ToString());
@@ -93,8 +98,9 @@ Status Scheduler::ClaimOnce(bool& more) {
   storage::JobStore::ClaimRequest request;
   request.owner = options_.coordinator_id;
   request.lease = options_.lease;
-  request.node_ids = sessions_.AssignableNodeIds();
+  request.node_ids = sessions_.AssignableNodeIds(2 * options_.heartbeat);
   request.limit = kClaimLimit;
+  request.term = leadership_.Term();
   if (request.node_ids.empty()) return Status::Ok();
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> claimed,
                          environment_.jobs.ClaimJobs(request));
@@ -114,8 +120,12 @@ Status Scheduler::ClaimOnce(bool& more) {
 void Scheduler::Poll() {
   if (stopped_) return;
   grace_.BeginPoll();
-  Status status = Sweep();
-  if (status.ok()) status = JudgeAll();
+  const Status status = Guarded("Poll", [this]() -> Status {
+    ASSAY_RETURN_IF_ERROR(Elect());
+    if (!leadership_.IsLeader()) return Status::Ok();
+    ASSAY_RETURN_IF_ERROR(Sweep());
+    return JudgeAll();
+  });
   const bool away = outage_.Note(status);
   if (!away && !status.ok()) Log().error("the scheduler's poll failed: {}", status.ToString());
   watchers_.NotifyAll();
@@ -124,7 +134,20 @@ void Scheduler::Poll() {
   environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
 }
 
+Status Scheduler::Elect() {
+  ASSAY_ASSIGN_OR_RETURN(const Leadership::Change change, leadership_.Renew());
+  if (change == Leadership::Change::kGained) grace_.Begin();
+  if (change == Leadership::Change::kLost) {
+    running_.Clear();
+    sessions_.CloseAll(
+        Duration(0), leadership_.LeaderAddress(),
+        Unavailable("another coordinator schedules the fleet now", Reason::kOtherCoordinator));
+  }
+  return Status::Ok();
+}
+
 Status Scheduler::Sweep() {
+  ASSAY_RETURN_IF_ERROR(quarantine_.CheckDue());
   ASSAY_RETURN_IF_ERROR(attempts_.DecideOverdue());
   if (grace_.Active()) return Status::Ok();
   ASSAY_RETURN_IF_ERROR(SweepLost());
@@ -135,7 +158,7 @@ Status Scheduler::Sweep() {
 Status Scheduler::SweepLost() {
   const auto in_session = [this](const std::string& node_id) { return sessions_.Has(node_id); };
   for (const RunningJobs::Lost& lost :
-       running_.LostSince(options_.lease, 2 * options_.heartbeat, in_session)) {
+       running_.LostSince(options_.Silence(), 2 * options_.heartbeat, in_session)) {
     ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, attempts_.IsElsewhere(lost.node_id));
     if (elsewhere) {
       running_.Remove({lost.job.job.job_id, lost.job.epoch});
@@ -187,7 +210,11 @@ Status Scheduler::SweepExpired() {
 
 Status Scheduler::JudgeAll() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> unjudged, environment_.jobs.ListUnjudged());
-  for (const std::string& campaign_id : unjudged) ASSAY_RETURN_IF_ERROR(JudgeOne(campaign_id));
+  for (const std::string& campaign_id : unjudged) {
+    const Status judged = Guarded("JudgeOne", [&] { return JudgeOne(campaign_id); });
+    if (judged.code() == Code::kUnavailable) return judged;
+    if (!judged.ok()) Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
+  }
   return Status::Ok();
 }
 
@@ -202,7 +229,7 @@ Status Scheduler::JudgeOne(const std::string& campaign_id) {
   if (!campaign.spec().accept().empty()) {
     ASSAY_ASSIGN_OR_RETURN(results, environment_.results.ListOfCampaign(campaign_id));
     ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                           environment_.nodes.ListNodes(options_.lease));
+                           environment_.nodes.ListNodes(options_.Silence()));
     for (const v1::Node& node : nodes) {
       for (const v1::GpuInventory& gpu : node.description().inventory().gpus()) {
         gpu_indices[gpu.uuid()] = gpu.index();

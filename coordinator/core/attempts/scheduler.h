@@ -13,20 +13,23 @@
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/attempts/running_jobs.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/leadership.h"
+#include "coordinator/core/sessions/quarantine.h"
 #include "coordinator/core/sessions/sessions.h"
 #include "coordinator/core/watchers.h"
 
 namespace assay::coordinator {
 
-// Schedules jobs and detects lost ones. Thread-safe. Create it with std::make_shared. If the
-// database does not answer, all work is postponed to the next poll.
+// Schedules jobs and detects lost ones, while this coordinator is the leader. Thread-safe. Create
+// it with std::make_shared. If the database does not answer, all work is postponed to the next
+// poll.
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
-  Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
-            const Sessions& sessions, Attempts& attempts, Watchers& watchers, Outage& outage,
-            GracePeriod& grace);
+  Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
+            RunningJobs& running, const Sessions& sessions, Quarantine& quarantine,
+            Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace);
 
-  // Starts the poll, which repeats until Stop.
+  // Stands for election, and starts the poll, which repeats until Stop. Blocks on the database.
   void Start();
   // Stops claiming jobs. Tasks that are queued on the executor will do nothing.
   void Stop() { stopped_ = true; }
@@ -42,6 +45,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Claim();
   Status ClaimOnce(bool& more);
   void Poll();
+  // Takes part in the election, and follows its outcome.
+  Status Elect();
   // Fails attempts whose agent or coordinator is gone.
   Status Sweep();
   Status SweepLost();
@@ -52,8 +57,10 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
 
   const Environment& environment_;
   const Options& options_;
+  Leadership& leadership_;
   RunningJobs& running_;
   const Sessions& sessions_;
+  Quarantine& quarantine_;
   Attempts& attempts_;
   Watchers& watchers_;
   Outage& outage_;

@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "coordinator/core/attempts/blame.h"
+#include "coordinator/core/guarded.h"
 #include "wire/durations.h"
 #include "wire/reasons.h"
 
@@ -35,7 +36,7 @@ v1::Failure NotStarted(const std::string& agent) {
 }  // namespace
 
 Heartbeats::Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
-                       const Sessions& sessions, Attempts& attempts, Outage& outage)
+                       Sessions& sessions, Attempts& attempts, Outage& outage)
     : environment_(environment),
       options_(options),
       running_(running),
@@ -54,6 +55,7 @@ void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state)
   if (agent) beat.node_name = agent->name;
   running_.NoteReported(node_id, beat.node_name, beat.reported);
   if (!agent) return;
+  sessions_.NoteHeard(node_id);
   beat.missing = running_.MissingAt(node_id, agent->instance_id, beat.reported, options_.heartbeat);
   {
     MutexLock lock(mutex_);
@@ -69,7 +71,7 @@ void Heartbeats::Flush(int attempt) {
   Batch batch = TakePending();
   if (batch.empty()) return;
   Held held;
-  const Status renewed = Renew(batch, held);
+  const Status renewed = Guarded("Renew", [&] { return Renew(batch, held); });
   if (outage_.Note(renewed)) {
     PutBack(std::move(batch));
     environment_.executor.PostAfter(
@@ -79,7 +81,12 @@ void Heartbeats::Flush(int attempt) {
   if (!renewed.ok()) {
     Log().error("leases could not be renewed: {}", renewed.ToString());
   } else {
-    for (const auto& [node_id, beat] : batch) Answer(node_id, beat, held);
+    for (const auto& [node_id, beat] : batch) {
+      static_cast<void>(Guarded("Answer", [&] {
+        Answer(node_id, beat, held);
+        return Status::Ok();
+      }));
+    }
   }
   environment_.executor.Post([self = shared_from_this()] { self->Flush(0); });
 }
@@ -127,7 +134,7 @@ void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held
   running_.NoteReported(node_id, beat.node_name, beat.reported);
   v1::CoordinatorMessage renewal;
   renewal.mutable_lease_renewal()->set_sequence(beat.state.sequence());
-  *renewal.mutable_lease_renewal()->mutable_lease() = ToProto(options_.lease);
+  *renewal.mutable_lease_renewal()->mutable_lease() = ToProto(options_.lease + options_.outage);
   for (const JobEpoch& epoch : beat.reported) {
     const auto job = held.find(epoch);
     const bool holds = job != held.end() && Takes(job->second, node_id);

@@ -27,7 +27,7 @@ namespace assay::coordinator {
 class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
  public:
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
-             const Sessions& sessions, Attempts& attempts, Outage& outage);
+             Sessions& sessions, Attempts& attempts, Outage& outage);
 
   // Returns at once; the answer is sent once the database has replied.
   void Submit(const std::string& node_id, const v1::AgentState& state);
@@ -53,7 +53,7 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
   const Environment& environment_;
   const Options& options_;
   RunningJobs& running_;
-  const Sessions& sessions_;
+  Sessions& sessions_;
   Attempts& attempts_;
   Outage& outage_;
 

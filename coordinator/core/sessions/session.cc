@@ -10,6 +10,8 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/uuid.h"
+#include "coordinator/core/guarded.h"
+#include "wire/benchmark_schema.h"
 #include "wire/bounds.h"
 #include "wire/durations.h"
 
@@ -21,8 +23,29 @@ constexpr size_t kMaxHeldBytes = size_t{8} << 20;
 // Results that are stored by one statement.
 constexpr size_t kResultBatch = 64;
 
+// Delay after which an agent that came to the wrong coordinator tries the leader.
+constexpr Duration kSendAwayPause = std::chrono::milliseconds(200);
+
 Status BadHello(std::string message) {
   return InvalidArgument(std::move(message), Reason::kInvalidHello);
+}
+
+// Number of times that a message is handled again after an error that is not the agent's fault.
+constexpr int kTries = 10;
+
+// Returns whether the agent broke a rule. Other errors are the database's or this process's own,
+// and end no session.
+bool IsFaultOfPeer(const Status& status) {
+  switch (status.code()) {
+    case Code::kInvalidArgument:
+    case Code::kPermissionDenied:
+    case Code::kAlreadyExists:
+    case Code::kFailedPrecondition:
+    case Code::kNotFound:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Cuts the texts of failures, which must not be refused, because the job has to end.
@@ -126,21 +149,30 @@ void Session::OnClosed() {
 void Session::Drain(int attempt) {
   Work work = TakeWork();
   if (work.empty()) return;
-  const Status handled = Handle(work);
-  if (services_.outage.NoteFailure(handled)) {
+  const Status handled = Guarded("Session", [&] { return Handle(work); });
+  const bool away = services_.outage.NoteFailure(handled);
+  if (away || (!handled.ok() && !IsFaultOfPeer(handled) && attempt < kTries)) {
     PutBack(std::move(work));
     services_.environment.executor.PostAfter(
         RetryDelay(attempt), [self = shared_from_this(), attempt] { self->Drain(attempt + 1); });
     return;
   }
-  if (!handled.ok()) {
+  if (!handled.ok() && (IsFaultOfPeer(handled) || work.front().has_hello())) {
     Log().warn("a session ends: {}", handled.ToString());
     sink_->Close(handled);
     OnClosed();
+  } else if (!handled.ok()) {
+    // The agent repeats what is not acknowledged.
+    Log().error("a message of node {} is dropped: {}", node_id(), handled.ToString());
   }
   if (Release(work)) sink_->ReadMore();
   // Posts instead of looping, because other sessions share these threads.
   services_.environment.executor.Post([self = shared_from_this()] { self->Drain(0); });
+}
+
+std::string Session::node_id() {
+  MutexLock lock(mutex_);
+  return node_id_;
 }
 
 Session::Work Session::TakeWork() {
@@ -184,8 +216,9 @@ Status Session::Handle(const Work& work) {
   }
   switch (state) {
     case State::kNew:
-    case State::kConnecting:  // The same Hello again, after the database was away.
-      if (!first.has_hello()) {
+    case State::kConnecting:  // The same message again, after the database was away.
+      if (first.has_schemas()) return HandleSchemas(first.schemas());
+      if (!first.has_hello() || hello_) {
         return InvalidArgument("the first message of a session has to be Hello",
                                Reason::kProtocolViolation);
       }
@@ -200,28 +233,71 @@ Status Session::Handle(const Work& work) {
 
 Status Session::HandleHello(const v1::Hello& hello) {
   ASSAY_RETURN_IF_ERROR(CheckHello(hello));
+  if (!services_.leadership.IsLeader()) return SendAway();
+  if (hello.schemas_hash().empty()) return Greet(hello);
+  ASSAY_ASSIGN_OR_RETURN(const std::optional<v1::Schemas> known,
+                         services_.environment.nodes.GetSchemas(hello.schemas_hash()));
+  if (!known) {
+    hello_ = hello;
+    v1::CoordinatorMessage message;
+    message.mutable_send_schemas();
+    sink_->Send(std::move(message));
+    return Status::Ok();
+  }
+  v1::Hello whole = hello;
+  *whole.mutable_node()->mutable_benchmarks() = known->benchmarks();
+  return Greet(whole);
+}
+
+Status Session::HandleSchemas(const v1::Schemas& schemas) {
+  if (!hello_) return BadHello("schemas came without being asked for");
+  if (schema::SchemasHash(schemas) != hello_->schemas_hash()) {
+    return BadHello("the schemas do not have the hash that Hello names");
+  }
+  *hello_->mutable_node()->mutable_benchmarks() = schemas.benchmarks();
+  ASSAY_RETURN_IF_ERROR(CheckHello(*hello_));
+  return Greet(*hello_);
+}
+
+Status Session::SendAway() {
+  const std::string leader = services_.leadership.LeaderAddress();
+  v1::CoordinatorMessage message;
+  *message.mutable_reconnect()->mutable_after() = ToProto(kSendAwayPause);
+  message.mutable_reconnect()->set_address(leader);
+  sink_->Send(std::move(message));
+  sink_->Close(Unavailable(leader.empty() ? "no coordinator schedules the fleet at present"
+                                          : "the coordinator at " + leader + " schedules the fleet",
+                           Reason::kOtherCoordinator));
+  OnClosed();
+  return Status::Ok();
+}
+
+Status Session::Greet(const v1::Hello& hello) {
   v1::NodeDescription node = hello.node();
   node.set_metrics_address(
       MetricsAddress(node.metrics_address(), sink_->PeerAddress(), dial_address_));
   const Identity peer = sink_->Peer();
   ASSAY_RETURN_IF_ERROR(CheckPeer(peer, node));
-  ASSAY_RETURN_IF_ERROR(services_.sessions.CheckReplacement(node.node_id(), peer.serial));
+  const Agent agent{node.node_id(), node.name(), node.agent_instance_id(),
+                    dial_address_,  peer.serial, std::make_shared<const v1::NodeDescription>(node)};
+  ASSAY_RETURN_IF_ERROR(services_.sessions.CheckReplacement(agent, sink_->PeerAddress(),
+                                                            2 * services_.options.heartbeat));
   {
     MutexLock lock(mutex_);
     if (state_ == State::kClosed) return Status::Ok();
     state_ = State::kConnecting;
     node_id_ = node.node_id();
   }
-  ASSAY_RETURN_IF_ERROR(
-      services_.environment.nodes.Connect(services_.options.coordinator_id, node, dial_address_));
-  const Agent agent{node.node_id(), node.name(), node.agent_instance_id(),
-                    dial_address_,  peer.serial, std::make_shared<const v1::NodeDescription>(node)};
+  ASSAY_RETURN_IF_ERROR(services_.environment.nodes.Connect(
+      services_.options.coordinator_id, node, dial_address_, services_.options.lease));
+  ASSAY_ASSIGN_OR_RETURN(const std::string fleet_id, services_.environment.fleet.GetFleetId());
   v1::CoordinatorMessage message;
   v1::HelloAck* ack = message.mutable_hello_ack();
   ack->set_protocol_revision(std::min(hello.protocol_revision(), kProtocolRevision));
   ack->set_coordinator_id(services_.options.coordinator_id);
   ack->set_coordinator_version(ASSAY_VERSION);
   *ack->mutable_heartbeat_period() = ToProto(services_.options.heartbeat);
+  ack->set_fleet_id(fleet_id);
   sink_->Send(std::move(message));
   services_.sessions.Put(agent, sink_);
   {
@@ -243,11 +319,7 @@ Status Session::HandleResults(const Work& work) {
   std::vector<v1::CaseResult> results;
   results.reserve(work.size());
   for (const v1::AgentMessage& message : work) results.push_back(message.case_result());
-  std::string node_id;
-  {
-    MutexLock lock(mutex_);
-    node_id = node_id_;
-  }
+  const std::string node_id = this->node_id();
   ASSAY_ASSIGN_OR_RETURN(std::vector<v1::ResultAck> acks, services_.results.Take(node_id, results));
   for (v1::ResultAck& ack : acks) {
     v1::CoordinatorMessage message;
@@ -258,11 +330,7 @@ Status Session::HandleResults(const Work& work) {
 }
 
 Status Session::HandleActive(const v1::AgentMessage& message) {
-  std::string node_id;
-  {
-    MutexLock lock(mutex_);
-    node_id = node_id_;
-  }
+  const std::string node_id = this->node_id();
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(message, Reason::kProtocolViolation));
   switch (message.kind_case()) {
     case v1::AgentMessage::kState:
@@ -276,6 +344,8 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       Log().info("node {} is leaving: {}", node_id, Cut(message.going_away().reason()));
       services_.sessions.MarkLeaving(node_id, sink_.get());
       return Status::Ok();
+    case v1::AgentMessage::kNodeChecked:
+      return services_.quarantine.Checked(node_id, message.node_checked());
     case v1::AgentMessage::kHello:
       return InvalidArgument("a session has one Hello, at its beginning",
                              Reason::kProtocolViolation);
@@ -286,11 +356,7 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
 }
 
 void Session::Disconnect(int attempt) {
-  std::string node_id;
-  {
-    MutexLock lock(mutex_);
-    node_id = node_id_;
-  }
+  const std::string node_id = this->node_id();
   // Only the first try finds the session; later ones find it removed.
   if (attempt == 0 && !services_.sessions.Drop(node_id, sink_.get())) return;
   const Options& options = services_.options;
@@ -299,7 +365,8 @@ void Session::Disconnect(int attempt) {
   if (!services_.sessions.Has(node_id)) done = nodes.Disconnect(options.coordinator_id, node_id);
   // A new session of the node may have connected in the moment between.
   if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
-    done = nodes.Connect(options.coordinator_id, *agent->description, agent->dial_address);
+    done = nodes.Connect(options.coordinator_id, *agent->description, agent->dial_address,
+                         options.lease);
   }
   if (services_.outage.NoteFailure(done)) {
     services_.environment.executor.PostAfter(

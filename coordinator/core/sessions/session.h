@@ -21,6 +21,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/attempts/result_intake.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/leadership.h"
 #include "coordinator/core/sessions/heartbeats.h"
+#include "coordinator/core/sessions/quarantine.h"
 #include "coordinator/core/sessions/sessions.h"
 
 namespace assay::coordinator {
@@ -46,6 +49,8 @@ struct SessionServices {
   Heartbeats& heartbeats;
   ResultIntake& results;
   Outage& outage;
+  const Leadership& leadership;
+  Quarantine& quarantine;
   // Called when a node has a session and can be given jobs.
   std::function<void(const Agent&)> on_attached;
 };
@@ -78,6 +83,7 @@ class Session : public std::enable_shared_from_this<Session> {
   enum class State { kNew, kConnecting, kActive, kClosed };
   using Work = std::vector<v1::AgentMessage>;
 
+  std::string node_id();
   void Drain(int attempt);
   // Takes one message, or up to a batch of consecutive results.
   Work TakeWork();
@@ -87,7 +93,14 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // If this returns UNAVAILABLE, call it again. Any other error ends the session.
   Status Handle(const Work& work);
+  // Begins the session: sends agents away if this coordinator is not the leader, and asks for
+  // schemas that the database lacks.
   Status HandleHello(const v1::Hello& hello);
+  Status HandleSchemas(const v1::Schemas& schemas);
+  // Ends the session and names the leader to the agent.
+  Status SendAway();
+  // Stores the node and makes the session active.
+  Status Greet(const v1::Hello& hello);
   Status HandleResults(const Work& work);
   Status HandleActive(const v1::AgentMessage& message);
   void Disconnect(int attempt);
@@ -99,6 +112,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Mutex mutex_;
   State state_ ASSAY_GUARDED_BY(mutex_) = State::kNew;
   std::string node_id_ ASSAY_GUARDED_BY(mutex_);  // Set when connecting.
+  // The Hello that waits for its schemas. Only Drain uses it.
+  std::optional<v1::Hello> hello_;
   std::deque<v1::AgentMessage> inbox_ ASSAY_GUARDED_BY(mutex_);
   size_t held_messages_ ASSAY_GUARDED_BY(mutex_) = 0;  // In the inbox or being handled.
   size_t held_bytes_ ASSAY_GUARDED_BY(mutex_) = 0;

@@ -47,12 +47,19 @@ struct Agent {
 // Thread-safe.
 class Sessions {
  public:
-  // Returns an error if the node has a session with another certificate than `serial`.
-  Status CheckReplacement(const std::string& node_id, const std::string& serial) const;
+  explicit Sessions(const Clock& clock) : clock_(clock) {}
+
+  // Returns an error if the node has a session that `agent` must not replace: with another
+  // certificate, or with another agent process that was heard less than `lately` ago. Two agents of
+  // one node exist if someone copied the data folder.
+  Status CheckReplacement(const Agent& agent, const std::string& peer_address,
+                          Duration lately) const;
   // Makes `sink` the way to this agent; an earlier session of the node is closed.
   void Put(const Agent& agent, std::shared_ptr<SessionSink> sink);
   // Removes the agent if `sink` is still the way to it. Returns true if it was.
   bool Drop(const std::string& node_id, const SessionSink* sink);
+  // Records that the agent has sent a heartbeat.
+  void NoteHeard(const std::string& node_id);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
 
@@ -60,13 +67,15 @@ class Sessions {
   bool Send(const std::string& node_id, v1::CoordinatorMessage message) const;
   // Ends the node's session, if there is one.
   void Close(const std::string& node_id, const Status& status) const;
-  // Asks every agent to reconnect later, and ends all sessions.
-  void CloseAll(Duration reconnect_after) const;
+  // Asks every agent to reconnect later, first to the coordinator at `address` unless that is
+  // empty. Ends all sessions with `status`.
+  void CloseAll(Duration reconnect_after, const std::string& address, const Status& status) const;
 
   std::optional<Agent> Find(const std::string& node_id) const;
   bool Has(const std::string& node_id) const { return Find(node_id).has_value(); }
-  // Returns the nodes that may get jobs.
-  std::vector<std::string> AssignableNodeIds() const;
+  // Returns the nodes that may get jobs: those that are not leaving and were heard less than
+  // `lately` ago.
+  std::vector<std::string> AssignableNodeIds(Duration lately) const;
   size_t count() const;
 
  private:
@@ -74,7 +83,9 @@ class Sessions {
     Agent agent;
     std::shared_ptr<SessionSink> sink;
     bool leaving = false;
+    MonotonicTime heard;
   };
+  const Clock& clock_;
   mutable Mutex mutex_;
   std::map<std::string, Entry> entries_ ASSAY_GUARDED_BY(mutex_);  // By node id.
 };

@@ -4,40 +4,35 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
-#include <future>
 #include <nlohmann/json.hpp>
 
 #include "agent/agent_process.h"
 #include "agent/rpc/session_stream.h"
 #include "assay/v1/agent_service.grpc.pb.h"
-#include "assay/v1/fleet_service.grpc.pb.h"
 #include "tests/temporary_folder.h"
+#include "tests/unit/agent/scripted_coordinator.h"
 #include "wire/status_conversion.h"
 
 namespace assay::agent {
 namespace {
 
-// A coordinator's end of FleetService.Attach, reduced to one scripted exchange.
-class ScriptedCoordinator : public v1::FleetService::Service {
- public:
-  using Stream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::AgentMessage>;
-
-  grpc::Status Attach(grpc::ServerContext*, Stream* stream) override {
-    v1::AgentMessage message;
-    if (stream->Read(&message) && message.has_hello()) hello.set_value(message.hello());
-    while (stream->Read(&message)) {
-      if (message.has_going_away()) going_away.set_value(message.going_away().reason());
-    }
-    return grpc::Status::OK;
-  }
-
-  std::promise<v1::Hello> hello;
-  std::promise<std::string> going_away;
-};
+// A job without ranks on GPUs that has three cases.
+v1::CoordinatorMessage AssignmentOf(const std::string& benchmark) {
+  v1::CoordinatorMessage message;
+  v1::JobSpec* job = message.mutable_assign()->mutable_job();
+  job->set_job_id("job");
+  job->set_epoch(1);
+  job->set_benchmark(benchmark);
+  job->set_world_size(1);
+  job->add_ranks()->set_gpu_index(-1);
+  for (int i = 0; i < 3; ++i) job->add_cases()->set_case_index(i);
+  message.mutable_assign()->mutable_lease()->set_seconds(30);
+  return message;
+}
 
 class AgentRpcTest : public ::testing::Test {
  protected:
-  void StartAgent(const std::string& coordinator = "",
+  void StartAgent(const std::vector<std::string>& coordinators = {},
                   const std::string& runner = ASSAY_FAKE_RUNNER) {
     AgentOptions options;
     options.data = folder_.path() + "/agent";
@@ -45,7 +40,7 @@ class AgentRpcTest : public ::testing::Test {
     options.http = "127.0.0.1:0";
     options.name = "tester";
     options.runner = runner;
-    options.coordinator = coordinator;
+    options.coordinators = coordinators;
     auto agent = AgentProcess::Start(options);
     ASSERT_TRUE(agent.ok()) << agent.status();
     agent_ = std::move(*agent);
@@ -184,7 +179,7 @@ TEST_F(AgentRpcTest, DescribesItself) {
 }
 
 TEST_F(AgentRpcTest, BrokenRunnerLeavesAnAgentThatSaysSo) {
-  StartAgent("", "/nonexistent/assay-runner");
+  StartAgent({}, "/nonexistent/assay-runner");
   grpc::ClientContext context;
   v1::GetInventoryResponse inventory;
   ASSERT_TRUE(stub_->GetInventory(&context, {}, &inventory).ok());
@@ -206,23 +201,17 @@ TEST_F(AgentRpcTest, CoordinatorDialsAndTheNewestSessionWins) {
   EXPECT_FALSE(old_session->Read(&message)) << "the older session was ended";
   EXPECT_TRUE(old_session->Finish().ok());
 
-  v1::CoordinatorMessage out;
-  out.mutable_hello_ack()->set_protocol_revision(1);
-  session->Write(out);
-  v1::JobSpec* job = out.mutable_assign()->mutable_job();
-  job->set_job_id("job");
-  job->set_epoch(1);
-  job->set_benchmark("ok");
-  job->set_world_size(1);
-  job->add_ranks()->set_gpu_index(-1);
-  for (int i = 0; i < 3; ++i) job->add_cases()->set_case_index(i);
-  out.mutable_assign()->mutable_lease()->set_seconds(30);
-  session->Write(out);
+  session->Write(HelloAck());
+  session->Write(AssignmentOf("ok"));
   int results = 0;
   const v1::JobFinished finished = AwaitFinished(session.get(), &results);
   EXPECT_EQ(finished.job_id(), "job");
   EXPECT_FALSE(finished.has_failure()) << finished.DebugString();
   EXPECT_EQ(results, 3);
+  v1::CoordinatorMessage ack;
+  ack.mutable_job_finished_ack()->set_job_id("job");
+  ack.mutable_job_finished_ack()->set_epoch(1);
+  session->Write(ack);
   session->WritesDone();
   while (session->Read(&message)) {
   }
@@ -231,15 +220,69 @@ TEST_F(AgentRpcTest, CoordinatorDialsAndTheNewestSessionWins) {
 
 TEST_F(AgentRpcTest, AttachesAndSaysGoodbye) {
   ScriptedCoordinator coordinator;
-  int port = 0;
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&coordinator);
-  const auto server = builder.BuildAndStart();
-  StartAgent("127.0.0.1:" + std::to_string(port));
-  EXPECT_EQ(coordinator.hello.get_future().get().node().name(), "tester");
+  StartAgent({coordinator.address()});
+  EXPECT_EQ(coordinator.Await(v1::AgentMessage::kHello).hello().node().name(), "tester");
+  coordinator.Await(v1::AgentMessage::kState);
   agent_.reset();
-  EXPECT_FALSE(coordinator.going_away.get_future().get().empty());
+  EXPECT_FALSE(coordinator.Await(v1::AgentMessage::kGoingAway).going_away().reason().empty());
+}
+
+TEST_F(AgentRpcTest, StoppedAgentHandsItsJobBack) {
+  ScriptedCoordinator coordinator({{{HelloAck(), AssignmentOf("hang")}}});
+  StartAgent({coordinator.address()});
+  coordinator.Await([](const auto& message) {
+    return message.has_state() && message.state().running_jobs_size() == 1;
+  });
+  agent_.reset();
+  const v1::JobFinished finished = coordinator.Await(v1::AgentMessage::kJobFinished).job_finished();
+  EXPECT_EQ(finished.failure().reason(), v1::REASON_AGENT_STOPPED);
+}
+
+TEST_F(AgentRpcTest, CoordinatorThatIsAwayIsPassedOver) {
+  ScriptedCoordinator coordinator;
+  StartAgent({"127.0.0.1:1", coordinator.address()});
+  coordinator.Await(v1::AgentMessage::kState);
+}
+
+TEST_F(AgentRpcTest, FollowsTheAddressInReconnect) {
+  ScriptedCoordinator leader;
+  ScriptedCoordinator other({SendAwayTo(leader.address())});
+  StartAgent({other.address()});
+  leader.Await(v1::AgentMessage::kState);
+}
+
+TEST_F(AgentRpcTest, NamedCoordinatorThatIsAwayIsPassedOver) {
+  ScriptedCoordinator leader;
+  ScriptedCoordinator lost({SendAwayTo("127.0.0.1:1")});
+  StartAgent({lost.address(), leader.address()});
+  leader.Await(v1::AgentMessage::kState);
+}
+
+TEST_F(AgentRpcTest, EveryCoordinatorsAddressIsCheckedAtTheStart) {
+  AgentOptions options;
+  options.data = folder_.path() + "/agent";
+  options.listen = "";
+  options.http = "";
+  options.runner = ASSAY_FAKE_RUNNER;
+  options.coordinators = {"127.0.0.1:7900", "192.0.2.1:7900"};
+  EXPECT_FALSE(AgentProcess::Start(options).ok()) << "plaintext beyond loopback";
+}
+
+TEST(AgentOptionsTest, CoordinatorsAreAList) {
+  std::vector<std::string> words = {"assay-agent", "--coordinator", "a:1,b:2", "--coordinator",
+                                    "c:3"};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  const auto parse = [&] {
+    return ParseOptions(static_cast<int>(arguments.size()), arguments.data());
+  };
+  const ParsedOptions parsed = parse();
+  ASSERT_TRUE(parsed.options);
+  EXPECT_THAT(parsed.options->coordinators, ::testing::ElementsAre("a:1", "b:2", "c:3"));
+  EXPECT_EQ(parsed.options->listen, "") << "an agent that dials out need not be reached";
+  words[2] = "a:1,b";
+  arguments[2] = words[2].data();
+  EXPECT_EQ(parse().exit_code, 2);
 }
 
 TEST_F(AgentRpcTest, SecondAgentOnTheSameFolderIsRefused) {

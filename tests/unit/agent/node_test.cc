@@ -1,11 +1,17 @@
 // Tests the agent's description of its hardware, and its findings.
+#include "agent/core/node.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
+#include <future>
+
 #include "agent/core/backoff.h"
 #include "agent/core/direct_job.h"
 #include "agent/core/inventory.h"
+#include "agent/core/node_check.h"
 #include "agent/core/preflight.h"
 #include "agent/core/result_context.h"
 #include "agent/core/runner_environment.h"
@@ -125,6 +131,74 @@ TEST(PreflightTest, ReadsThroughNvml) {
   ASSERT_EQ(report.gpus.size(), 2U);
   EXPECT_EQ(report.gpus[0].index(), 7);
   EXPECT_THAT(report.WarningFlags(), ::testing::Contains("gpu_processes"));
+}
+
+TEST(PreflightTest, HungDriverHoldsOneThreadOnly) {
+  std::promise<void> driver_answers;
+  std::atomic<int> calls = 0;
+  const Preflight preflight([&, answer = driver_answers.get_future().share()](const auto&) {
+    ++calls;
+    answer.wait();
+    return PreflightFacts();
+  });
+  const PreflightReport first = preflight.Run({}, std::chrono::milliseconds(1));
+  ASSERT_NE(first.FirstError(), nullptr);
+  EXPECT_EQ(first.FirstError()->check(), "preflight_budget");
+  const PreflightReport second = preflight.Run({}, std::chrono::hours(1));
+  ASSERT_NE(second.FirstError(), nullptr);
+  EXPECT_EQ(second.FirstError()->message(), first.FirstError()->message());
+  driver_answers.set_value();
+  while (preflight.Run({}, std::chrono::hours(1)).FirstError() != nullptr) {
+  }
+  EXPECT_EQ(calls, 2) << "one reading hung, and one came after its end";
+}
+
+class NodeCheckTest : public ::testing::Test {
+ protected:
+  v1::NodeChecked Check(const std::string& runner) {
+    const Preflight preflight([this](const auto&) { return facts_; });
+    return CheckNode(runner, preflight, &node_);
+  }
+
+  static v1::NodeDescription Description() {
+    v1::NodeDescription node;
+    node.set_node_id("node-1");
+    return node;
+  }
+
+  PreflightFacts facts_;
+  Node node_{Description()};
+};
+
+TEST_F(NodeCheckTest, PassesOnASoundNode) {
+  facts_.memory_available_bytes = 100 << 20;
+  const v1::NodeChecked checked = Check(ASSAY_FAKE_RUNNER);
+  EXPECT_FALSE(checked.has_failure()) << checked.DebugString();
+  ASSERT_EQ(checked.health_size(), 1) << "a warning is told and does not fail it";
+  EXPECT_EQ(checked.health(0).check(), "memory_free");
+  EXPECT_EQ(node_.Describe().health_size(), 1);
+}
+
+TEST_F(NodeCheckTest, FindingOfSeverityErrorFailsIt) {
+  facts_.disk_free_bytes = 1 << 20;
+  const v1::NodeChecked checked = Check(ASSAY_FAKE_RUNNER);
+  EXPECT_EQ(checked.failure().reason(), v1::REASON_PREFLIGHT_FAILED);
+  EXPECT_EQ(checked.failure().node_id(), "node-1");
+  EXPECT_EQ(checked.health(0).check(), "disk_free");
+}
+
+TEST_F(NodeCheckTest, FindingThatLastsUntilARestartFailsIt) {
+  v1::HealthFinding finding;
+  finding.set_check("gpu_driver");
+  finding.set_severity(v1::HealthFinding::SEVERITY_ERROR);
+  node_.AddLastingFinding(finding);
+  EXPECT_EQ(Check(ASSAY_FAKE_RUNNER).failure().reason(), v1::REASON_PREFLIGHT_FAILED);
+}
+
+TEST_F(NodeCheckTest, RunnerThatExitsAtOnceOrIsMissingFailsIt) {
+  for (const char* runner : {"/bin/false", "/bin/true", "/nonexistent"}) {
+    EXPECT_EQ(Check(runner).failure().reason(), v1::REASON_RUNNER_UNUSABLE) << runner;
+  }
 }
 
 TEST(ResultContextTest, ResultNamesTheHardwareThatProducedIt) {
@@ -272,6 +346,21 @@ TEST(BackoffTest, GrowsWithJitterAndResetsAfterStability) {
   EXPECT_LE(longest, std::chrono::seconds(60));
   backoff.SessionEnded(std::chrono::minutes(3));
   EXPECT_LE(backoff.Next(), std::chrono::seconds(1));
+}
+
+TEST(BackoffTest, LimitAppliesToTheBoundOfTheJitter) {
+  Backoff backoff(1);
+  for (int i = 0; i < 10; ++i) backoff.Next();
+  Duration longest{0};
+  Duration shortest = std::chrono::hours(1);
+  for (int i = 0; i < 200; ++i) {
+    const Duration delay = backoff.Next(std::chrono::seconds(10));
+    longest = std::max(longest, delay);
+    shortest = std::min(shortest, delay);
+  }
+  EXPECT_LE(longest, std::chrono::seconds(10));
+  EXPECT_LT(shortest, std::chrono::seconds(3)) << "spread over the whole range";
+  EXPECT_GE(backoff.Next(Duration(1)), std::chrono::milliseconds(200));
 }
 
 class DirectJobTest : public ::testing::Test {

@@ -3,33 +3,34 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "wire/durations.h"
 #include "agent/core/session.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/agent/manual_executor.h"
 #include "tests/virtual_clock.h"
+#include "wire/durations.h"
 
 namespace assay::agent {
 
 class FakeLink : public Link {
  public:
   void Send(v1::AgentMessage message) override { sent.push_back(std::move(message)); }
-  void Close(const std::string&, std::optional<Duration> after) override {
+  void Close(const std::string&, std::optional<ReconnectRequest> request) override {
     closed = true;
-    reconnect_after = after;
+    reconnect = std::move(request);
   }
 
   std::vector<v1::AgentMessage> Take() { return std::exchange(sent, {}); }
 
   std::vector<v1::AgentMessage> sent;
   bool closed = false;
-  std::optional<Duration> reconnect_after;
+  std::optional<ReconnectRequest> reconnect;
 };
 
 // The state of a launched job, visible to tests even after the session has dropped it.
@@ -66,22 +67,25 @@ class FakeLauncher : public JobLauncher {
 
 class SessionTest : public ::testing::Test {
  protected:
+  static constexpr char kFleet[] = "fleet-1";
+
   SessionTest() { StartAgent(); }
 
   // A new agent process on the same folder: the old one's memory is gone.
   void StartAgent() {
     session_.reset();
     launcher_.runs.clear();
-    spool_ = std::move(*Spool::Open(folder_.path(), 1 << 20));
+    spool_ = std::move(*Spool::Open(folder_.path() + "/spool", 1 << 20));
     v1::NodeDescription node;
     node.set_node_id("node-1");
     node.add_benchmarks()->set_name("ok");
     node.add_benchmarks()->set_name("gpu");
     node.mutable_benchmarks(1)->set_resource(v1::RESOURCE_KIND_GPU);
     node.mutable_inventory()->add_gpus();
-    session_ = std::make_shared<Session>(Session::Options{&clock_, &executor_, &launcher_,
-                                                          spool_.get(), &occupancy_,
-                                                          std::make_shared<Node>(std::move(node))});
+    session_ = std::make_shared<Session>(
+        Session::Options{&clock_, &executor_, &launcher_, spool_.get(), &occupancy_,
+                         std::make_shared<Node>(std::move(node)),
+                         [this](auto done) { checks_.push_back(std::move(done)); }});
   }
 
   std::shared_ptr<FakeLink> Connect() {
@@ -96,10 +100,11 @@ class SessionTest : public ::testing::Test {
   }
 
   // Connected, greeted, and with the greeting's messages kept in `sent`.
-  std::shared_ptr<FakeLink> GoLive() {
+  std::shared_ptr<FakeLink> GoLive(const std::string& fleet_id = kFleet) {
     auto link = Connect();
     v1::CoordinatorMessage message;
     message.mutable_hello_ack()->set_protocol_revision(1);
+    message.mutable_hello_ack()->set_fleet_id(fleet_id);
     *message.mutable_hello_ack()->mutable_heartbeat_period() = ToProto(std::chrono::seconds(1));
     Deliver(link, message);
     return link;
@@ -161,6 +166,8 @@ class SessionTest : public ::testing::Test {
   ManualExecutor executor_{&clock_};
   FakeLauncher launcher_;
   Occupancy occupancy_;
+  // The checks of the node that were started; each is ended by a call.
+  std::vector<std::function<void(v1::NodeChecked)>> checks_;
   std::unique_ptr<Spool> spool_;
   std::shared_ptr<Session> session_;
 };

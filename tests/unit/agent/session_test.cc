@@ -38,11 +38,13 @@ TEST_F(SessionTest, GivesUpOnACoordinatorThatDoesNotAnswerHello) {
 }
 
 TEST_F(SessionTest, RefusesAnUnknownRevision) {
-  const auto link = Connect();
-  v1::CoordinatorMessage message;
-  message.mutable_hello_ack()->set_protocol_revision(7);
-  Deliver(link, message);
-  EXPECT_TRUE(link->closed);
+  for (const int revision : {0, 7}) {
+    const auto link = Connect();
+    v1::CoordinatorMessage message;
+    message.mutable_hello_ack()->set_protocol_revision(revision);
+    Deliver(link, message);
+    EXPECT_TRUE(link->closed) << revision;
+  }
 }
 
 TEST_F(SessionTest, AssignIsIdempotent) {
@@ -308,7 +310,9 @@ TEST_F(SessionTest, ReconnectIsNotPutOffForHours) {
   v1::CoordinatorMessage message;
   *message.mutable_reconnect()->mutable_after() = ToProto(24h * 300);
   Deliver(link, message);
-  EXPECT_EQ(link->reconnect_after, Duration(5min));
+  ASSERT_TRUE(link->reconnect);
+  EXPECT_EQ(link->reconnect->after, Duration(5min));
+  EXPECT_EQ(link->reconnect->address, "");
 }
 
 TEST_F(SessionTest, WaitsForADirectJobToEnd) {
@@ -340,23 +344,17 @@ TEST_F(SessionTest, ReconnectClosesWithTheDelay) {
   *message.mutable_reconnect()->mutable_after() = ToProto(7s);
   Deliver(link, message);
   EXPECT_TRUE(link->closed);
-  EXPECT_EQ(link->reconnect_after, Duration(7s));
+  ASSERT_TRUE(link->reconnect);
+  EXPECT_EQ(link->reconnect->after, Duration(7s));
   EXPECT_FALSE(session_->stats().connected);
 }
 
 TEST_F(SessionTest, KeepsFewResultsInFlight) {
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(spool_->Append(ResultOf("old", 1, i)).ok());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(spool_->Append(ResultOf("old", 1, i), kFleet).ok());
   const auto link = GoLive();
   EXPECT_THAT(Only(link->Take(), Kind::kCaseResult), SizeIs(16));
   Deliver(link, Ack("old", 1, 0));
   EXPECT_THAT(Only(link->Take(), Kind::kCaseResult), SizeIs(1));
-}
-
-TEST_F(SessionTest, LeavesWithAWord) {
-  const auto link = GoLive();
-  session_->Leave("stopping");
-  EXPECT_EQ(link->sent.back().going_away().reason(), "stopping");
-  EXPECT_TRUE(link->closed);
 }
 
 }  // namespace

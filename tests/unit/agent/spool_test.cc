@@ -25,14 +25,14 @@ class SpoolTest : public ::testing::Test {
   }
 
   std::unique_ptr<Spool> Open(int64_t limit = 1 << 20) {
-    auto spool = Spool::Open(folder_.path(), limit);
+    auto spool = Spool::Open(spool_, limit);
     EXPECT_TRUE(spool.ok()) << spool.status();
     return std::move(*spool);
   }
 
   std::vector<fs::path> Files(const std::string& extension) const {
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder_.path())) {
+    for (const auto& entry : fs::directory_iterator(spool_)) {
       if (entry.path().extension() == extension) files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
@@ -40,16 +40,17 @@ class SpoolTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
+  const std::string spool_ = folder_.path() + "/spool";
 };
 
 TEST_F(SpoolTest, KeepsResultsOverRestarts) {
   {
     const auto spool = Open();
-    for (int i : {2, 0, 1}) ASSERT_TRUE(spool->Append(ResultOf(i)).ok());
-    ASSERT_TRUE(spool->Append(ResultOf(1)).ok()) << "the same again changes nothing";
+    for (int i : {2, 0, 1}) ASSERT_TRUE(spool->Append(ResultOf(i), "fleet").ok());
+    ASSERT_TRUE(spool->Append(ResultOf(1), "fleet").ok()) << "the same again changes nothing";
   }
   const auto spool = Open();
-  const auto keys = spool->Keys();
+  const auto keys = spool->Keys("fleet");
   ASSERT_EQ(keys.size(), 3U);
   EXPECT_EQ(keys[0].case_index, 2) << "oldest first";
   EXPECT_EQ(spool->Read(keys[0])->measurements(0).median(), 2);
@@ -61,16 +62,16 @@ TEST_F(SpoolTest, KeepsResultsOverRestarts) {
 }
 
 TEST_F(SpoolTest, NewFilesDoNotOverwriteOldOnes) {
-  ASSERT_TRUE(Open()->Append(ResultOf(0)).ok());
+  ASSERT_TRUE(Open()->Append(ResultOf(0), "fleet").ok());
   const auto spool = Open();
-  ASSERT_TRUE(spool->Append(ResultOf(1)).ok());
-  EXPECT_EQ(spool->Read(spool->Keys()[0])->case_index(), 0);
+  ASSERT_TRUE(spool->Append(ResultOf(1), "fleet").ok());
+  EXPECT_EQ(spool->Read(spool->Keys("fleet")[0])->case_index(), 0);
 }
 
 TEST_F(SpoolTest, DamagedFilesAreSetAside) {
   {
     const auto spool = Open();
-    for (int i = 0; i < 4; ++i) ASSERT_TRUE(spool->Append(ResultOf(i)).ok());
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(spool->Append(ResultOf(i), "fleet").ok());
   }
   const auto files = Files(".result");
   fs::resize_file(files[0], fs::file_size(files[0]) - 1);
@@ -80,8 +81,8 @@ TEST_F(SpoolTest, DamagedFilesAreSetAside) {
     file.seekp(20);
     file.put('\x7f');
   }
-  std::ofstream(folder_.path() + "/zzz.result") << "not ours";
-  std::ofstream(folder_.path() + "/0000000000000009.result.tmp") << "unfinished";
+  std::ofstream(spool_ + "/zzz.result") << "not ours";
+  std::ofstream(spool_ + "/0000000000000009.result.tmp") << "unfinished";
   const auto spool = Open();
   EXPECT_EQ(spool->depth(), 1U);
   EXPECT_EQ(Files(".corrupt").size(), 4U);
@@ -90,9 +91,9 @@ TEST_F(SpoolTest, DamagedFilesAreSetAside) {
 
 TEST_F(SpoolTest, DamageWhileRunningIsSetAsideToo) {
   const auto spool = Open();
-  ASSERT_TRUE(spool->Append(ResultOf(0)).ok());
+  ASSERT_TRUE(spool->Append(ResultOf(0), "fleet").ok());
   fs::resize_file(Files(".result")[0], 3);
-  const auto read = spool->Read(spool->Keys()[0]);
+  const auto read = spool->Read(spool->Keys("fleet")[0]);
   EXPECT_EQ(read.status().code(), Code::kDataLoss);
   EXPECT_EQ(spool->depth(), 0U);
 }
@@ -101,14 +102,54 @@ TEST_F(SpoolTest, RefusesBeyondItsLimit) {
   const auto spool = Open(/*limit=*/8192);
   v1::CaseResult big = ResultOf(0);
   big.set_benchmark(std::string(6000, 'x'));
-  ASSERT_TRUE(spool->Append(big).ok());
+  ASSERT_TRUE(spool->Append(big, "fleet").ok());
   EXPECT_TRUE(spool->Full());
   big.set_case_index(1);
-  const Status refused = spool->Append(big);
+  const Status refused = spool->Append(big, "fleet");
   EXPECT_EQ(refused.reason(), Reason::kSpoolFull);
-  spool->Remove(spool->Keys()[0]);
+  spool->Remove(spool->Keys("fleet")[0]);
   EXPECT_FALSE(spool->Full());
-  EXPECT_TRUE(spool->Append(big).ok());
+  EXPECT_TRUE(spool->Append(big, "fleet").ok());
+}
+
+TEST_F(SpoolTest, ResultsAreListedByFleet) {
+  {
+    const auto spool = Open();
+    ASSERT_TRUE(spool->Append(ResultOf(0), "fleet").ok());
+    ASSERT_TRUE(spool->Append(ResultOf(1), "other").ok());
+  }
+  const auto spool = Open();
+  ASSERT_EQ(spool->Keys("other").size(), 1U);
+  const ResultKey other = spool->Keys("other")[0];
+  EXPECT_EQ(other.case_index, 1);
+  EXPECT_TRUE(spool->Has(other, "other"));
+  EXPECT_FALSE(spool->Has(other, "fleet"));
+  EXPECT_EQ(spool->depth(), 2U);
+}
+
+TEST_F(SpoolTest, RejectedFolderKeepsTheNewest) {
+  const auto rejected = [this] {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_.path() + "/rejected")) {
+      names.push_back(entry.path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  for (int i = 0; i < 5; ++i) {
+    // A new spool each time: its numbers must not begin again.
+    const auto spool = Open(/*limit=*/32 << 20);
+    v1::CaseResult big = ResultOf(i);
+    big.set_benchmark(std::string(5 << 20, 'x'));
+    ASSERT_TRUE(spool->Append(big, "fleet").ok());
+    spool->Reject(spool->Keys("fleet")[0]);
+    EXPECT_EQ(spool->depth(), 0U);
+    EXPECT_EQ(rejected().size(), std::min<size_t>(i + 1, 3)) << "16 MiB at most";
+  }
+  EXPECT_EQ(rejected(),
+            (std::vector<std::string>{"0000000000000003.result", "0000000000000004.result",
+                                      "0000000000000005.result"}));
+  EXPECT_TRUE(Open()->Append(ResultOf(0), "fleet").ok());
 }
 
 TEST_F(SpoolTest, UnusableFolderIsAnError) {

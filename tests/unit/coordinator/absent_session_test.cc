@@ -76,7 +76,7 @@ TEST_F(AbsenceTest, OutageOfTheDatabaseGivesAgentsTimeToComeBack) {
 
 TEST_F(AbsenceTest, AgentThatGaveUpDuringAnOutageBlamesNoNode) {
   Begin();
-  executor->Advance(std::chrono::seconds(28));
+  executor->Advance(std::chrono::seconds(22));
   jobs.away = true;
   executor->Advance(std::chrono::seconds(28));
   SayFinished(a, job, v1::REASON_LEASE_LOST);
@@ -99,24 +99,6 @@ TEST_F(AbsenceTest, JobsOfASuspendedCoordinatorAreEndedByAnother) {
   EXPECT_EQ(Campaign(campaign).jobs().running(), 1) << "expired for less than two polls";
   executor->Advance(std::chrono::seconds(6));
   EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
-  a->session.reset();
-}
-
-TEST_F(AbsenceTest, AgentThatMovedToAnotherCoordinatorKeepsItsJob) {
-  Begin();
-  const std::unique_ptr<Coordinator> before = std::move(coordinator);
-  const std::unique_ptr<ManualExecutor> its_executor = std::move(executor);
-  Restart();
-  a->session->OnClosed();
-  its_executor->RunReady();
-  const auto moved = Attach(a_);
-  for (int second = 0; second < 90; second += 5) {
-    SayState(moved, {EpochOf(job)});
-    executor->Advance(std::chrono::seconds(5));
-    its_executor->RunReady();
-  }
-  Complete(moved, job);
-  EXPECT_EQ(Campaign(campaign).jobs().succeeded(), 1);
   a->session.reset();
 }
 

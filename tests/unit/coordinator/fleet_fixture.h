@@ -89,24 +89,33 @@ class FleetFixture : public ::testing::Test {
   // Replaces the coordinator by a new one on the same database, as after a crash.
   void Restart() {
     executor = std::make_unique<ManualExecutor>(clock);
-    coordinator =
-        std::make_unique<Coordinator>(Environment{clock, *executor, jobs, results, nodes, observer},
-                                      Options{"coordinator-" + std::to_string(++coordinators)});
-    coordinator->Start();
+    coordinator = MakeCoordinator({});
     executor->RunReady();
   }
 
+  // Starts a coordinator on the same database and executor. Coordinators with equal seats replace
+  // each other; those with different ones are replicas.
+  std::unique_ptr<Coordinator> MakeCoordinator(const Place& place) {
+    auto made = std::make_unique<Coordinator>(
+        Environment{clock, *executor, jobs, results, nodes, fleet, observer},
+        Options{"coordinator-" + std::to_string(++coordinators)});
+    made->Start(place);
+    return made;
+  }
+
   // Opens a session without sending Hello.
-  std::shared_ptr<FakeAgent> Connect(const v1::Node& node) {
+  std::shared_ptr<FakeAgent> Connect(const v1::Node& node) { return Connect(node, *coordinator); }
+  std::shared_ptr<FakeAgent> Connect(const v1::Node& node, Coordinator& to) {
     auto agent = std::make_shared<FakeAgent>();
     agent->node = node;
-    agent->session = coordinator->OpenSession(agent, "");
+    agent->session = to.OpenSession(agent, "");
     agents.push_back(agent);
     return agent;
   }
 
-  std::shared_ptr<FakeAgent> Attach(const v1::Node& node) {
-    auto agent = Connect(node);
+  std::shared_ptr<FakeAgent> Attach(const v1::Node& node) { return Attach(node, *coordinator); }
+  std::shared_ptr<FakeAgent> Attach(const v1::Node& node, Coordinator& to) {
+    auto agent = Connect(node, to);
     v1::AgentMessage hello;
     *hello.mutable_hello()->mutable_node() = node.description();
     hello.mutable_hello()->set_protocol_revision(1);
@@ -220,6 +229,7 @@ class FleetFixture : public ::testing::Test {
   FlakyJobStore jobs{database};
   storage::FakeNodeStore nodes{database};
   storage::FakeResultStore results{database};
+  storage::FakeFleetStore fleet{database};
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;

@@ -55,6 +55,7 @@ class SeveralLateTest : public FleetOfTwo {
   void Wait(int seconds) {
     for (int second = 0; second < seconds; second += 3) {
       for (const int member : {0, 1, 2}) SayState(all[member], {EpochOf(job)});
+      for (const int idle : {3, 4}) SayState(all[idle], {});
       executor->Advance(std::chrono::seconds(3));
     }
   }
@@ -103,6 +104,7 @@ class GangTimeoutTest : public FleetOfTwo {
     for (int second = 0; second < 40; second += 4) {
       if (ready && *ready == second) SayReady(a, job_, "token");
       for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job_)});
+      SayState(c, {});
       executor->Advance(std::chrono::seconds(4));
     }
     SayFinished(a, job_, v1::REASON_TIMEOUT);

@@ -369,6 +369,8 @@ TEST_F(GangOfTwo, AgentThatRestartedDuringTheGangIsBlamed) {
   SayStates();
   v1::Node restarted = b_;
   restarted.mutable_description()->set_agent_instance_id("another");
+  b->session->OnClosed();
+  executor->RunReady();
   b = Attach(restarted);
   executor->Advance(std::chrono::seconds(10));
   SayState(b, {});

@@ -255,5 +255,30 @@ TEST(RetryPolicyTest, NothingIsRetriedBeyondTheBudgetOrForUsersOrWhenCancelled) 
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).disposition, Disposition::kCancelled);
 }
 
+TEST(RetryPolicyTest, FailuresOfAssaySpendNoRetries) {
+  storage::LeasedJob job = Job({"a", "b"});
+  job.retries = 0;
+  const v1::Failure lost = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
+  for (size_t i = 0; i < kInfrastructureRetries; ++i) {
+    EXPECT_EQ(DecideRetry(job, lost).disposition, Disposition::kRequeue) << i;
+    job.failures.push_back({v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST, {"a"}, ""});
+  }
+  EXPECT_EQ(DecideRetry(job, lost).disposition, Disposition::kFailed);
+  // They do not use up the user's.
+  job.retries = 1;
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).disposition, Disposition::kRequeue);
+}
+
+TEST(RetryPolicyTest, RepeatedFailuresOfAssayWaitLongerEachTime) {
+  storage::LeasedJob job = Job({"a", "b"});
+  const v1::Failure lost = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
+  EXPECT_EQ(DecideRetry(job, lost).delay, Duration(0));
+  job.failures.push_back({v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST, {"a"}, ""});
+  const Duration second = DecideRetry(job, lost).delay;
+  EXPECT_GT(second, Duration(0));
+  job.failures.push_back({v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST, {"a"}, ""});
+  EXPECT_GT(DecideRetry(job, lost).delay, second);
+}
+
 }  // namespace
 }  // namespace assay::coordinator

@@ -196,12 +196,12 @@ TEST_F(ResultIntakeTest, EfficiencyFollowsFromTheTimes) {
   EXPECT_EQ(VerdictOf(agent, result), v1::ResultAck::VERDICT_STORED);
 }
 
-TEST_F(ResultIntakeTest, ResultsOfUnknownJobsAreStaleAndNotStored) {
+TEST_F(ResultIntakeTest, ResultsOfUnknownJobsAreNotStored) {
   const auto agent = Attach(a_);
   Submit(MakeSpec("cpu_gemm"));
   v1::CaseResult result = ResultOf(AssignedTo(agent), 0);
   result.set_job_id(NewUuid());
-  EXPECT_EQ(VerdictOf(agent, result), v1::ResultAck::VERDICT_STALE);
+  EXPECT_EQ(VerdictOf(agent, result), v1::ResultAck::VERDICT_UNKNOWN_JOB);
   EXPECT_TRUE(results.List("", {})->items.empty());
 }
 

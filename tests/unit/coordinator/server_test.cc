@@ -70,10 +70,11 @@ class ServerTest : public ::testing::Test {
   storage::FakeJobStore jobs_{database_};
   storage::FakeNodeStore nodes_{database_};
   storage::FakeResultStore results_{database_};
+  storage::FakeFleetStore fleet_{database_};
   Observer observer_;
   std::unique_ptr<Executor> executor_ = NewThreadPool(2, "test");
   std::unique_ptr<Coordinator> coordinator_ = std::make_unique<Coordinator>(
-      Environment{clock_, *executor_, jobs_, results_, nodes_, observer_}, Options{"c"});
+      Environment{clock_, *executor_, jobs_, results_, nodes_, fleet_, observer_}, Options{"c"});
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
@@ -139,7 +140,7 @@ TEST_F(ServerTest, Watch_NamesTheNodeThatJobsWaitFor) {
 TEST_F(ServerTest, Watch_SplitsChangesThatExceedAMessage) {
   constexpr int kJobs = 40;
   const v1::NodeDescription node = MakeFleetNode("a", '1', 0).description();
-  ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+  ASSERT_TRUE(nodes_.Connect("c", node, "", std::chrono::minutes(1)).ok());
   storage::NewCampaign campaign;
   campaign.campaign_id = campaign.request_id = "11111111-2222-4333-8444-555555555555";
   for (int i = 0; i < kJobs; ++i) {
@@ -179,7 +180,7 @@ TEST_F(ServerTest, Lists_ArePagedByMessageSize) {
     v1::NodeDescription node = MakeFleetNode("n" + std::to_string(i), '1', 0).description();
     node.set_node_id("node" + std::to_string(i));
     node.mutable_inventory()->mutable_cpu()->set_model(std::string(100'000, 'x'));
-    ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+    ASSERT_TRUE(nodes_.Connect("c", node, "", std::chrono::minutes(1)).ok());
   }
   Serve();
   std::set<std::string> listed;
@@ -376,7 +377,7 @@ TEST_F(ServerTest, TheLargestNodesCanAllBeListed) {
     *hello.mutable_node() = node;
     hello.set_protocol_revision(1);
     ASSERT_TRUE(CheckHello(hello).ok()) << CheckHello(hello);
-    ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+    ASSERT_TRUE(nodes_.Connect("c", node, "", std::chrono::minutes(1)).ok());
   }
   Serve();
   const auto stub = v1::NodeService::NewStub(channel_);

@@ -103,7 +103,7 @@ TEST_F(SessionTest, MetricsAreFoundOnlyWhereTheSessionComesFrom) {
 TEST_F(SessionTest, EndlessEvidenceIsCutAndTheJobStillEnds) {
   const auto agent = Attach(a_);
   const v1::Campaign campaign = Submit(MakeSpec("cpu_gemm"));
-  v1::Failure failure = MakeFailure(v1::REASON_BAD_ASSIGNMENT, std::string(1 << 20, 'm'));
+  v1::Failure failure = MakeFailure(v1::REASON_RUNNER_CRASHED, std::string(1 << 20, 'm'));
   failure.set_evidence(std::string(15 << 20, 'e'));
   SayFailed(agent, AssignedTo(agent), failure);
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
@@ -273,6 +273,8 @@ TEST_F(SessionTest, ARestartedAgentDoesNotGetItsJobBackUnderTheSameEpoch) {
   v1::Node restarted = a_;
   restarted.mutable_description()->set_agent_instance_id("another");
   executor->Advance(std::chrono::seconds(6));
+  a->session->OnClosed();
+  executor->RunReady();
   const auto again = Attach(restarted);
   SayState(again, {});
   executor->Advance(std::chrono::seconds(5));

@@ -1,0 +1,27 @@
+// The check of a quarantined node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/core/node.h"
+#include "agent/core/preflight.h"
+#include "assay/v1/session.pb.h"
+
+namespace assay::agent {
+
+// Runs the preflight on all GPUs of the node and asks the runner program for its description, as
+// the agent does when it starts. Stores the findings in `node`. The answer has a failure if a
+// finding is an error, or if the runner does not describe itself. Blocks for up to 80 s, if neither
+// the driver nor the runner answers.
+v1::NodeChecked CheckNode(const std::string& runner, const Preflight& preflight, Node* node);
+
+// Returns the indices of the node's GPUs.
+std::vector<int> GpusOf(const v1::NodeDescription& node);
+
+// Limits of the check's parts: the preflight takes up to twice its budget.
+inline constexpr Duration kPreflightBudget = std::chrono::seconds(10);
+// A suspended driver with eight GPUs needs this long to wake up.
+inline constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
+
+}  // namespace assay::agent

@@ -1,0 +1,78 @@
+// Takes part in the election of the coordinator that schedules the fleet.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "common/mutex.h"
+#include "common/status.h"
+#include "coordinator/core/environment.h"
+
+namespace assay::coordinator {
+
+// The place of a coordinator process.
+struct Place {
+  // Its host and the address that it listens on. A process that finds its own seat as the leader's
+  // takes over at once: its predecessor is dead, because it does not listen there any more.
+  std::string seat;
+  // HOST:PORT at which agents reach it.
+  std::string address;
+};
+
+// Knows which coordinator is the leader: the one that claims jobs, keeps the agents' sessions,
+// judges campaigns and dials agents. Every coordinator answers users. Thread-safe.
+//
+//   +----------+   elected, or its own predecessor led    +--------+
+//   | follower | ---------------------------------------> | leader |
+//   +----------+ <--------------------------------------- +--------+
+//                 another was elected, Resign
+//
+// While the database is away nobody can be elected, so a leader stays one. If another coordinator
+// is elected meanwhile, the term in the leader's statements makes them void.
+class Leadership {
+ public:
+  Leadership(const Environment& environment, const Options& options)
+      : environment_(environment), options_(options) {}
+
+  // Sets the place. Call it once, before Renew.
+  void Stand(Place place) {
+    MutexLock lock(mutex_);
+    place_ = std::move(place);
+  }
+
+  enum class Change { kNone, kGained, kLost };
+  // Tries to be elected, or extends the leader's lease. Blocks on the database.
+  Result<Change> Renew();
+  // Gives up the leadership for good, so that another coordinator is elected at once. Blocks on the
+  // database.
+  void Resign();
+
+  bool IsLeader() const { return Now().term != 0; }
+  // Returns the term of this leader, or 0 for a follower.
+  int64_t Term() const { return Now().term; }
+  // Returns the address of the leader. Empty if it is unknown or this coordinator.
+  std::string LeaderAddress() const { return Now().address; }
+
+ private:
+  struct State {
+    int64_t term = 0;
+    std::string address;
+    bool resigned = false;
+  };
+  State Now() const {
+    MutexLock lock(mutex_);
+    return state_;
+  }
+  // Returns the name under which this process stands for election.
+  std::string OwnerAt(const Place& place) const {
+    return place.seat + " " + options_.coordinator_id;
+  }
+
+  const Environment& environment_;
+  const Options& options_;
+  mutable Mutex mutex_;
+  State state_ ASSAY_GUARDED_BY(mutex_);
+  Place place_ ASSAY_GUARDED_BY(mutex_);
+};
+
+}  // namespace assay::coordinator

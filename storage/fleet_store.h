@@ -1,0 +1,38 @@
+// The identity of a fleet, and the coordinator that schedules it. Contract:
+// tests/contract/fleet_store_contract.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/clock.h"
+#include "common/status.h"
+
+namespace assay::storage {
+
+// The coordinator that schedules the fleet.
+struct Leader {
+  std::string owner;
+  std::string address;  // HOST:PORT at which agents reach it.
+  // Grows whenever another coordinator is elected.
+  int64_t term = 0;
+};
+
+// Thread-safe. Calls block on the database.
+class FleetStore {
+ public:
+  virtual ~FleetStore() = default;
+
+  // Returns the id of the fleet, a UUID that is made once in a database.
+  virtual Result<std::string> GetFleetId() = 0;
+
+  // Makes `owner` the leader for the duration of `lease`, or extends its lease, unless another
+  // coordinator holds an unexpired lease. Returns the leader after that.
+  virtual Result<Leader> Elect(const std::string& owner, const std::string& address,
+                               Duration lease) = 0;
+  // Ends the lease of `owner`, so that another coordinator can be elected at once. Does nothing if
+  // `owner` is not the leader.
+  virtual Status Resign(const std::string& owner) = 0;
+};
+
+}  // namespace assay::storage

@@ -1,0 +1,42 @@
+// Receives PostgreSQL's notifications.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "common/subprocess.h"
+
+namespace assay::storage {
+
+// Listens for PostgreSQL notifications on its own connection and thread. Calls `callback` after
+// each batch of notifications. Also calls it whenever it has connected, because notifications may
+// have been missed before. If the connection is lost, reconnects after 0.1 s to 5 s. The destructor
+// ends the thread promptly, whatever the server does.
+class Listener {
+ public:
+  Listener(std::string conninfo, std::string channel, std::function<void()> callback);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  void Loop();
+  // Runs until the connection fails or destruction begins. True if it connected.
+  bool ListenOnce();
+  // Waits until `fd` has one of the events `wanted` (poll(2)), or until `deadline`. If `fd` is -1,
+  // there is no descriptor to wait for. Returns true if the destructor has been called, which ends
+  // the wait early.
+  bool StopsBefore(int fd, short wanted, Time deadline);
+
+  const std::string conninfo_;
+  const std::string channel_;
+  const std::function<void()> callback_;
+  FileDescriptor stop_;  // An eventfd that destruction makes readable.
+  std::thread thread_;
+};
+
+}  // namespace assay::storage
