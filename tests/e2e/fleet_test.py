@@ -2,9 +2,9 @@
 
 import json
 import os
-import signal
 import unittest
 
+import checker
 import harness
 from harness import Fleet, eventually
 
@@ -24,21 +24,6 @@ def slow(repetitions=4, millis=700):
 
 
 class FleetTest(unittest.TestCase):
-    def expect_every_case_once(self, fleet, campaign, cases):
-        """Expects exactly one primary row for each case of each job."""
-        rows = fleet.postgres.rows(
-            "SELECT job_id, case_index, count(*) FROM result "
-            f"WHERE campaign_id = '{campaign}' AND \"primary\" GROUP BY 1, 2")
-        self.assertEqual(len(rows), cases)
-        self.assertEqual({row[2] for row in rows}, {"1"})
-
-    def running_job(self, fleet, campaign):
-        """Returns the name of a node that runs a job now."""
-        def running():
-            return next((job for job in fleet.jobs(campaign)
-                         if job["state"] == "JOB_STATE_RUNNING"), None)
-        return eventually(running, 30, "a running job")["node_names"][0]
-
     def test_quick_start(self):
         with Fleet() as fleet:
             fleet.start()
@@ -66,11 +51,11 @@ class FleetTest(unittest.TestCase):
             fleet.start()
             agents = {name: fleet.agent(name) for name in ("node-a", "node-b")}
             campaign = fleet.submit(slow())
-            victim = self.running_job(fleet, campaign)
+            victim = fleet.running_job(campaign)
             agents[victim].kill()
             ended = fleet.await_end(campaign)
             self.assertEqual(ended["jobs"]["succeeded"], 4, ended)
-            self.expect_every_case_once(fleet, campaign, 8)
+            checker.expect_whole(fleet, campaign, cases=8)
             fleet.await_node(victim, "DISCONNECTED")
 
     def test_agent_killed_and_started_again(self):
@@ -78,11 +63,11 @@ class FleetTest(unittest.TestCase):
             fleet.start()
             agent = fleet.agent("node-a")
             campaign = fleet.submit(slow(repetitions=2))
-            self.running_job(fleet, campaign)
+            fleet.running_job(campaign)
             agent.kill()
             fleet.agent("node-a")
             self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 2)
-            self.expect_every_case_once(fleet, campaign, 4)
+            checker.expect_whole(fleet, campaign, cases=4)
 
     def test_coordinator_killed_mid_campaign(self):
         with Fleet() as fleet:
@@ -90,52 +75,24 @@ class FleetTest(unittest.TestCase):
             fleet.agent("node-a")
             fleet.agent("node-b")
             campaign = fleet.submit(slow())
-            self.running_job(fleet, campaign)
+            fleet.running_job(campaign)
             fleet.coordinator.kill()
             fleet.restart_coordinator()
             ended = fleet.await_end(campaign)
             self.assertEqual(ended["jobs"]["succeeded"], 4, ended)
-            self.expect_every_case_once(fleet, campaign, 8)
-
-    def coordinator_away_for_longer_than_a_lease(self, leave, come_back):
-        """Takes the coordinator away. This costs an attempt, for which no node is blamed."""
-        with Fleet() as fleet:
-            fleet.start()
-            agent = fleet.agent("node-a")
-            campaign = fleet.submit(slow(repetitions=1, millis=8000))
-            self.running_job(fleet, campaign)
-            eventually(lambda: "assay_agent_running_jobs 1" in fleet.metrics(agent), 30,
-                       "the job's arrival at the agent")
-            leave(fleet)
-            eventually(lambda: "(LEASE_LOST)" in agent.tail(), 60, "the end of the agent's lease")
-            come_back(fleet)
-            ended = fleet.await_end(campaign, 120)
-            self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
-            failures = fleet.postgres.rows(
-                "SELECT f->>'class', f->>'reason', f->>'node' "
-                "FROM job, jsonb_array_elements(failures) f")
-            self.assertEqual(failures, [["infrastructure", "LEASE_LOST", ""]])
-
-    def test_coordinator_started_again_after_a_lease(self):
-        self.coordinator_away_for_longer_than_a_lease(
-            lambda fleet: fleet.coordinator.kill(), lambda fleet: fleet.restart_coordinator())
-
-    def test_coordinator_that_stands_still_for_a_lease(self):
-        self.coordinator_away_for_longer_than_a_lease(
-            lambda fleet: fleet.coordinator.send_signal(signal.SIGSTOP),
-            lambda fleet: fleet.coordinator.send_signal(signal.SIGCONT))
+            checker.expect_whole(fleet, campaign, cases=8)
 
     def test_postgres_restarted_mid_campaign(self):
         with Fleet() as fleet:
             fleet.start()
             fleet.agent("node-a")
             campaign = fleet.submit(slow(repetitions=3))
-            self.running_job(fleet, campaign)
+            fleet.running_job(campaign)
             fleet.postgres.stop()
             fleet.postgres.start()
             ended = fleet.await_end(campaign)
             self.assertEqual(ended["jobs"]["succeeded"], 3, ended)
-            self.expect_every_case_once(fleet, campaign, 6)
+            checker.expect_whole(fleet, campaign, cases=6)
 
     def test_coordinator_dials_an_added_node(self):
         with Fleet() as fleet:
@@ -145,7 +102,7 @@ class FleetTest(unittest.TestCase):
             fleet.await_node("dialled")
             campaign = fleet.submit("name: dialled\nbenchmarks:\n  - ok: {value: 7}\n")
             self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 1)
-            self.expect_every_case_once(fleet, campaign, 1)
+            checker.expect_whole(fleet, campaign, cases=1)
             # After its restart, the coordinator dials the agent again without a command.
             fleet.coordinator.kill()
             fleet.restart_coordinator()
@@ -171,7 +128,7 @@ class FleetTest(unittest.TestCase):
             fleet.start()
             fleet.agent("node-a")
             campaign = fleet.submit("name: hangs\nbenchmarks:\n  - hang: {}\n")
-            self.running_job(fleet, campaign)
+            fleet.running_job(campaign)
             fleet.cli("campaign", "cancel", campaign)
             self.assertTrue(fleet.await_end(campaign)["state"].endswith("CANCELLED"))
 

@@ -142,8 +142,7 @@ class GangFleet(Fleet):
 
     def spooled(self):
         """Returns the files of results that no coordinator has acknowledged."""
-        return [path for name in self.names
-                for path in glob.glob(self.path(f"{name}.data", "spool", "*.result"))]
+        return [path for name in self.names for path in self.spool(f"{name}.data")]
 
     def expect_no_growth(self, kibibytes=32768):
         """Expects that no process has grown since the first call that saw it."""

@@ -22,6 +22,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import unittest
 import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -40,6 +41,11 @@ def eventually(condition, seconds=30.0, what="the condition", period=0.05):
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not come true within {seconds:g} s")
         time.sleep(period)
+
+
+def let_pass(seconds):
+    """Lets an outage or a pause last this long. To wait for an effect, use `eventually`."""
+    time.sleep(seconds)
 
 
 def free_port():
@@ -74,10 +80,12 @@ class Process:
         """Puts `prefix`, a command that executes the rest, before the command."""
         self._command = [*prefix, *self._command]
 
-    def start(self, seconds=30.0):
+    def start(self, seconds=30.0, wait=True):
+        """Starts the process, again if it has ended. With `wait`, returns when it is ready."""
         read_end = write_end = None
         command = list(self._command)
-        if self._ready:
+        ready = self._ready and wait
+        if ready:
             read_end, write_end = os.pipe()
             command += ["--ready-fd", str(write_end)]
         with open(self.log, "ab") as log:
@@ -85,7 +93,7 @@ class Process:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=self._user,
                 env={**os.environ, **(self._env or {})},
                 pass_fds=[write_end] if write_end is not None else [])
-        if self._ready:
+        if ready:
             os.close(write_end)
             try:
                 line = json.loads(self._read_line(read_end, seconds))
@@ -110,6 +118,11 @@ class Process:
                     f"{self.name} ended with {self.process.returncode}\n{self.tail()}")
             line += read
         return line
+
+    def said(self, text):
+        """Returns how often the log contains the text."""
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read().count(text)
 
     def tail(self, characters=4000):
         with open(self.log, encoding="utf-8", errors="replace") as file:
@@ -158,7 +171,10 @@ class Postgres:
 
     @property
     def conninfo(self):
-        return f"host=127.0.0.1 port={self.port} user=assay dbname=assay"
+        return self.conninfo_of("assay")
+
+    def conninfo_of(self, database):
+        return f"host=127.0.0.1 port={self.port} user=assay dbname={database}"
 
     def start(self):
         if not os.path.exists(self._data):
@@ -180,16 +196,43 @@ class Postgres:
                                "-p", str(self.port), "-U", "assay", "-d", "postgres"],
                               check=False).returncode == 0
 
-    def stop(self):
+    def stop(self, number=signal.SIGINT):
+        """Ends the server: SIGINT ends all sessions first, SIGQUIT leaves recovery to the next
+        start."""
         if self.server:
-            self.server.stop(number=signal.SIGINT)
+            self.server.stop(number=number)
 
-    def rows(self, sql, database="assay"):
-        """Returns rows as lists of text."""
+    def suspend(self):
+        """Stops all processes of the server, as if its host hung. The connections stay open."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number):
+        # The server first, so that it starts no process meanwhile.
+        self.server.send_signal(number)
+        for pid in children(self.server.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def dump(self, file):
+        subprocess.run([os.path.join(self._bin, "pg_dump"), "--no-owner", "--no-privileges", "-f",
+                        file, self.conninfo], check=True)
+
+    def restore(self, file):
+        """Fills the empty database from a dump."""
+        subprocess.run([os.path.join(self._bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1",
+                        "-o", os.devnull, "-f", file, self.conninfo], check=True)
+
+    def rows(self, sql, database="assay", writable=False):
+        """Returns rows as lists of text. `writable` overrides a default of read-only."""
+        options = {"PGOPTIONS": "-c default_transaction_read_only=off"} if writable else {}
         run = subprocess.run(
             [os.path.join(self._bin, "psql"), "-X", "-A", "-t", "-q", "-F", "\x1f",
              "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(self.port), "-U", "assay",
-             "-d", database, "-c", sql], capture_output=True, text=True, check=False)
+             "-d", database, "-c", sql], capture_output=True, text=True, check=False,
+            env={**os.environ, **options})
         if run.returncode:
             raise AssertionError(f"{run.stderr.strip()}\nin: {sql}")
         return [line.split("\x1f") for line in run.stdout.splitlines() if line]
@@ -206,7 +249,8 @@ class Fleet:
         os.chmod(self.folder, 0o755)
         self.postgres = Postgres(os.path.join(self.folder, "pg"))
         self.coordinator = None
-        self._agents, self._processes = [], []
+        self.lease, self.heartbeat = "5s", "1s"
+        self._processes = []
         # Options for every call of the CLI, for example --tls-ca.
         self.cli_options = []
 
@@ -223,7 +267,8 @@ class Fleet:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _print_logs(self):
-        for process in self._processes:
+        started = {process.log: process for process in self._processes if process.process}
+        for process in started.values():
             print(f"---- {process.name}\n{process.tail()}")
 
     def path(self, *parts):
@@ -239,34 +284,39 @@ class Fleet:
         self.coordinator = self.new_coordinator("coordinator", *options).start()
         return self
 
-    def new_coordinator(self, name, *options, grpc="127.0.0.1:0", http="127.0.0.1:0"):
+    def new_coordinator(self, name, *options, grpc="127.0.0.1:0", http="127.0.0.1:0",
+                        database=None):
         return self.add(name, [
             os.path.join(BUILD, "bin", "assay-coordinator"), "--listen", grpc, "--http", http,
-            "--lease", "5s", "--heartbeat", "1s", *options],
-            ready=True, env={"ASSAY_DATABASE": self.postgres.conninfo})
+            "--lease", self.lease, "--heartbeat", self.heartbeat, *options],
+            ready=True, env={"ASSAY_DATABASE": database or self.postgres.conninfo})
 
-    def restart_coordinator(self, *options):
+    def restart_coordinator(self, *options, database=None):
         """Starts a new coordinator on the addresses of the last one."""
         old = self.coordinator.addresses
         self.coordinator = self.new_coordinator(
-            "coordinator-again", *options, grpc=old["grpc"], http=old["http"]).start()
+            "coordinator-again", *options, grpc=old["grpc"], http=old["http"],
+            database=database).start()
+
+    def address(self):
+        """Returns what agents and the CLI get as --coordinator."""
+        return self.coordinator.addresses["grpc"]
 
     def new_agent(self, folder, *options, name=None, runner=FAKE_RUNNER, attach=True, env=None,
-                  listen="127.0.0.1:0"):
+                  listen="127.0.0.1:0", coordinator=None):
         """Returns an agent with its state in `folder`. Without `name`, the folder names the node
-        too."""
+        too. It attaches to `coordinator`, or to the fleet's."""
         command = [os.path.join(BUILD, "bin", "assay-agent"), "--data", self.path(folder),
                    "--http", "127.0.0.1:0", "--name", name or folder, "--runner", runner]
         if listen:
             command += ["--listen", listen]
         if attach:
-            command += ["--coordinator", self.coordinator.addresses["grpc"]]
+            command += ["--coordinator", coordinator or self.address()]
         return self.add(folder, [*command, *options], ready=True, env=env)
 
-    def agent(self, name, *options, runner=FAKE_RUNNER, attach=True, listen="127.0.0.1:0"):
+    def agent(self, name, *options, attach=True, **more):
         """Starts an agent. If it attaches, waits until the coordinator lists it."""
-        process = self.new_agent(name, *options, runner=runner, attach=attach,
-                                 listen=listen).start()
+        process = self.new_agent(name, *options, attach=attach, **more).start()
         if attach:
             self.await_node(name)
         return process
@@ -280,10 +330,14 @@ class Fleet:
     def nodes(self):
         return self.cli_json("node", "list")
 
+    def command(self, *arguments):
+        """Returns the command line of `assay ARGUMENTS`."""
+        return [os.path.join(BUILD, "bin", "assay"), "--coordinator", self.address(),
+                *self.cli_options, *arguments]
+
     def cli(self, *arguments, code=0, seconds=120, stdin=None):
         """Runs `assay ARGUMENTS`. `code` is the expected exit status, None for any."""
-        command = [os.path.join(BUILD, "bin", "assay"), "--coordinator",
-                   self.coordinator.addresses["grpc"], *self.cli_options, *arguments]
+        command = self.command(*arguments)
         run = subprocess.run(command, capture_output=True, text=True, timeout=seconds,
                              check=False, input=stdin)
         if code is not None and run.returncode != code:
@@ -333,6 +387,22 @@ class Fleet:
             if not request["page_token"]:
                 return jobs
 
+    def running_job(self, campaign):
+        """Returns the name of a node that runs a job of the campaign."""
+        def running():
+            return next((job for job in self.jobs(campaign)
+                         if job["state"] == "JOB_STATE_RUNNING"), None)
+        return eventually(running, 30, "a running job")["node_names"][0]
+
+    def await_runner(self, agent):
+        """Waits until the agent runs a job."""
+        eventually(lambda: "assay_agent_running_jobs 1" in self.metrics(agent), 30,
+                   f"a job on {agent.name}")
+
+    def spool(self, folder):
+        """Returns the files of results that no coordinator has acknowledged."""
+        return glob.glob(self.path(folder, "spool", "*.result"))
+
     def await_end(self, campaign, seconds=60):
         def ended():
             shown = self.campaign(campaign)
@@ -343,6 +413,42 @@ class Fleet:
         return fetch(f"http://{process.addresses['http']}/metrics")
 
 
+class FleetCase(unittest.TestCase):
+    """Tests that use fleets, whose logs are printed after a failure."""
+
+    failed = False  # Whether any test of the class has failed.
+
+    def run(self, result=None):
+        self._result = result
+        return super().run(result)
+
+    def open(self, fleet):
+        """Opens a fleet until the end of the test, and returns it."""
+        self.addCleanup(self._close, fleet.__enter__())
+        return fleet
+
+    def note_failure(self):
+        """Returns whether the test has failed, and notes it in the class."""
+        failed = any(test is self for test, _ in self._result.failures + self._result.errors)
+        type(self).failed |= failed
+        return failed
+
+    def _close(self, fleet):
+        fleet.__exit__(AssertionError if self.note_failure() else None, None, None)
+
+
 def fetch(url, seconds=5):
     with urllib.request.urlopen(url, timeout=seconds) as answer:
         return answer.read().decode("utf-8")
+
+
+def children(parent):
+    """Returns the ids of the process's children."""
+    found = []
+    for stat in glob.glob("/proc/[0-9]*/stat"):
+        with contextlib.suppress(OSError), open(stat, encoding="utf-8", errors="replace") as file:
+            # The program's name is in parentheses and may contain anything.
+            fields = file.read().rsplit(")", 1)[1].split()
+            if int(fields[1]) == parent:
+                found.append(int(stat.split("/")[2]))
+    return found

@@ -25,11 +25,12 @@ def copy_node(fleet, count):
         copy AS (SELECT gen_random_uuid()::text AS id, 'q' || lpad(i::text, 6, '0') AS name
                  FROM generate_series(1, {count - 1}) i),
         made AS (
-          INSERT INTO node (node_id, name, description, description_json, dial_address)
+          INSERT INTO node (node_id, name, description, description_json, schemas_hash,
+                            dial_address)
           SELECT copy.id, copy.name, decode(replace(replace(hex,
               encode(one.node_id::bytea, 'hex'), encode(copy.id::bytea, 'hex')),
               encode(one.name::bytea, 'hex'), encode(copy.name::bytea, 'hex')), 'hex'),
-            one.description_json, '' FROM one, copy RETURNING node_id)
+            one.description_json, one.schemas_hash, '' FROM one, copy RETURNING node_id)
         INSERT INTO node_session SELECT node_id, '', now() FROM made""")
     fleet.postgres.rows("UPDATE node_session SET owner = 'elsewhere',"
                         " last_heartbeat_time = now() + interval '1 day'")
