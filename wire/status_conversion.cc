@@ -7,6 +7,7 @@
 #include "assay/v1/failure.pb.h"
 #include "common/text.h"
 #include "common/violations.h"
+#include "google/rpc/error_details.pb.h"
 
 namespace assay::rpc {
 namespace {
@@ -15,7 +16,11 @@ namespace {
 // where clients accept at most 8 KiB. Encoding makes the parts longer: texts are percent-encoded,
 // and details grow by a third because of base64.
 constexpr size_t kMostText = 1000;
-constexpr size_t kMostDetails = 4500;
+constexpr size_t kMostDetails = 5000;
+// Part of the bytes left for violations that ErrorDetail may use. BadRequest uses the rest.
+constexpr double kShareOfErrorDetail = 0.6;
+// Room for an Any's type and for the lengths of its fields.
+constexpr size_t kAnyBytes = 60;
 
 size_t PercentEncodedSize(std::string_view bytes) {
   const auto plain = std::count_if(bytes.begin(), bytes.end(),
@@ -36,31 +41,69 @@ std::string Cut(std::string_view text) {
   }
 }
 
+v1::ErrorDetail DetailOf(const Status& status) {
+  v1::ErrorDetail detail;
+  detail.set_reason(static_cast<v1::Reason>(status.reason()));
+  detail.set_hint(Cut(status.hint()));
+  return detail;
+}
+
+google::rpc::ErrorInfo InfoOf(const Status& status) {
+  google::rpc::ErrorInfo info;
+  info.set_reason(std::string(ReasonWord(status.reason())));
+  info.set_domain("assay");
+  if (!status.hint().empty()) (*info.mutable_metadata())["hint"] = Cut(status.hint());
+  return info;
+}
+
+// Adds violations to `message` until it has `most` bytes. `add` adds an empty one.
+template <typename Message, typename Add>
+void AddViolations(const Status& status, size_t most, Message& message, Add add) {
+  for (const Violation& violation : status.violations()) {
+    auto* const added = add(violation);
+    added->set_field(Cut(violation.field));
+    added->set_description(Cut(violation.description));
+    if (message.ByteSizeLong() <= most) continue;
+    added->Clear();
+    added->set_description(std::string(kMoreErrors));
+    return;
+  }
+}
+
 }  // namespace
 
 grpc::Status ToGrpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  v1::ErrorDetail detail;
-  detail.set_reason(static_cast<v1::Reason>(status.reason()));
-  detail.set_hint(Cut(status.hint()));
-  for (const Violation& violation : status.violations()) {
+  v1::ErrorStatus sent;
+  sent.set_code(static_cast<int>(status.code()));
+  sent.set_message(Cut(status.message()));
+  sent.add_details()->PackFrom(InfoOf(status));
+  v1::ErrorDetail detail = DetailOf(status);
+  google::rpc::BadRequest bad_request;
+  const size_t fixed = sent.ByteSizeLong() + detail.ByteSizeLong() + 2 * kAnyBytes;
+  const size_t room = kMostDetails - std::min(kMostDetails, fixed);
+  const auto share = static_cast<size_t>(static_cast<double>(room) * kShareOfErrorDetail);
+  AddViolations(status, detail.ByteSizeLong() + share, detail, [&](const Violation& violation) {
     v1::FieldViolation* const added = detail.add_violations();
-    added->set_field(Cut(violation.field));
-    added->set_description(Cut(violation.description));
     added->set_line(violation.line);
-    if (detail.ByteSizeLong() <= kMostDetails) continue;
-    added->Clear();
-    added->set_description(std::string(kMoreErrors));
-    break;
-  }
-  return {static_cast<grpc::StatusCode>(status.code()), Cut(status.message()),
-          detail.SerializeAsString()};
+    return added;
+  });
+  AddViolations(status, room - share, bad_request,
+                [&](const Violation&) { return bad_request.add_field_violations(); });
+  sent.add_details()->PackFrom(detail);
+  if (!status.violations().empty()) sent.add_details()->PackFrom(bad_request);
+  return {static_cast<grpc::StatusCode>(status.code()), sent.message(), sent.SerializeAsString()};
 }
 
 Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return Status::Ok();
+  v1::ErrorStatus received;
   v1::ErrorDetail detail;
-  if (!detail.ParseFromString(status.error_details())) detail.Clear();
+  if (received.ParseFromString(status.error_details())) {
+    for (const google::protobuf::Any& one : received.details()) {
+      if (one.Is<v1::ErrorDetail>() && !one.UnpackTo(&detail)) detail.Clear();
+    }
+  }
   std::vector<Violation> violations;
   for (const v1::FieldViolation& violation : detail.violations()) {
     violations.push_back({violation.field(), violation.description(), violation.line()});

@@ -1,6 +1,7 @@
 // Converts assay::Status to and from gRPC's status. The code and the message have direct
-// equivalents. The reason, hint and violations are sent as an assay.v1.ErrorDetail in gRPC's binary
-// error details.
+// equivalents. The reason, hint and violations are sent in gRPC's binary error details, a
+// google.rpc.Status: as google.rpc.ErrorInfo and BadRequest, which clients in any language know,
+// and as an assay.v1.ErrorDetail.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -11,7 +12,7 @@ namespace assay::rpc {
 
 // Converts a status to gRPC's form. A gRPC client drops all details if they exceed 8 KiB, so long
 // texts are truncated. If there are too many violations, only the first ones are kept, followed by
-// kMoreErrors.
+// kMoreErrors; of these, BadRequest may have fewer than ErrorDetail.
 grpc::Status ToGrpc(const Status& status);
 
 // Ignores details that cannot be parsed, because a peer may be another program.
