@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "common/text.h"
 #include "common/units.h"
@@ -192,11 +194,47 @@ Status CheckParameters(const AcceptRule& rule, const v1::BenchmarkSchema& schema
   return Status::Ok();
 }
 
-bool IsCovered(const AcceptRule& rule, const v1::StoredResult& stored) {
-  const v1::CaseResult& result = stored.case_result();
-  return result.benchmark() == rule.benchmark && result.outcome() == v1::CASE_OUTCOME_OK &&
-         result.measurements_size() == 1 && result.measurements(0).metric() == rule.metric &&
+bool IsCovered(const AcceptRule& rule, const v1::CaseResult& result) {
+  return result.benchmark() == rule.benchmark &&
          Covers(rule, ParameterMap(result.parameters().begin(), result.parameters().end()));
+}
+
+bool HasMetric(const AcceptRule& rule, const v1::CaseResult& result) {
+  return result.outcome() == v1::CASE_OUTCOME_OK && result.measurements_size() == 1 &&
+         result.measurements(0).metric() == rule.metric;
+}
+
+// Names cases by the parameters in which the cases of one rule differ.
+class CaseNames {
+ public:
+  void Add(const v1::CaseResult& result) {
+    for (const auto& [name, value] : result.parameters()) values_[name].insert(value);
+  }
+
+  // Returns "m=256 dtype=bf16", or "its only case".
+  std::string Of(const v1::CaseResult& result) const {
+    std::vector<std::string> parts;
+    for (const auto& [name, values] : values_) {
+      if (values.size() < 2) continue;
+      const auto own = result.parameters().find(name);
+      parts.push_back(name + "=" + (own == result.parameters().end() ? "" : own->second));
+    }
+    return parts.empty() ? "its only case" : Join(parts, " ");
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> values_;  // By parameter.
+};
+
+// Adds `name` unless it is listed. Names stay in the order of their first results.
+void AddOnce(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// Returns "; cases m=256, m=512 and 7 more", or an empty text for no names.
+std::string Listed(const std::string& title, const std::vector<std::string>& names) {
+  constexpr size_t kMostCases = 5;
+  return names.empty() ? "" : "; " + title + " " + JoinSome(names, kMostCases);
 }
 
 // Returns the number that the rule compares, in the rule's unit; nullopt if the result has none.
@@ -323,13 +361,27 @@ v1::RuleVerdict JudgeRule(const std::string& text, const std::vector<v1::StoredR
     verdict.set_explanation(rule.status().message());
     return verdict;
   }
+  CaseNames names;
+  for (const v1::StoredResult& stored : results) {
+    if (IsCovered(*rule, stored.case_result())) names.Add(stored.case_result());
+  }
   int checked = 0;
+  int failing = 0;
+  std::vector<std::string> failing_cases;
+  std::vector<std::string> without_value;
   const v1::StoredResult* worst = nullptr;
   double worst_value = 0;
   for (const v1::StoredResult& stored : results) {
-    if (!IsCovered(*rule, stored)) continue;
+    const v1::CaseResult& result = stored.case_result();
+    if (!IsCovered(*rule, result)) continue;
+    if (result.outcome() == v1::CASE_OUTCOME_FAILED) {
+      AddOnce(without_value, names.Of(result) + " (failed)");
+    } else if (result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
+      AddOnce(without_value, names.Of(result) + " (unsupported)");
+    }
+    if (!HasMetric(*rule, result)) continue;
     ++checked;
-    const std::optional<double> value = ValueOf(*rule, stored.case_result());
+    const std::optional<double> value = ValueOf(*rule, result);
     if (!value || !std::isfinite(*value)) {
       verdict.set_explanation(rule->percent_of_spec
                                   ? NoPercentage(*rule, stored, gpu_names)
@@ -337,18 +389,29 @@ v1::RuleVerdict JudgeRule(const std::string& text, const std::vector<v1::StoredR
       verdict.set_results_checked(checked);
       return verdict;
     }
+    if (!rule->Holds(*value, rule->threshold)) {
+      ++failing;
+      AddOnce(failing_cases, names.Of(result));
+    }
     if (worst == nullptr || (rule->WantsLarge() ? *value < worst_value : *value > worst_value)) {
       worst = &stored;
       worst_value = *value;
     }
   }
   verdict.set_results_checked(checked);
+  const std::string missing = Listed("no value for", without_value);
   if (worst == nullptr) {
-    verdict.set_explanation("no result matches");
+    verdict.set_explanation("no result matches" + missing);
     return verdict;
   }
-  if (rule->Holds(worst_value, rule->threshold)) verdict.set_verdict(v1::VERDICT_PASSED);
-  verdict.set_explanation("worst " + Describe(*worst, gpu_names));
+  if (failing == 0) verdict.set_verdict(v1::VERDICT_PASSED);
+  const std::string count = failing == 0
+                                ? ""
+                                : fmt::format("{} of {} {}; ", failing, Counted(checked, "result"),
+                                              Plural(failing, "fails", "fail"));
+  verdict.set_explanation(
+      count + "worst " + Describe(*worst, gpu_names) +
+      Listed(Plural(static_cast<int64_t>(failing_cases.size()), "case"), failing_cases) + missing);
   return verdict;
 }
 

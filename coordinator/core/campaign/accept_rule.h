@@ -73,7 +73,9 @@ CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::Stored
                       const GpuNames& gpu_names);
 
 // Evaluates one rule on all results. The verdict includes an explanation with the worst value and
-// where it was measured.
+// where it was measured. If the rule fails, the explanation begins with the number of results that
+// fail, and names their cases. Covered cases without a value, because they failed or are
+// unsupported, are named too.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const GpuNames& gpu_names);
 

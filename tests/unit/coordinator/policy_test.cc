@@ -74,6 +74,30 @@ TEST(AcceptRuleTest, PercentOfSpec_NeedsRateOfGpu) {
   EXPECT_TRUE(check("one.tflops >= 1 s").ok());
 }
 
+TEST(AcceptRuleTest, FailedRule_NamesItsCases_AndThoseWithoutAValue) {
+  std::vector<v1::StoredResult> results;
+  for (int m = 1; m <= 8; ++m) {
+    results.push_back(Stored(100.0 * m, 0));
+    (*results.back().mutable_case_result()->mutable_parameters())["m"] = std::to_string(m);
+  }
+  const auto few = JudgeRule("gemm.tflops >= 250 TFLOP/s", results, GpuName);
+  EXPECT_EQ(few.verdict(), v1::VERDICT_FAILED);
+  EXPECT_WORDING("coordinator/verdict-failed-cases", few.explanation());
+  for (const auto& [index, outcome] :
+       {std::pair<size_t, v1::CaseOutcome>(3, v1::CASE_OUTCOME_FAILED),
+        {6, v1::CASE_OUTCOME_UNSUPPORTED}}) {
+    results[index].mutable_case_result()->set_outcome(outcome);
+    results[index].mutable_case_result()->clear_measurements();
+  }
+  const auto all = JudgeRule("gemm.tflops >= 1 PFLOP/s", results, GpuName);
+  EXPECT_EQ(all.results_checked(), 6);
+  EXPECT_WORDING("coordinator/verdict-failed-many-cases", all.explanation());
+  // A rule that holds still names the cases that it could not check.
+  const auto passed = JudgeRule("gemm.tflops >= 1 TFLOP/s", results, GpuName);
+  EXPECT_EQ(passed.verdict(), v1::VERDICT_PASSED);
+  EXPECT_WORDING("coordinator/verdict-passed-without-values", passed.explanation());
+}
+
 TEST(AcceptRuleTest, Verdict_WorstRunDecides) {
   const std::vector<v1::StoredResult> results = {Stored(800, 0.81), Stored(712.3, 0.72)};
   const auto passed = JudgeRule("gemm.tflops >= 0.7 PFLOP/s", results, GpuName);
@@ -84,6 +108,8 @@ TEST(AcceptRuleTest, Verdict_WorstRunDecides) {
             v1::VERDICT_FAILED);
   EXPECT_EQ(JudgeRule("gemm.tflops >= 75% of spec", results, GpuName).verdict(),
             v1::VERDICT_FAILED);
+  EXPECT_WORDING("coordinator/verdict-failed",
+                 JudgeRule("gemm.tflops >= 75% of spec", results, GpuName).explanation());
   // For an upper bound the largest is the worst.
   EXPECT_WORDING("coordinator/verdict-upper-bound",
                  JudgeRule("gemm.tflops <= 900 TFLOP/s", results, GpuName).explanation());
