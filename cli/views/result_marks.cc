@@ -16,10 +16,7 @@ namespace {
 // The maximum number of notes below one table.
 constexpr size_t kMostNotes = 20;
 
-// At this uncertainty, two results that differ by 5% cannot be told apart.
-constexpr double kNoisy = 0.025;
-
-constexpr std::array<Mark, 21> kKnown = {{
+constexpr std::array<Mark, 22> kKnown = {{
     {"above_ceiling", 'E',
      "faster than its measured ceiling: that was disturbed, or caches helped"},
     {"below_model", 'K',
@@ -32,6 +29,8 @@ constexpr std::array<Mark, 21> kKnown = {{
     {"imported", 'I', "another program measured it, and Assay read its output"},
     {"memory_free", 'F', "little of the host's memory was free before the job"},
     {"noisy", 'N', "the median is known to no better than 2.5%"},
+    {"off_series", 'O',
+     "over 2.5%, and over its own interval, away from the other listed results of its series"},
     {"pcie_generation", 'L', "PCIe ran below the GPU's highest generation"},
     {"pcie_width", 'W', "PCIe had fewer lanes than the GPU takes"},
     {"recalled_spec", 'R', "the GPU's spec sheet was not checked against the vendor's"},

@@ -12,6 +12,10 @@
 
 namespace assay::cli {
 
+// The uncertainty of a median, half its 95% interval relative to it, above which a result is noisy:
+// two results that differ by 5% then cannot be told apart.
+inline constexpr double kNoisy = 0.025;
+
 // A flag that tables show as a letter.
 struct Mark {
   std::string_view flag;

@@ -6,6 +6,7 @@
 #include "cli/views/format.h"
 #include "cli/views/output.h"
 #include "cli/views/result_text.h"
+#include "cli/views/series_check.h"
 #include "cli/views/table.h"
 #include "common/text.h"
 #include "wire/interval.h"
@@ -137,12 +138,14 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
                {"DRIVER", Align::kLeft, 5},
                {"FLAGS"}});
   const auto varying = FindVarying(results);
+  const SeriesMedians series(results);
   Marks marks;
   for (const v1::StoredResult& result : results) {
     const v1::CaseResult& run = result.case_result();
     const auto varies = varying.find(run.benchmark());
     MeasurementCells cells = CellsOf(run, marks);
-    const std::string flags = marks.Flags(run);
+    const std::string flags =
+        marks.Flags(run) + (series.IsOff(result) ? marks.Letters({"off_series"}) : "");
     const bool efficient = run.prediction().has_efficiency_spec();
     table.Add({FormatTime(run.start_time()), unless_common(NodesText(run)),
                unless_common(GpuText(run.environment())), run.benchmark(),

@@ -14,9 +14,10 @@
 namespace assay::cli {
 
 // Renders results as text: a line with the values that all rows have in common, the table of
-// results, the table of hardware counters, and a legend of the flags. The column "±%" shows half
-// the width of the median's 95% confidence interval, in percent of the median. It is empty if there
-// are too few samples.
+// results, the table of hardware counters, and a legend of the flags, which include the results
+// that differ from the others of their series (SeriesMedians). The column "±%" shows half the width
+// of the median's 95% confidence interval, in percent of the median. It is empty if there are too
+// few samples.
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
 // Renders a table of hardware counters and kernel names, with one row per case that has counters. A

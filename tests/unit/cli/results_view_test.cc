@@ -10,6 +10,7 @@
 
 #include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
+#include "cli/views/series_check.h"
 #include "cli/views/table.h"
 #include "tests/wording.h"
 #include "wire/result_flags.h"
@@ -24,7 +25,7 @@ bool Contains(const std::string& text, const std::string& part) {
 v1::StoredResult Gemm(const std::string& m, const std::string& dtype, double tflops) {
   v1::StoredResult result;
   result.set_result_id("r-" + m);
-  result.set_series_id("s");
+  result.set_series_id("s-" + m + dtype);
   result.set_lineage_id("l");
   v1::CaseResult& run = *result.mutable_case_result();
   run.set_benchmark("gemm");
@@ -67,6 +68,44 @@ TEST(ResultsTable, OneResult_ShowsItsNodeAndDriver) {
 TEST(ResultsTable, ValuesThatAllRowsShare_AreShownOnce) {
   EXPECT_WORDING("views/results-shared",
                  ResultsTable({Gemm("4096", "bf16", 712.34), Gemm("8192", "fp16", 700)}, {}));
+}
+
+TEST(ResultsTable, MedianThatMovedInItsSeries_IsMarked_HoweverNarrowItsInterval) {
+  const auto flags_of = [](const std::vector<double>& medians) {
+    std::vector<v1::StoredResult> results;
+    for (const double median : medians) {
+      results.push_back(Gemm("4096", "bf16", median));
+      v1::Measurement& measured = *results.back().mutable_case_result()->mutable_measurements(0);
+      measured.set_ci_low(median * 0.999);
+      measured.set_ci_high(median * 1.001);
+    }
+    // Another series is no reason.
+    results.push_back(Gemm("8192", "bf16", 100));
+    const SeriesMedians series(results);
+    std::vector<bool> off;
+    for (const v1::StoredResult& result : results) off.push_back(series.IsOff(result));
+    return off;
+  };
+  EXPECT_EQ(flags_of({700, 701, 650, 699}), (std::vector<bool>{false, false, true, false, false}));
+  EXPECT_EQ(flags_of({700, 710, 690}), (std::vector<bool>{false, false, false, false}));
+  // Nothing says which one of two results moved.
+  EXPECT_EQ(flags_of({700, 650}), (std::vector<bool>{true, true, false}));
+  const std::string table =
+      ResultsTable({Gemm("4096", "bf16", 700), Gemm("4096", "bf16", 650)}, {});
+  EXPECT_TRUE(Contains(table, "O  off_series: ")) << table;
+}
+
+TEST(ResultsTable, MedianWithinItsOwnInterval_IsNotOffItsSeries) {
+  std::vector<v1::StoredResult> results = {Gemm("4096", "bf16", 700), Gemm("4096", "bf16", 701),
+                                           Gemm("4096", "bf16", 650)};
+  v1::Measurement& wide = *results[2].mutable_case_result()->mutable_measurements(0);
+  wide.set_ci_low(590);
+  wide.set_ci_high(710);
+  EXPECT_FALSE(SeriesMedians(results).IsOff(results[2]));
+  for (v1::StoredResult& result : results) {
+    result.mutable_case_result()->mutable_measurements(0)->set_unit("segments");
+  }
+  EXPECT_FALSE(SeriesMedians(results).IsOff(results[0]));
 }
 
 TEST(ParametersText, ShowsParametersThatVary) {
