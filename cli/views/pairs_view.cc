@@ -160,7 +160,7 @@ std::string NodeFinding(const PairReport& report, const PairCase& one, const Bad
          sides.at(bad.side) + " on " +
          (bad.bad_links == bad.links ? "all" : std::to_string(bad.bad_links)) + " of its " +
          std::to_string(bad.links) + " links" +
-         (bad.certain ? "" : "; its values are too uncertain, measure it again");
+         (bad.certain ? "" : "; its values are too uncertain, use more `repetitions`");
 }
 
 std::string LinkFinding(const PairReport& report, const PairCase& one, const BadLink& bad) {
@@ -168,7 +168,19 @@ std::string LinkFinding(const PairReport& report, const PairCase& one, const Bad
          Amount(one, bad.deficit) + (one.higher_is_better ? " below" : " above") +
          " what both nodes reach elsewhere" +
          (bad.one_way ? ", only from " + PairName(report, bad.from, bad.to, " to ") : "") +
-         (bad.certain ? "" : "; its value is too uncertain, measure it again");
+         (bad.certain ? "" : "; its value is too uncertain, use more `repetitions`");
+}
+
+// Returns whether more repetitions would not lower the noise: each value was repeated, and is known
+// much better than the values scatter. The scatter is then between the links.
+bool RepetitionsAreEnough(const PairCase& one) {
+  constexpr double kMuchBetter = 3;
+  std::vector<double> errors;
+  for (const PairCell& cell : one.cells) {
+    if (cell.repetitions < 2 || !cell.value.error) return false;
+    errors.push_back(*cell.value.error / (one.analysis.additive ? 1 : cell.value.value));
+  }
+  return !errors.empty() && kMuchBetter * analysis::MedianOf(errors) < one.analysis.noise;
 }
 
 // Returns one sentence for each thing that could not be judged.
@@ -192,7 +204,10 @@ std::vector<std::string> Gaps(const PairReport& report, const PairCase& one) {
     gaps.push_back("The values scatter by " + Amount(one, found.noise, 1) +
                    ", so a node is named only from " + Amount(one, found.node_limit) +
                    " and a link from " + Amount(one, found.link_limit) +
-                   ". More `repetitions` in the campaign lower these limits.");
+                   (RepetitionsAreEnough(one)
+                        ? ". Each value is known better than that: the links differ, and more "
+                          "repetitions would not lower these limits."
+                        : ". More `repetitions` in the campaign lower these limits."));
   }
   return gaps;
 }

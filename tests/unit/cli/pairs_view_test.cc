@@ -35,6 +35,11 @@ TEST(PairsView, Text_SaysWhatLeavesTheVerdictOpen) {
     return (a[0] + 2 * b[0]) % 3 == 0 ? 1.1 : (a[0] + 2 * b[0]) % 3 == 1 ? 0.9 : 1.0;
   });
   EXPECT_WORDING("views/pairs-noisy", PairsText(MakePairReport(noisy, {}, {}).value(), {}));
+  // The links differ by more than the repetitions of each: another run would show the same.
+  auto repeated = noisy;
+  repeated.insert(repeated.end(), noisy.begin(), noisy.end());
+  EXPECT_WORDING("views/pairs-noisy-links",
+                 PairsText(MakePairReport(repeated, {}, {}).value(), {}));
   noisy.resize(4);
   EXPECT_WORDING("views/pairs-missing", PairsText(MakePairReport(noisy, {}, {}).value(), {}));
   auto uncertain = EveryPair("abcde", [](const std::string& a, const std::string& b) {
