@@ -16,7 +16,9 @@ namespace {
 
 void AddConnectionOptions(CLI::App& app, ClientOptions& options) {
   const std::string group = "Connection";
-  app.add_option("--coordinator", options.coordinator, "Address of the coordinator: HOST:PORT")
+  app.add_option("--coordinator", options.coordinator,
+                 "Address of the coordinator: HOST:PORT, or HOST:PORT,HOST:PORT if there are "
+                 "several")
       ->envname("ASSAY_COORDINATOR")
       ->capture_default_str()
       ->group(group);
@@ -132,7 +134,7 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
       "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad or undecided link); 2 "
       "the "
       "command line or a file is wrong; 3 the coordinator or agent cannot be reached; 4 it "
-      "refused.");
+      "refused; 130 or 143 if SIGINT or SIGTERM interrupted it.");
   return app;
 }
 

@@ -72,19 +72,24 @@ ExitCode Report(const Status& status) {
 }
 
 Result<Client> Client::ToCoordinator(const ClientOptions& options) {
-  return Make(options.coordinator, options, "the coordinator");
+  Client client("the coordinator");
+  for (const std::string_view address : Split(options.coordinator, ',')) {
+    ASSAY_RETURN_IF_ERROR(client.Add(std::string(address), options));
+  }
+  return client;
 }
 
 Result<Client> Client::ToAgent(const std::string& address, const ClientOptions& options) {
-  return Make(address, options, "the agent");
+  Client client("the agent");
+  ASSAY_RETURN_IF_ERROR(client.Add(address, options));
+  return client;
 }
 
-Result<Client> Client::Make(const std::string& address, const ClientOptions& options,
-                            std::string peer) {
+Status Client::Add(const std::string& address, const ClientOptions& options) {
   const Result<HostPort> parsed = ParseHostPort(address);
-  if (!parsed.ok()) return parsed.status().WithContext("address of " + peer);
+  if (!parsed.ok()) return parsed.status().WithContext("address of " + peer_);
   if (parsed->port == 0) {
-    return InvalidArgument("address of " + peer + ": port 0 of \"" + address +
+    return InvalidArgument("address of " + peer_ + ": port 0 of \"" + address +
                            "\" cannot be dialled; write for example 127.0.0.1:7900");
   }
   SilenceGrpc();
@@ -92,28 +97,35 @@ Result<Client> Client::Make(const std::string& address, const ClientOptions& opt
                          rpc::ClientCredentials(*parsed, options.tls, options.insecure));
   const auto channel =
       grpc::CreateCustomChannel(parsed->ToString(), credentials, rpc::ClientArguments());
-  Client client;
-  client.address_ = parsed->ToString();
-  client.peer_ = std::move(peer);
-  client.stubs_ = {v1::CampaignService::NewStub(channel), v1::NodeService::NewStub(channel),
-                   v1::ResultService::NewStub(channel), v1::AgentService::NewStub(channel)};
-  return client;
+  servers_.push_back({parsed->ToString(),
+                      {v1::CampaignService::NewStub(channel), v1::NodeService::NewStub(channel),
+                       v1::ResultService::NewStub(channel), v1::AgentService::NewStub(channel)}});
+  return Status::Ok();
+}
+
+Status Client::Combine(const Status& earlier, const Status& later) {
+  if (earlier.reason() != Reason::kUnreachable || later.reason() != Reason::kUnreachable) {
+    return later;
+  }
+  return Status(later.code(), later.reason(), earlier.message() + "; " + later.message())
+      .WithHint(later.hint());
 }
 
 Status Client::Explain(const grpc::Status& status) const {
+  const std::string& address = servers_[*present_].address;
   const Status error = rpc::FromGrpc(status);
   // If a reason is set, the error comes from one of our servers, so the server can be reached.
   const bool answered = error.reason() != Reason::kNone;
   if (answered) return error;
   if (error.code() == Code::kUnimplemented) {
     return Status(error.code(), Reason::kWrongPeer,
-                  "the program at " + address_ + " is not " + peer_ + ", or has another version")
+                  "the program at " + address + " is not " + peer_ + ", or has another version")
         .WithHint("by default, a coordinator listens on port 7900 and an agent on 7901");
   }
   if (ExitCodeOf(error) != kExitUnreachable) {
     if (!error.message().empty()) return error;
     return Status(error.code(), Reason::kNoMessage,
-                  peer_ + " at " + address_ + " answered " + std::string(CodeName(error.code())) +
+                  peer_ + " at " + address + " answered " + std::string(CodeName(error.code())) +
                       " without a message");
   }
   // The last part of gRPC's message is the cause.
@@ -121,7 +133,7 @@ Status Client::Explain(const grpc::Status& status) const {
   if (const size_t cause = why.rfind(": "); cause != std::string::npos) why = why.substr(cause + 2);
   if (error.code() == Code::kDeadlineExceeded) why = "timed out";
   const Status unreachable(error.code(), Reason::kUnreachable,
-                           "cannot reach " + peer_ + " at " + address_ + ": " + why);
+                           "cannot reach " + peer_ + " at " + address + ": " + why);
   return unreachable.WithHint(UnreachableHint(why, peer_ == "the coordinator"));
 }
 

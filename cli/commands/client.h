@@ -1,41 +1,34 @@
-// A gRPC client for a coordinator or an agent. It uses a single channel, sets a deadline for every
-// call, and includes the server's address in every error.
+// A gRPC client for an agent, or for a fleet's coordinators. It sets a deadline for every call and
+// includes the server's address in every error.
 #pragma once
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <type_traits>
+#include <vector>
 
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
+#include "cli/commands/exit_code.h"
 #include "common/status.h"
 #include "wire/credentials.h"
 #include "wire/status_conversion.h"
 
 namespace assay::cli {
 
-// The program's exit status.
-enum ExitCode {
-  kExitDone = 0,
-  kExitFailed = 1,
-  kExitUsage = 2,
-  kExitUnreachable = 3,
-  kExitRefused = 4,
-};
-
-// Returns the exit code for an error.
-ExitCode ExitCodeOf(const Status& status);
-
 // Prints "assay: message", then violations and hint, and returns the exit code.
 ExitCode Report(const Status& status);
 
 struct ClientOptions {
+  // HOST:PORT, or several separated by commas.
   std::string coordinator = "127.0.0.1:7900";
   rpc::TlsFiles tls;
   bool insecure = false;
@@ -43,46 +36,72 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// Owns a channel and its stubs. Thread-safe as gRPC's stubs are.
+// Whether a call may be sent again if it is unknown whether the server executed it. A repeated
+// RemoveNode would report that there is no such node.
+template <typename Request>
+inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest>;
+
+// Owns one channel per server, with stubs. All calls go to one server, until it cannot be reached.
+// Then a call that can be repeated is sent to the next one, which also receives the calls after it.
+// Thread-safe as gRPC's stubs are.
 class Client {
  public:
-  // Creates a client for the coordinator without connecting yet. Returns an error if the address or
-  // the TLS files are invalid.
+  // Creates a client for the coordinators in `options` without connecting yet. Returns an error if
+  // an address or the TLS files are invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
   // Makes a client of the agent at HOST:PORT.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);
 
-  // Returns a service's stub: stub<v1::NodeService::Stub>().
+  // Returns a service's stub at the present server: stub<v1::NodeService::Stub>().
   template <typename Stub>
   Stub& stub() {
-    return *std::get<std::unique_ptr<Stub>>(stubs_);
+    return *std::get<std::unique_ptr<Stub>>(servers_[*present_].stubs);
   }
 
-  // Makes one unary call: Call(&v1::NodeService::Stub::GetNode, request).
+  size_t server_count() const { return servers_.size(); }
+  // Makes the next server the present one. After the last, the first follows.
+  void MoveOn() { *present_ = (*present_ + 1) % servers_.size(); }
+
+  // Makes one unary call: Call(&v1::NodeService::Stub::GetNode, request). If no server can be
+  // reached, the error names each of them.
   template <typename Stub, typename Request, typename Response>
   Result<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                      Response*),
                         const Request& request, std::chrono::seconds timeout = kCallTimeout) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + timeout);
-    Response response;
-    const grpc::Status status = (stub<Stub>().*method)(&context, request, &response);
-    if (!status.ok()) return Explain(status);
-    return response;
+    Status failure;
+    for (size_t tried = 0; tried < servers_.size(); ++tried) {
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + timeout);
+      Response response;
+      const grpc::Status status = (stub<Stub>().*method)(&context, request, &response);
+      if (status.ok()) return response;
+      failure = Combine(failure, Explain(status));
+      if (!kRepeatable<Request> || ExitCodeOf(failure) != kExitUnreachable) break;
+      MoveOn();
+    }
+    return failure;
   }
 
   // Returns a gRPC error with a hint about what the user can do.
   Status Explain(const grpc::Status& status) const;
 
  private:
-  static Result<Client> Make(const std::string& address, const ClientOptions& options,
-                             std::string peer);
+  struct Server {
+    std::string address;
+    std::tuple<std::unique_ptr<v1::CampaignService::Stub>, std::unique_ptr<v1::NodeService::Stub>,
+               std::unique_ptr<v1::ResultService::Stub>, std::unique_ptr<v1::AgentService::Stub>>
+        stubs;
+  };
 
-  std::string address_;
+  explicit Client(std::string peer) : peer_(std::move(peer)) {}
+  Status Add(const std::string& address, const ClientOptions& options);
+  // Returns `later`, with the message of `earlier` in front if no server answered either time.
+  static Status Combine(const Status& earlier, const Status& later);
+
   std::string peer_;  // "the coordinator" or "the agent".
-  std::tuple<std::unique_ptr<v1::CampaignService::Stub>, std::unique_ptr<v1::NodeService::Stub>,
-             std::unique_ptr<v1::ResultService::Stub>, std::unique_ptr<v1::AgentService::Stub>>
-      stubs_;
+  std::vector<Server> servers_;
+  // An index of `servers_`. On the heap, because an atomic number cannot be moved.
+  std::unique_ptr<std::atomic<size_t>> present_ = std::make_unique<std::atomic<size_t>>(0);
 };
 
 }  // namespace assay::cli

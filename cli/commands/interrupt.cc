@@ -7,12 +7,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
-
 namespace assay::cli {
 namespace {
-
-constexpr int kExitInterrupted = 130;
 
 sigset_t TerminationSignals() {
   sigset_t set;
@@ -28,6 +24,12 @@ FileDescriptor BlockTerminationSignals() {
   const sigset_t set = TerminationSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int ReadSignal(const FileDescriptor& signals) {
+  signalfd_siginfo info{};
+  const ssize_t got = read(signals.get(), &info, sizeof info);
+  return got == static_cast<ssize_t>(sizeof info) ? static_cast<int>(info.ssi_signo) : 0;
 }
 
 Interrupt::Interrupt()
@@ -49,11 +51,11 @@ void Interrupt::Listen() {
   while (true) {
     if (poll(polled.data(), polled.size(), -1) < 0) continue;
     if (polled[1].revents != 0) return;
-    signalfd_siginfo info{};
-    if (read(signals_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
-    if (requested_) _exit(kExitInterrupted);
+    const int signal = ReadSignal(signals_);
+    if (signal == 0) continue;
+    if (requested()) _exit(ExitCodeOfSignal(signal));
     const MutexLock lock(mutex_);
-    requested_ = true;
+    signal_ = signal;
     changed_.NotifyAll();
     if (action_) action_();
   }
@@ -62,16 +64,16 @@ void Interrupt::Listen() {
 void Interrupt::SetAction(std::function<void()> action) {
   const MutexLock lock(mutex_);
   action_ = std::move(action);
-  if (requested_ && action_) action_();
+  if (requested() && action_) action_();
 }
 
 bool Interrupt::WaitFor(Duration duration) {
   const auto deadline = std::chrono::steady_clock::now() + duration;
   const MutexLock lock(mutex_);
-  while (!requested_) {
+  while (!requested()) {
     if (!changed_.WaitUntil(mutex_, deadline)) break;
   }
-  return requested_;
+  return requested();
 }
 
 }  // namespace assay::cli

@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "cli/commands/exit_code.h"
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/subprocess.h"
@@ -22,7 +23,11 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  bool requested() const { return requested_; }
+  bool requested() const { return signal_ != 0; }
+
+  // Returns the exit code of a program that a signal ended, as shells report it: 130 after SIGINT,
+  // 143 after SIGTERM. Requires requested().
+  ExitCode exit_code() const { return ExitCodeOfSignal(signal_); }
 
   // Sets a function that runs on another thread when the first signal arrives. If that signal has
   // already arrived, `action` runs immediately. If the previous function is running, waits for its
@@ -40,9 +45,12 @@ class Interrupt {
   Mutex mutex_;
   CondVar changed_;
   std::function<void()> action_ ASSAY_GUARDED_BY(mutex_);
-  std::atomic<bool> requested_{false};
+  std::atomic<int> signal_{0};  // The first signal; 0 for none.
   std::thread listener_;
 };
+
+// Reads one signal from a descriptor of BlockTerminationSignals. Returns 0 if none has arrived.
+int ReadSignal(const FileDescriptor& signals);
 
 // Blocks SIGINT and SIGTERM in the calling thread and in all threads that it creates later. Returns
 // a signalfd(2) from which these signals can be read.

@@ -98,8 +98,13 @@ Result<ExitCode> Add(Context& context, const AddressOptions& options) {
 
 Result<ExitCode> Remove(Context& context, const ShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  // RemoveNode cannot be repeated at another coordinator. This call finds one that answers.
+  v1::GetNodeRequest get;
+  get.set_node(options.node);
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetNodeResponse found,
+                         client.Call(&v1::NodeService::Stub::GetNode, get));
   v1::RemoveNodeRequest request;
-  request.set_node(options.node);
+  request.set_node(found.node().description().node_id());
   ASSAY_ASSIGN_OR_RETURN(const v1::RemoveNodeResponse response,
                          client.Call(&v1::NodeService::Stub::RemoveNode, request));
   Print("Removed node " + Sanitize(options.node) + "; its results stay.\n");

@@ -123,7 +123,7 @@ Result<ExitCode> RunOnAgent(Context& context, const RunOptions& options,
   if (!rows.empty() || status.ok()) PrintResults(rows, options.format);
   if (interrupt.requested()) {
     PrintError("Cancelled the job.\n");
-    return kExitFailed;
+    return interrupt.exit_code();
   }
   if (!status.ok()) return status;
   return all_ok && !rows.empty() ? kExitDone : kExitFailed;

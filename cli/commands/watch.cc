@@ -124,7 +124,7 @@ constexpr Duration kGiveUpAfter = std::chrono::seconds(60);
 
 // Returns whether this error of a stream may mean that the coordinator stopped.
 bool IsInterruption(const Status& status) {
-  return status.ok() || status.code() == Code::kUnavailable || status.code() == Code::kCancelled ||
+  return status.code() == Code::kUnavailable || status.code() == Code::kCancelled ||
          status.code() == Code::kAborted;
 }
 
@@ -140,25 +140,29 @@ class Watcher {
 
   // Returns OK if the campaign ended or the user stopped watching.
   Status Run() {
+    size_t refused = 0;  // Coordinators that could not be reached before the first contact.
     Duration backoff = kFirstBackoff;
     MonotonicTime last_contact = Clock::Real().Now();
     while (true) {
       bool received = false;
       Status status = Stream(received);
       if (interrupt_.requested() || display_.progress().ended()) return Status::Ok();
-      if (!contacted_ || !IsInterruption(status)) {
+      if (status.ok()) {
+        status = Unavailable("the coordinator keeps closing the watch", Reason::kWatchClosed);
+      }
+      if (!IsInterruption(status) || (!contacted_ && ++refused == client_.server_count())) {
         display_.Close();
         return status;
       }
+      client_.MoveOn();
+      if (!contacted_) continue;
       if (received) {
         backoff = kFirstBackoff;
         last_contact = Clock::Real().Now();
       }
       if (Clock::Real().Now() - last_contact > kGiveUpAfter) {
         display_.Close();
-        return status.ok()
-                   ? Unavailable("the coordinator keeps closing the watch", Reason::kWatchClosed)
-                   : status;
+        return status;
       }
       if (!display_.progress().awaits_verdict() && (received || backoff == kFirstBackoff)) {
         reconnecting_ = true;
@@ -215,10 +219,9 @@ ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created
   const std::string id = Sanitize(campaign);
   if (summary == Summary::kJson) Print(ToJson(progress.campaign()) + "\n");
   if (!progress.ended()) {
-    PrintError(
-        "Stopped watching; the campaign continues.\n  Watch it again:  assay campaign watch " + id +
-        "\n  Cancel it:       assay campaign cancel " + id + "\n");
-    return kExitDone;
+    PrintError("Interrupted. The campaign goes on; to watch it again: assay campaign watch " + id +
+               "\n");
+    return interrupt.exit_code();
   }
   if (summary != Summary::kJson) {
     const bool on_stdout = summary == Summary::kOnStdout;

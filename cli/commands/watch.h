@@ -13,9 +13,10 @@ namespace assay::cli {
 enum class Summary { kOnStdout, kOnStderr, kJson };
 
 // Shows a campaign's progress on stderr until the campaign ends, then prints a summary. If the
-// coordinator restarts, tries to reconnect for up to a minute. `created` says that this program has
-// just created the campaign, so the coordinator is known to exist. Returns exit code 0 if the
-// campaign passed or the user stopped watching with Ctrl-C, and 1 if the campaign failed.
+// coordinator restarts, tries to reconnect for up to a minute, to each coordinator in turn.
+// `created` says that this program has just created the campaign, so the coordinator is known to
+// exist. Returns exit code 0 if the campaign passed, 1 if it failed, and Interrupt::exit_code if a
+// signal stopped the watch. The campaign then goes on.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout);
 

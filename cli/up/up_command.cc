@@ -309,8 +309,9 @@ Result<ExitCode> Up(Context& context, UpOptions& options) {
     PrintError("Stopping ...\n");
   }
   stack.Stop();
-  return started.ok() || started.reason() == Reason::kInterrupted ? kExitDone
-                                                                  : ReportFailedStart(started);
+  if (started.ok()) return kExitDone;
+  if (started.reason() == Reason::kInterrupted) return ExitCodeOfSignal(ReadSignal(signals));
+  return ReportFailedStart(started);
 }
 
 // Returns the default data folder: $XDG_DATA_HOME/assay, or a folder in the user's home. For root,
@@ -349,7 +350,8 @@ void AddUpCommand(CLI::App& app, Context& context) {
   command->add_flag("--no-agent", options->no_agent, "Only PostgreSQL and the coordinator");
   command->footer(
       "A program that ends is started again, after 1 s at first and 30 s at most. Exit status: 0 "
-      "after SIGINT or SIGTERM; 1 or 2 if a program cannot start.");
+      "after SIGINT or SIGTERM; 1 or 2 if a program cannot start; 130 or 143 after SIGINT or "
+      "SIGTERM during the start.");
   OnRun(*command, context, options, Up);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 
 #include "common/subprocess.h"
 #include "tests/unit/cli/fake_coordinator.h"
@@ -82,30 +83,78 @@ TEST(WatchTest, UnknownCampaign_ExitsWith4) {
   EXPECT_EQ(run.exit_code, 4);
 }
 
-TEST(WatchTest, CtrlC_StopsTheWatchingOnly) {
+TEST(WatchTest, FirstCoordinatorIsDown_NextOneIsWatched) {
+  FakeCoordinator down;
+  down.Start();
+  down.Stop();
+  FakeCoordinator fake;
+  fake.watches = {{End(v1::VERDICT_PASSED)}};
+  fake.Start();
+  const ProgramRun run =
+      RunAssay({"campaign", "watch", "nightly"}, down.address() + "," + fake.address());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+}
+
+TEST(WatchTest, CoordinatorStops_WatchContinuesAtTheNext) {
+  FakeCoordinator first;
+  // The fake ends the first of two watches with UNAVAILABLE.
+  first.watches = {{Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING)}, {}};
+  first.Start();
+  FakeCoordinator second;
+  second.watches = {{End(v1::VERDICT_FAILED)}};
+  second.Start();
+  const ProgramRun run =
+      RunAssay({"campaign", "watch", "nightly"}, first.address() + "," + second.address());
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+}
+
+TEST(WatchTest, NoCoordinatorAnswers_EachIsNamed) {
+  FakeCoordinator one;
+  FakeCoordinator other;
+  for (FakeCoordinator* fake : {&one, &other}) {
+    fake->Start();
+    fake->Stop();
+  }
+  const std::string both = one.address() + "," + other.address();
+  const ProgramRun run = RunAssay({"campaign", "show", "nightly"}, both);
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_NE(run.err.find(one.address()), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find(other.address()), std::string::npos) << run.err;
+  EXPECT_EQ(RunAssay({"campaign", "watch", "nightly"}, both).exit_code, 3);
+}
+
+// Signals a program that watches a campaign. Returns how it ended and its last line.
+std::pair<ExitStatus, std::string> InterruptWatch(int signal) {
   FakeCoordinator fake;
   fake.watches = {{Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING)}};
   fake.hang_last_watch = true;
   fake.Start();
   Result<Pipe> pipe = MakePipe();
-  ASSERT_TRUE(pipe.ok());
+  EXPECT_TRUE(pipe.ok());
   SubprocessOptions options;
   options.argv = {ASSAY_PROGRAM, "campaign", "watch", "nightly", "--coordinator", fake.address()};
   options.descriptors = {{1, pipe->write.get()}, {2, pipe->write.get()}};
   Result<Subprocess> program = Subprocess::Spawn(options);
-  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_TRUE(program.ok()) << program.status();
   pipe->write.Close();
   fake.AwaitHangingWatch();
-  program->Signal(SIGINT);
+  program->Signal(signal);
   std::string text;
   char buffer[256];
   for (ssize_t got = 0; (got = read(pipe->read.get(), buffer, sizeof buffer)) > 0;) {
     text.append(buffer, static_cast<size_t>(got));
   }
   const std::optional<ExitStatus> exit = program->Wait(std::chrono::seconds(20));
-  ASSERT_TRUE(exit.has_value());
-  EXPECT_EQ(exit->code, 0) << exit->ToString();
-  EXPECT_WORDING("cli/watch-interrupted", text.substr(text.find("Stopped")));
+  EXPECT_TRUE(exit.has_value());
+  text.pop_back();
+  return {exit.value_or(ExitStatus{}), text.substr(text.rfind('\n') + 1)};
+}
+
+TEST(WatchTest, Signal_StopsTheWatchingOnly_IsTheExitCode) {
+  const auto [interrupted, line] = InterruptWatch(SIGINT);
+  EXPECT_EQ(interrupted.code, 130) << interrupted.ToString();
+  EXPECT_WORDING("cli/watch-interrupted", line);
+  EXPECT_EQ(InterruptWatch(SIGTERM).first.code, 143);
 }
 
 }  // namespace
