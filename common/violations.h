@@ -16,6 +16,12 @@ inline constexpr std::string_view kMoreErrors = "there are more errors; fix thes
 // Not thread-safe.
 class Violations {
  public:
+  // Appends the errors of `others`.
+  void Add(const Violations& others) {
+    for (const Violation& one : others.kept_) Add(one.field, one.description, one.line);
+    count_ += others.count_ - others.kept_.size();
+  }
+
   // Keeps at most kMost errors and counts the others.
   void Add(std::string field, std::string description, int line) {
     ++count_;

@@ -15,6 +15,20 @@ const std::vector<CampaignField>& CampaignFields() {
        "What to run: a list of `NAME` or `NAME: {parameter: value}`."},
       {"nodes", Kind::kText, "every connected node",
        "Filter over nodes, in quotes: `'gpu.model = \"H200\"'`."},
+      {.name = "absent",
+       .kind = Kind::kChoice,
+       .default_text = "fail with accept rules, else warn",
+       .description =
+           "Matching nodes that are not connected at submission: `fail` refuses the campaign, "
+           "`warn` runs on the connected ones and names the others, `wait` also makes jobs for the "
+           "absent ones, which wait for them.",
+       .choices = {"fail", "warn", "wait"}},
+      {.name = "expect_nodes",
+       .kind = Kind::kInteger,
+       .default_text = "any number",
+       .description = "Refuse the campaign unless exactly this many nodes match, connected or not.",
+       .minimum = 1,
+       .maximum = kMaxExpectedNodes},
       {.name = "placement",
        .kind = Kind::kChoice,
        .default_text = "each",

@@ -72,6 +72,15 @@ class CampaignReader {
                             : choice == 1 ? v1::PLACEMENT_POLICY_ANY
                                           : v1::PLACEMENT_POLICY_PAIRS);
       }
+    } else if (key == "absent") {
+      const int choice = reader_.Choice(value, key, ChoicesOf(key));
+      if (choice >= 0) {
+        spec_.set_absent(choice == 0   ? v1::ABSENT_POLICY_FAIL
+                         : choice == 1 ? v1::ABSENT_POLICY_WARN
+                                       : v1::ABSENT_POLICY_WAIT);
+      }
+    } else if (key == "expect_nodes") {
+      spec_.set_expect_nodes(reader_.Integer(value, key, 1, kMaxExpectedNodes).value_or(0));
     } else if (key == "unplaceable") {
       spec_.set_unplaceable(ReadUnplaceable(value, key, reader_));
     } else if (key == "repetitions") {

@@ -54,7 +54,7 @@ ExitCode ReportOfFile(const std::string& path, const Status& status) {
 }
 
 // Warns of nodes that the file names but the fleet does not have.
-void PrintAbsentNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
+void PrintUnknownNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
   const Result<Filter> filter = ParseFilter(spec.node_filter());
   if (!filter.ok() || !Mentions(*filter, "name")) return;
   const auto nodes =
@@ -62,8 +62,8 @@ void PrintAbsentNodes(Client& client, const std::string& path, const v1::Campaig
   if (!nodes.ok()) return;
   const auto line = spec.lines().find("nodes");
   const std::string place = line == spec.lines().end() ? "" : ":" + std::to_string(line->second);
-  for (const std::string& absent : AbsentNodes(*filter, *nodes)) {
-    PrintError(Sanitize(path) + place + ": nodes: " + absent + "\n");
+  for (const std::string& unknown : UnknownNodes(*filter, *nodes)) {
+    PrintError(Sanitize(path) + place + ": nodes: " + unknown + "\n");
   }
 }
 
@@ -86,11 +86,11 @@ Result<ExitCode> Submit(Context& context, const SubmitOptions& options) {
   if (!response.ok()) {
     const ExitCode code = ReportOfFile(options.file, response.status());
     if (!response.status().violations().empty()) {
-      PrintAbsentNodes(client, options.file, request.spec());
+      PrintUnknownNodes(client, options.file, request.spec());
     }
     return code;
   }
-  PrintAbsentNodes(client, options.file, request.spec());
+  PrintUnknownNodes(client, options.file, request.spec());
   const v1::Campaign& campaign = response->campaign();
   if (options.format == OutputFormat::kJson) {
     if (interrupt) {
@@ -102,16 +102,16 @@ Result<ExitCode> Submit(Context& context, const SubmitOptions& options) {
   const std::string size =
       Counted(JobTotal(campaign.jobs()), "job") + " with " + Counted(campaign.case_count(), "case");
   const int width = StyleOf(STDOUT_FILENO).width;
-  const std::string left_out = LeftOutText(campaign, width);
+  const std::string limits = CoverageText(campaign, width) + LeftOutText(campaign, width);
   if (options.dry_run) {
     Print(Sanitize(options.file) + ": valid; would run " + size + ". Nothing was submitted.\n" +
-          left_out);
+          limits);
     return kExitDone;
   }
   const std::string id = Sanitize(campaign.campaign_id());
   const std::string submitted =
       "Submitted campaign " + Sanitize(campaign.name()) + " (" + id + "): " + size;
-  Print(Wrap(submitted, width, 2) + "\n" + left_out);
+  Print(Wrap(submitted, width, 2) + "\n" + limits);
   if (!interrupt) {
     Print("Watch it: assay campaign watch " + id + "\n");
     return kExitDone;
@@ -139,10 +139,10 @@ Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
 }
 
 std::string CampaignCsv(const std::vector<v1::Campaign>& campaigns) {
-  std::string csv =
-      CsvRecord({"campaign_id", "name", "state", "verdict", "priority", "cases_done", "case_count",
-                 "jobs_queued", "jobs_running", "jobs_succeeded", "jobs_failed", "jobs_cancelled",
-                 "jobs_skipped", "create_time", "end_time", "cases_left_out"});
+  std::string csv = CsvRecord({"campaign_id", "name", "state", "verdict", "priority", "cases_done",
+                               "case_count", "jobs_queued", "jobs_running", "jobs_succeeded",
+                               "jobs_failed", "jobs_cancelled", "jobs_skipped", "create_time",
+                               "end_time", "cases_left_out", "node_count", "absent_node_count"});
   for (const v1::Campaign& c : campaigns) {
     csv += CsvRecord({c.campaign_id(), c.name(), v1::CampaignState_Name(c.state()),
                       v1::Verdict_Name(c.verdict()), std::to_string(c.priority()),
@@ -151,7 +151,8 @@ std::string CampaignCsv(const std::vector<v1::Campaign>& campaigns) {
                       std::to_string(c.jobs().succeeded()), std::to_string(c.jobs().failed()),
                       std::to_string(c.jobs().cancelled()), std::to_string(c.jobs().skipped()),
                       FormatTimeExact(c.create_time()), FormatTimeExact(c.end_time()),
-                      std::to_string(LeftOutCases(c))});
+                      std::to_string(LeftOutCases(c)), std::to_string(c.coverage().node_count()),
+                      std::to_string(c.coverage().absent_node_count())});
   }
   return csv;
 }
@@ -298,7 +299,8 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   submit->footer(
       "Exit status: 0 submitted, valid (--dry-run), or passed (--watch); 1 the campaign failed "
       "(--watch); 2 the file or an option is wrong; 3 the coordinator is unreachable; 4 the "
-      "coordinator refused the campaign.");
+      "coordinator refused the campaign; 130 or 143 SIGINT or SIGTERM ended the watch (--watch), "
+      "and the campaign goes on.");
   OnRun(*submit, context, submit_options, Submit);
 
   CLI::App* list = campaign->add_subcommand("list", "List campaigns, newest first");
@@ -320,7 +322,10 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   const auto [show, show_options] =
       add("show", "Show a campaign's state, verdict and jobs (in JSON: job_list)", Show);
   AddOutputOption(*show, show_options->format);
-  add("watch", "Watch a campaign until it ends", Watch);
+  const auto [watch, watch_options] = add("watch", "Watch a campaign until it ends", Watch);
+  watch->footer(
+      "Exit status: 0 the campaign passed; 1 it failed; 130 or 143 SIGINT or SIGTERM ended the "
+      "watch, and the campaign goes on.");
   add("cancel", "Cancel a campaign: stop what runs, drop what waits", Cancel);
 }
 

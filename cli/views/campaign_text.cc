@@ -78,6 +78,26 @@ int64_t LeftOutCases(const v1::Campaign& campaign) {
   return cases;
 }
 
+std::string CoverageText(const v1::Campaign& campaign, int width) {
+  constexpr int kIndent = 9;
+  if (!campaign.has_coverage()) return "";
+  const v1::Coverage& coverage = campaign.coverage();
+  const int all = coverage.node_count();
+  const int absent = coverage.absent_node_count();
+  const bool waits = campaign.spec().absent() == v1::ABSENT_POLICY_WAIT;
+  std::string text = absent == 0 || waits
+                         ? Counted(all, "matching node")
+                         : std::to_string(all - absent) + " of " + Counted(all, "matching node");
+  if (absent > 0) {
+    const auto named = static_cast<size_t>(coverage.absent_nodes_size());
+    text += (waits ? "; jobs were made for absent nodes too: " : "; absent: ") +
+            JoinSome({coverage.absent_nodes().begin(), coverage.absent_nodes().end()}, named,
+                     static_cast<size_t>(absent) - std::min<size_t>(named, absent));
+  }
+  const int room = width > 0 ? std::max(width - kIndent, 1) : 0;
+  return "  Nodes: " + Wrap(Sanitize(text), room, kIndent) + "\n";
+}
+
 std::string LeftOutText(const v1::Campaign& campaign, int width) {
   if (campaign.left_out().empty()) return "";
   std::string text = Line(

@@ -1,4 +1,5 @@
-// Texts about the jobs that a campaign cannot run: those that wait and those that it leaves out.
+// Texts about what a campaign covers, and the jobs that it cannot run: those that wait and those
+// that it leaves out.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,11 @@ std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waitin
 
 // Returns the number of cases that the campaign leaves out, without placements and repetitions.
 int64_t LeftOutCases(const v1::Campaign& campaign);
+
+// Describes which nodes a campaign covers: "  Nodes: 12 of 13 matching nodes; absent: g31". Names
+// at most 20 nodes. Wraps at `width` columns, or not at all if `width` is 0. Replaces control
+// characters. Returns an empty string if the coverage is unknown.
+std::string CoverageText(const v1::Campaign& campaign, int width);
 
 // Describes the cases that a campaign leaves out because too few nodes can run them. The first line
 // is "  Left out: 12 cases that no matching node can take". The next lines give some of the

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/views/format.h"
 #include "common/text.h"
 #include "model/parameter.h"
 
@@ -71,7 +70,7 @@ void CollectNames(const Filter& filter, std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes) {
+std::vector<std::string> UnknownNodes(const Filter& filter, const std::vector<v1::Node>& nodes) {
   std::vector<std::string> wanted;
   CollectNames(filter, wanted);
   std::vector<std::string> known;
@@ -82,16 +81,7 @@ std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1:
     const auto has_name = [&](const v1::Node& node) {
       return CompareValues(node.description().name(), name) == 0;
     };
-    const auto connected = [&](const v1::Node& node) {
-      return has_name(node) && node.state() == v1::NODE_STATE_CONNECTED;
-    };
-    if (std::any_of(nodes.begin(), nodes.end(), connected)) continue;
-    const auto gone = std::find_if(nodes.begin(), nodes.end(), has_name);
-    if (gone != nodes.end()) {
-      lines.push_back("node " + Quote(name) + " is left out: it is disconnected, last seen " +
-                      FormatTime(gone->last_heartbeat_time()));
-      continue;
-    }
+    if (std::any_of(nodes.begin(), nodes.end(), has_name)) continue;
     const std::string closest = ClosestName(name, known);
     lines.push_back("no node is called " + Quote(name) +
                     (closest.empty() ? "" : "; did you mean " + Quote(closest) + "?"));

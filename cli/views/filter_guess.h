@@ -17,8 +17,8 @@ namespace assay::cli {
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
 
 // Returns one warning for each node that a campaign's filter names (`name = g3`) but that is
-// unknown or disconnected. The warning suggests the most similar known name. The campaign can still
+// unknown. The warning suggests the most similar known name. The campaign can still
 // run if the filter matches other nodes.
-std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes);
+std::vector<std::string> UnknownNodes(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::cli

@@ -60,6 +60,7 @@ std::string HealthText(const v1::NodeDescription& description) {
 
 Cell StateCell(const v1::Node& node) {
   if (node.state() != v1::NODE_STATE_CONNECTED) return {"disconnected", Tone::kBad};
+  if (!node.quarantine().empty()) return {"quarantined", Tone::kBad};
   return node.job_ids().empty() ? Cell("idle", Tone::kGood) : Cell("busy", Tone::kPlain);
 }
 
@@ -166,6 +167,7 @@ std::vector<std::pair<std::string, std::string>> NodeFields(const v1::Node& node
           {"running_jobs", std::to_string(node.job_ids_size())},
           {"agent_version", d.agent_version()},
           {"dial_address", node.dial_address()},
+          {"quarantine", node.quarantine()},
           {"simulated", i.simulated() ? "true" : "false"},
           {"first_seen_time", FormatTimeExact(node.first_seen_time())},
           {"last_heartbeat_time", FormatTimeExact(node.last_heartbeat_time())}};
@@ -233,6 +235,10 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
                    (inventory.simulated() ? ", simulated" : ""));
   const Cell state = StateCell(node);
   text += Label("State") + Paint(state.text, state.tone, style.colour) + "\n";
+  if (!node.quarantine().empty()) {
+    line("Quarantine", "since " + FormatTime(node.quarantine_time()) + ": " + node.quarantine() +
+                           "; it gets no jobs until a check of it passes");
+  }
   line("Last seen", FormatTime(node.last_heartbeat_time()));
   line("Dialled at", node.dial_address());
   line("Jobs", Join({node.job_ids().begin(), node.job_ids().end()}));

@@ -233,7 +233,8 @@ std::string CampaignProgress::Summary(const Style& style) const {
   }
   text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
           "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +
-          std::to_string(campaign_.case_count()) + " done\n" + LeftOutText(campaign_, style.width);
+          std::to_string(campaign_.case_count()) + " done\n" +
+          CoverageText(campaign_, style.width) + LeftOutText(campaign_, style.width);
   for (const std::string& line : Waits()) {
     text += "  Waits: " + Wrap(line, style.width - kWaitIndent, kWaitIndent) + "\n";
   }

@@ -37,7 +37,8 @@ class CampaignProgress {
   // No line is wider than `style` allows.
   std::vector<std::string> Render(const Style& style, double now) const;
 
-  // Returns the verdict, job counts, cases left out, what jobs wait for, and the rules.
+  // Returns the verdict, job counts, covered nodes, cases left out, what jobs wait for, and the
+  // rules.
   std::string Summary(const Style& style) const;
 
   static constexpr size_t kMostJobs = 16;

@@ -124,7 +124,9 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
     *campaign.mutable_spec() = request.spec();
     campaign.mutable_spec()->clear_left_out();
     campaign.mutable_spec()->clear_submitted_by();
+    campaign.mutable_spec()->clear_coverage();
     *campaign.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
+    *campaign.mutable_coverage() = std::move(expansion.coverage);
     return campaign;
   }
   storage::NewCampaign campaign;
@@ -133,6 +135,7 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
   campaign.spec = request.spec();
   campaign.spec.set_submitted_by(caller.id);
   *campaign.spec.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
+  *campaign.spec.mutable_coverage() = std::move(expansion.coverage);
   campaign.jobs = std::move(expansion.jobs);
   ASSAY_ASSIGN_OR_RETURN(v1::Campaign created, environment_.jobs.CreateCampaign(campaign));
   Log().info("campaign {} ({}): {} jobs, {} cases", created.name(), created.campaign_id(),
@@ -221,6 +224,11 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
 
 Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Node node, GetNode(id_or_name));
+  if (node.state() == v1::NODE_STATE_CONNECTED && node.dial_address().empty()) {
+    return FailedPrecondition("node " + Quote(node.description().name()) +
+                              ": its agent is connected; stop it first, or it would come back at "
+                              "once");
+  }
   ASSAY_RETURN_IF_ERROR(environment_.nodes.RemoveNode(node.description().node_id()));
   sessions_.Close(node.description().node_id(),
                   FailedPrecondition("the node was removed from the fleet", Reason::kNodeRemoved));

@@ -26,6 +26,8 @@ namespace {
 
 constexpr int kMaxRanks = 4096;
 constexpr int kMaxNodes = 64;
+// Most absent nodes that a campaign names.
+constexpr int kMostAbsent = 20;
 
 // Cases that run together, and their placements. Each placement and repetition is one job.
 struct Group {
@@ -69,13 +71,16 @@ class Expander {
     SelectNodes(fleet);
     AddSchemas(nodes_);
     // The others serve for messages: they never change a benchmark that a matching node has.
-    if (nodes_.size() < connected_.size()) AddSchemas(connected_);
+    const int connected = coverage_.node_count() - coverage_.absent_node_count();
+    if (static_cast<size_t>(connected) < connected_.size()) AddSchemas(connected_);
     CheckCampaignFields(spec_, schemas_, violations_);
     CheckMatrices();
     MakeGroups();
     RefuseIfNothingIsLeft();
     CheckAcceptRules();
     CheckJobCounts();
+    if (violations_.empty() && !absent_.empty()) return NodesAbsent();
+    violations_.Add(absent_);
     ASSAY_RETURN_IF_ERROR(violations_.ToStatus("the campaign", Reason::kInvalidCampaign));
     return MakeJobs();
   }
@@ -107,10 +112,55 @@ class Expander {
     if (Result<std::vector<v1::Node>> known = MatchingNodes(*filter, fleet); known.ok()) {
       known_ = *std::move(known);
     }
+    const v1::AbsentPolicy policy = AbsentPolicyOf(spec_);
+    CheckCoverage(policy);
+    // A campaign that absent nodes fail is checked as if all nodes were connected, so that its
+    // errors are those that remain when they are.
+    if (policy != v1::ABSENT_POLICY_WARN) nodes_ = known_;
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);
     if (!known_.empty()) why += "; disconnected nodes match: " + JoinSome(DisconnectedNames());
     violations_.Add("nodes", std::move(why), line);
+  }
+
+  // Fills `coverage_`, and `absent_` with the nodes that the campaign must have and has not.
+  void CheckCoverage(v1::AbsentPolicy policy) {
+    std::vector<std::string> names = DisconnectedNames();
+    std::sort(names.begin(), names.end());
+    const auto all = static_cast<int>(known_.size());
+    coverage_.set_node_count(all);
+    coverage_.set_absent_node_count(static_cast<int>(names.size()));
+    for (size_t i = 0; i < std::min<size_t>(names.size(), kMostAbsent); ++i) {
+      coverage_.add_absent_nodes(names[i]);
+    }
+    if (policy == v1::ABSENT_POLICY_FAIL && !names.empty()) {
+      const auto count = static_cast<int64_t>(names.size());
+      absent_.Add("nodes",
+                  fmt::format("{} of {} {} absent: {}", count, Counted(all, "matching node"),
+                              Plural(count, "is", "are"), JoinSome(names, kMostAbsent)),
+                  LineOf(spec_, "nodes"));
+    }
+    if (spec_.expect_nodes() > 0 && spec_.expect_nodes() != all) {
+      std::vector<std::string> matching;
+      for (const v1::Node& node : known_) matching.push_back(node.description().name());
+      std::sort(matching.begin(), matching.end());
+      absent_.Add("expect_nodes",
+                  fmt::format("is {}, and {}{}{}", spec_.expect_nodes(),
+                              Counted(all, "node matches", "nodes match"), all > 0 ? ": " : "",
+                              JoinSome(matching, kMostAbsent)),
+                  LineOf(spec_, "expect_nodes"));
+    }
+  }
+
+  Status NodesAbsent() const {
+    const Status listed = absent_.ToStatus("the campaign", Reason::kNodesAbsent);
+    return Status(Code::kFailedPrecondition, listed.reason(), listed.message())
+        .WithViolations(listed.violations())
+        .WithHint(
+            coverage_.absent_node_count() > 0
+                ? "start their agents, or remove the nodes from the fleet; `absent: warn` runs "
+                  "without them, and `absent: wait` waits for them"
+                : "");
   }
 
   void AddSchemas(const std::vector<v1::Node>& nodes) {
@@ -356,6 +406,7 @@ class Expander {
     Expansion expansion;
     expansion.case_runs = case_runs_;
     expansion.left_out = left_out_;
+    expansion.coverage = coverage_;
     for (int repetition = 1; repetition <= RepetitionsOf(spec_); ++repetition) {
       for (const Group& group : groups_) {
         for (const Placement& placement : group.placements) {
@@ -387,8 +438,10 @@ class Expander {
   const v1::CampaignSpec& spec_;
   Violations violations_;
   std::vector<v1::Node> connected_;
-  std::vector<v1::Node> nodes_;  // Connected nodes that the filter selects.
-  std::vector<v1::Node> known_;  // These and the disconnected nodes that the filter selects.
+  std::vector<v1::Node> nodes_;  // The nodes that the campaign is placed on.
+  std::vector<v1::Node> known_;  // All nodes that the filter selects, connected or not.
+  v1::Coverage coverage_;
+  Violations absent_;  // Errors of the fleet rather than of the campaign.
   Schemas schemas_;
   bool benchmarks_listed_ = false;  // An error has named all benchmarks.
   std::vector<CheckedMatrix> matrices_;

@@ -28,12 +28,15 @@ struct Expansion {
   int64_t case_runs = 0;
   // Cases that `unplaceable: skip` leaves out, in the order of the spec.
   std::vector<v1::LeftOut> left_out;
+  v1::Coverage coverage;
 };
 
-// Creates the jobs of the campaign `spec` for the connected nodes of `fleet`. If the spec has
-// errors, returns INVALID_ARGUMENT with one violation per error, each with its line in the campaign
-// file. Counts the parameter combinations before it creates any, so it rejects an oversized
-// campaign quickly.
+// Creates the jobs of the campaign `spec` for the connected nodes of `fleet` that match, and with
+// `absent: wait` for the absent ones too. If the spec has errors, returns INVALID_ARGUMENT with one
+// violation per error, each with its line in the campaign file. If the only errors are nodes that
+// are absent (`absent: fail`) or do not exist (`expect_nodes`), returns FAILED_PRECONDITION with
+// the reason NODES_ABSENT. Counts the parameter combinations before it creates any, so it rejects
+// an oversized campaign quickly.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
 // Returns one version of every benchmark that the nodes offer, sorted by name: the version that

@@ -87,6 +87,8 @@ void CheckCampaignFields(const v1::CampaignSpec& spec, const Schemas& schemas,
   require(v1::Exclusivity_IsValid(spec.exclusive()), "exclusive", "must be node or gpu");
   require(v1::PlacementPolicy_IsValid(spec.placement()), "placement", "must be each, any or pairs");
   require(v1::Unplaceable_IsValid(spec.unplaceable()), "unplaceable", "must be refuse or skip");
+  require(v1::AbsentPolicy_IsValid(spec.absent()), "absent", "must be fail, warn or wait");
+  require_range("expect_nodes", spec.expect_nodes(), 0, kMaxExpectedNodes);
   require(!spec.benchmarks().empty(), "benchmarks",
           "is empty; a campaign needs at least one benchmark");
   require(spec.benchmarks_size() <= kMaxBenchmarks, "benchmarks",
@@ -126,6 +128,11 @@ void CheckEntryFields(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& m
     add("nccl", schema.name() + " is not a GPU collective and does not use NCCL; leave this out");
   }
   CheckNccl(spec, matrix.nccl(), path + ".nccl", matrix.line(), violations);
+}
+
+v1::AbsentPolicy AbsentPolicyOf(const v1::CampaignSpec& spec) {
+  if (spec.absent() != v1::ABSENT_POLICY_UNSPECIFIED) return spec.absent();
+  return spec.accept().empty() ? v1::ABSENT_POLICY_WARN : v1::ABSENT_POLICY_FAIL;
 }
 
 int LineOf(const v1::CampaignSpec& spec, const std::string& field) {

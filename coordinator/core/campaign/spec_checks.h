@@ -24,6 +24,10 @@ void CheckEntryFields(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& m
                       const v1::BenchmarkSchema& schema, const std::string& path,
                       Violations& violations);
 
+// Returns what to do about absent nodes: the campaign's own choice, else FAIL if it has accept
+// rules and WARN if not.
+v1::AbsentPolicy AbsentPolicyOf(const v1::CampaignSpec& spec);
+
 // Returns the line of a campaign-wide field; 0 if unknown.
 int LineOf(const v1::CampaignSpec& spec, const std::string& field);
 

@@ -119,7 +119,9 @@ TEST(CampaignFileTest, Faults_AreAllReportedAtOnce) {
                                                     "benchmarks: gemm\n"
                                                     "accept: {}\n"
                                                     "counters: yes\n"
-                                                    "unplaceable: skipped\n"));
+                                                    "unplaceable: skipped\n"
+                                                    "absent: ignore\n"
+                                                    "expect_nodes: 0\n"));
 }
 
 TEST(CampaignFileTest, Unplaceable_IsReadForTheCampaignAndForOneEntry) {
@@ -136,6 +138,18 @@ TEST(CampaignFileTest, Unplaceable_IsReadForTheCampaignAndForOneEntry) {
   EXPECT_EQ(file.spec.benchmarks(1).unplaceable(), v1::UNPLACEABLE_REFUSE);
   EXPECT_EQ(file.spec.benchmarks(1).axes_size(), 1);
   EXPECT_NE(EntryFaults("gemm: {unplaceable: [skip]}"), "");
+}
+
+TEST(CampaignFileTest, Coverage_IsRead) {
+  const CampaignFile file = ParseCampaign(
+      "name: a\n"
+      "absent: wait\n"
+      "expect_nodes: 13\n"
+      "benchmarks: [gemm]\n");
+  EXPECT_EQ(FormatFaults("f", file.faults), "");
+  EXPECT_EQ(file.spec.absent(), v1::ABSENT_POLICY_WAIT);
+  EXPECT_EQ(file.spec.expect_nodes(), 13);
+  EXPECT_EQ(file.spec.lines().at("expect_nodes"), 3);
 }
 
 TEST(CampaignFileTest, NcclVariables_HaveTheirLines) {

@@ -16,5 +16,19 @@ TEST(NodeTable, FindingsOfSeveralGpus_AreCounted) {
   EXPECT_WORDING("views/node-health", NodeTable({node}).Render({}));
 }
 
+TEST(NodeView, QuarantinedNode_HasItsReason) {
+  v1::Node node;
+  node.mutable_description()->set_name("node-a");
+  node.mutable_description()->set_node_id("id");
+  node.set_state(v1::NODE_STATE_CONNECTED);
+  node.set_quarantine("failed 5 jobs in a row");
+  node.mutable_quarantine_time()->set_seconds(1'767'225'600);
+  EXPECT_WORDING("views/node-quarantined", NodeTable({node}).Render({}));
+  EXPECT_WORDING("views/node-quarantine-reason", DescribeNode(node, {}, {}));
+  // Its agent is away, which is worse.
+  node.set_state(v1::NODE_STATE_DISCONNECTED);
+  EXPECT_EQ(NodeTable({node}).Render({}).find("quarantined"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace assay::cli

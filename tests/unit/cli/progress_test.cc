@@ -176,6 +176,27 @@ TEST(CampaignProgress, Summary_ExplainsTheVerdict) {
             "          no result matches\n");
 }
 
+TEST(CampaignProgress, Summary_SaysWhichNodesAreCovered) {
+  v1::Campaign campaign = ActiveCampaign();
+  v1::Coverage& coverage = *campaign.mutable_coverage();
+  coverage.set_node_count(13);
+  const auto summary = [&campaign] {
+    CampaignProgress progress;
+    v1::WatchCampaignResponse message;
+    *message.mutable_campaign() = campaign;
+    progress.Apply(message);
+    return progress.Summary({});
+  };
+  EXPECT_WORDING("views/coverage-all", summary());
+  coverage.set_absent_node_count(1);
+  coverage.add_absent_nodes("g31");
+  EXPECT_WORDING("views/coverage-absent", summary());
+  coverage.set_absent_node_count(4);
+  EXPECT_WORDING("views/coverage-many-absent", summary());
+  campaign.mutable_spec()->set_absent(v1::ABSENT_POLICY_WAIT);
+  EXPECT_WORDING("views/coverage-waiting", summary());
+}
+
 TEST(CampaignProgress, SummaryOfAPass_ListsWhatDidNotRun) {
   v1::WatchCampaignResponse message;
   v1::Campaign& campaign = *message.mutable_campaign();

@@ -121,6 +121,43 @@ TEST_F(ServerTest, Campaign_RunsOverTheWire) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+TEST_F(ServerTest, NodeThatDialledUs_IsNotRemovedWhileConnected) {
+  const v1::NodeDescription node = MakeFleetNode("a", '1', 0).description();
+  ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+  Serve();
+  v1::RemoveNodeRequest request;
+  request.set_node("a");
+  v1::RemoveNodeResponse response;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const Status refused = assay::rpc::FromGrpc(
+      v1::NodeService::NewStub(channel_)->RemoveNode(&context, request, &response));
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(refused.reason(), Reason::kFailedPrecondition);
+  EXPECT_EQ(nodes_.ListNodes(std::chrono::minutes(1))->size(), 1U);
+}
+
+TEST_F(ServerTest, DryRun_SaysWhichNodesAreCovered) {
+  const v1::NodeDescription node = MakeFleetNode("a", '1', 0).description();
+  ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+  const v1::NodeDescription away = MakeFleetNode("b", '2', 0).description();
+  ASSERT_TRUE(nodes_.Connect("c", away, "").ok());
+  ASSERT_TRUE(nodes_.Disconnect("c", away.node_id()).ok());
+  Serve();
+  v1::CreateCampaignRequest request;
+  *request.mutable_spec() = MakeSpec("cpu_gemm");
+  request.mutable_spec()->mutable_coverage()->set_node_count(99);
+  request.set_validate_only(true);
+  v1::CreateCampaignResponse response;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  ASSERT_TRUE(
+      v1::CampaignService::NewStub(channel_)->CreateCampaign(&context, request, &response).ok());
+  EXPECT_EQ(response.campaign().coverage().node_count(), 2);
+  EXPECT_EQ(response.campaign().coverage().absent_nodes(0), "b");
+  EXPECT_FALSE(response.campaign().spec().has_coverage());
+}
+
 TEST_F(ServerTest, Watch_NamesTheNodeThatJobsWaitFor) {
   storage::NewCampaign campaign;
   campaign.campaign_id = campaign.request_id = "11111111-2222-4333-8444-555555555555";
