@@ -211,6 +211,12 @@ class CaseNames {
     for (const auto& [name, value] : result.parameters()) values_[name].insert(value);
   }
 
+  // Returns whether the rule covers cases with different parameters.
+  bool several() const {
+    return std::any_of(values_.begin(), values_.end(),
+                       [](const auto& one) { return one.second.size() > 1; });
+  }
+
   // Returns "m=256 dtype=bf16", or "its only case".
   std::string Of(const v1::CaseResult& result) const {
     std::vector<std::string> parts;
@@ -391,7 +397,7 @@ v1::RuleVerdict JudgeRule(const std::string& text, const std::vector<v1::StoredR
     }
     if (!rule->Holds(*value, rule->threshold)) {
       ++failing;
-      AddOnce(failing_cases, names.Of(result));
+      if (names.several()) AddOnce(failing_cases, names.Of(result));
     }
     if (worst == nullptr || (rule->WantsLarge() ? *value < worst_value : *value > worst_value)) {
       worst = &stored;

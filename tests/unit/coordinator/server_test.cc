@@ -123,7 +123,7 @@ TEST_F(ServerTest, Campaign_RunsOverTheWire) {
 
 TEST_F(ServerTest, NodeThatDialledUs_IsNotRemovedWhileConnected) {
   const v1::NodeDescription node = MakeFleetNode("a", '1', 0).description();
-  ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+  ASSERT_TRUE(nodes_.Connect("c", node, "", std::chrono::minutes(1)).ok());
   Serve();
   v1::RemoveNodeRequest request;
   request.set_node("a");
@@ -139,9 +139,9 @@ TEST_F(ServerTest, NodeThatDialledUs_IsNotRemovedWhileConnected) {
 
 TEST_F(ServerTest, DryRun_SaysWhichNodesAreCovered) {
   const v1::NodeDescription node = MakeFleetNode("a", '1', 0).description();
-  ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+  ASSERT_TRUE(nodes_.Connect("c", node, "", std::chrono::minutes(1)).ok());
   const v1::NodeDescription away = MakeFleetNode("b", '2', 0).description();
-  ASSERT_TRUE(nodes_.Connect("c", away, "").ok());
+  ASSERT_TRUE(nodes_.Connect("c", away, "", std::chrono::minutes(1)).ok());
   ASSERT_TRUE(nodes_.Disconnect("c", away.node_id()).ok());
   Serve();
   v1::CreateCampaignRequest request;
