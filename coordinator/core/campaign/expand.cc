@@ -154,13 +154,13 @@ class Expander {
 
   Status NodesAbsent() const {
     const Status listed = absent_.ToStatus("the campaign", Reason::kNodesAbsent);
+    const bool fails = AbsentPolicyOf(spec_) == v1::ABSENT_POLICY_FAIL;
     return Status(Code::kFailedPrecondition, listed.reason(), listed.message())
         .WithViolations(listed.violations())
-        .WithHint(
-            coverage_.absent_node_count() > 0
-                ? "start their agents, or remove the nodes from the fleet; `absent: warn` runs "
-                  "without them, and `absent: wait` waits for them"
-                : "");
+        .WithHint(fails && coverage_.absent_node_count() > 0
+                      ? "start their agents, or remove the nodes from the fleet; `absent: warn` "
+                        "runs without them, and `absent: wait` waits for them"
+                      : "");
   }
 
   void AddSchemas(const std::vector<v1::Node>& nodes) {

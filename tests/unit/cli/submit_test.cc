@@ -87,6 +87,24 @@ TEST(SubmitTest, JsonWithWatch_PrintsTheFinalCampaign_ExitsWithTheVerdict) {
   }
 }
 
+TEST(SubmitTest, FirstCoordinatorIsDown_NextOneGetsTheCampaign) {
+  const TemporaryFolder folder;
+  FakeCoordinator down;
+  down.Start();
+  down.Stop();
+  FakeCoordinator away;  // It answers, but its database is away.
+  away.create_error = Unavailable("the database is away");
+  away.Start();
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().set_campaign_id("c1");
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "submit", WriteFile(folder)},
+                                  down.address() + "," + away.address() + "," + fake.address());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(fake.create_calls(), 1);
+  EXPECT_EQ(fake.last_create().request_id(), away.last_create().request_id());
+}
+
 TEST(ShowTest, FailedAttempts_AreListedBelowTheJobs) {
   FakeCoordinator fake;
   fake.campaigns.emplace_back().set_campaign_id("c1");

@@ -122,6 +122,7 @@ TEST(ExpandCoverageTest, ExpectNodes_CountsConnectedAndAbsentNodes) {
     ASSERT_THAT(status.violations(), SizeIs(1));
     EXPECT_EQ(status.violations()[0].field, "expect_nodes");
     EXPECT_EQ(status.violations()[0].line, 9);
+    EXPECT_EQ(status.hint(), "");  // Another `absent` would not help.
   }
   EXPECT_WORDING("coordinator/expect-nodes",
                  ExpandCampaign(spec, HalfAbsent()).status().violations()[0].description);
