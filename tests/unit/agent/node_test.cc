@@ -67,6 +67,24 @@ TEST(InventoryTest, ReadsThisHostAndTheFakesGpus) {
   EXPECT_GT(AvailableHostBytes().value_or(0), 0);
 }
 
+// The coordinator keeps a description per session and rewrites it at each Hello.
+TEST(InventoryTest, HelloOfAnEightGpuNodeIsSmall) {
+  const auto nvml = FakeNvml();
+  v1::NodeDescription description;
+  description.set_node_id("11111111-1111-1111-1111-111111111111");
+  description.set_name("g31.rack7.example.com");
+  description.set_boot_id(ReadBootId());
+  *description.mutable_inventory() = ReadInventory(nvml.get());
+  for (int i = 0; i < 100; ++i) {
+    v1::BenchmarkSchema* schema = description.add_benchmarks();
+    schema->set_name("benchmark" + std::to_string(i));
+    schema->add_parameters()->set_description(std::string(500, 'd'));
+  }
+  const Node node(description);
+  EXPECT_LE(node.Greeting().ByteSizeLong(), size_t{4} << 10);
+  EXPECT_GT(node.Schemas().ByteSizeLong(), size_t{50} << 10);
+}
+
 TEST(InventoryTest, NoDriverMeansNoGpusAndNoVersion) {
   const v1::NodeInventory inventory = ReadInventory(nullptr);
   EXPECT_EQ(inventory.gpus_size(), 0);
