@@ -80,8 +80,8 @@ class GangFleet(Fleet):
             self.await_node(name)
         return self
 
-    def new_coordinator(self, name, *options, grpc=f"{HOST_ADDRESS}:0", http="127.0.0.1:0"):
-        return super().new_coordinator(name, "--insecure", *options, grpc=grpc, http=http)
+    def new_coordinator(self, name, *options, grpc=f"{HOST_ADDRESS}:0", **more):
+        return super().new_coordinator(name, "--insecure", *options, grpc=grpc, **more)
 
     def start_agent(self, name):
         """Starts the node's agent. If the node had one before, this is like a restart after a
