@@ -112,6 +112,9 @@ class GangFleet(Fleet):
         for name in self.names:
             # After several failed attempts an agent waits up to a minute before it dials again.
             self.await_node(name, seconds=90)
+        # The trials harm the same nodes again and again, and each needs all of them.
+        self.postgres.rows("UPDATE node SET quarantine = NULL, failed_job_ids = '{}',"
+                           " failed_campaign_ids = '{}'")
 
     def mark_logs(self):
         """Sets the position in the logs from which `said` searches."""
