@@ -3,6 +3,7 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -18,8 +19,9 @@ class SafeMessage : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& line) override {
-    const std::string safe =
-        Sanitize(std::string_view(message.payload.data(), message.payload.size()));
+    std::string text(message.payload.data(), message.payload.size());
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    const std::string safe = Sanitize(text);
     line.append(safe.data(), safe.data() + safe.size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {

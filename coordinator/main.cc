@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/file.h"
 #include "common/host_port.h"
 #include "common/log.h"
 #include "common/mutex.h"
@@ -108,10 +110,21 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
       "without its database; 2 invalid flag, address or TLS file.");
 }
 
-std::string HostName() {
-  char name[256] = {};
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
+// Identifies this host and its network: on it, an address has one listener. Host names are not
+// unique, and containers share the host's boot id.
+std::string HostId() {
+  char network[64] = {};
+  const ssize_t length = ::readlink("/proc/self/ns/net", network, sizeof(network) - 1);
+  const Result<std::string> boot = ReadFile("/proc/sys/kernel/random/boot_id");
+  return (boot.ok() ? boot->substr(0, boot->find('\n')) : "unknown") + " " +
+         std::string(network, static_cast<size_t>(std::max<ssize_t>(length, 0)));
+}
+
+// Returns the address that other coordinators tell to agents. Empty if it is not known: an address
+// such as 0.0.0.0 leads nowhere.
+std::string AdvertisedAddress(const std::optional<HostPort>& given, const HostPort& listens) {
+  if (given) return given->ToString();
+  return listens.host == "0.0.0.0" || listens.host == "::" ? "" : listens.ToString();
 }
 
 // Stores the value of a flag, or returns its error.
@@ -262,7 +275,7 @@ class Process {
     ASSAY_RETURN_IF_ERROR(Serve(options));
     const HostPort& listens = server_->address();
     coordinator_->Start(
-        {HostName() + " " + listens.ToString(), options.advertise.value_or(listens).ToString()});
+        {HostId() + " " + listens.ToString(), AdvertisedAddress(options.advertise, listens)});
     database_->Listen([this] {
       MutexLock lock(gate_mutex_);
       if (open_) coordinator_->OnNotification();

@@ -60,8 +60,8 @@ class JobStore {
     Duration stale{0};
   };
   // Returns the queued jobs of a campaign that cannot start because too many of their candidate
-  // nodes are absent. The jobs are grouped by these nodes. Returns an empty list if the campaign
-  // does not exist.
+  // nodes are absent or quarantined. The jobs are grouped by these nodes. Returns an empty list if
+  // the campaign does not exist.
   virtual Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                            const Silence& silence) = 0;
 

@@ -14,7 +14,7 @@ enum class CommitVerdict {
   kStored,      // Stored by this call, or earlier with the same content.
   kStale,       // A newer attempt has begun, or the job has ended otherwise. Nothing was stored.
   kConflict,    // The case has another result. Nothing was stored.
-  kUnknownJob,  // The job does not exist. Nothing was stored.
+  kUnknownJob,  // The job or this attempt of it does not exist. Nothing was stored.
 };
 
 struct CommitOutcome {

@@ -154,7 +154,8 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
   const bool replaced = WasReplaced(end.status);
   if (end.welcomed) {
     last_welcome_ = ended;
-    backoff_.SessionEnded(Clock::Real().Now() - dial_time_);
+    // A coordinator that asks to reconnect says itself how long to wait.
+    backoff_.SessionEnded(end.reconnect ? Duration::max() : Clock::Real().Now() - dial_time_);
   }
   if (end.welcomed || replaced) round_.clear();
   if (end.reconnect) PreferNamed(end.reconnect->address, /*next_round=*/end.welcomed || replaced);

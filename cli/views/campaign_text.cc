@@ -15,6 +15,7 @@ constexpr size_t kMostLines = 4;
 constexpr size_t kMostReasons = 12;
 
 std::string NodeText(const v1::AbsentNode& node) {
+  if (!node.quarantine().empty()) return node.name() + " (quarantined: " + node.quarantine() + ")";
   return node.name() + (node.has_last_heartbeat_time()
                             ? " (disconnected since " + FormatTime(node.last_heartbeat_time()) + ")"
                             : " (removed from the fleet)");

@@ -12,6 +12,7 @@
 #include "model/filter.h"
 #include "wire/bounds.h"
 #include "wire/import_rules.h"
+#include "wire/timestamps.h"
 
 namespace assay::coordinator {
 namespace {
@@ -114,7 +115,13 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(request.spec(), Reason::kInvalidCampaign));
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
                          environment_.nodes.ListNodes(options_.Silence()));
-  ASSAY_ASSIGN_OR_RETURN(Expansion expansion, ExpandCampaign(request.spec(), nodes));
+  Result<Expansion> expanded = ExpandCampaign(request.spec(), nodes);
+  if (expanded.status().reason() == Reason::kNodesAbsent && grace_.Active()) {
+    return expanded.status().WithHint(
+        "agents are still connecting to this coordinator: try again in a minute");
+  }
+  ASSAY_RETURN_IF_ERROR(expanded.status());
+  Expansion expansion = *std::move(expanded);
   if (request.validate_only()) {
     v1::Campaign campaign;
     campaign.set_name(request.spec().name());
@@ -224,7 +231,11 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
 
 Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Node node, GetNode(id_or_name));
-  if (node.state() == v1::NODE_STATE_CONNECTED && node.dial_address().empty()) {
+  const Duration silent =
+      environment_.clock.WallNow() - schema::FromTimestamp(node.last_heartbeat_time());
+  const bool returns =
+      node.state() == v1::NODE_STATE_CONNECTED || (grace_.Active() && silent < options_.outage);
+  if (returns && node.dial_address().empty()) {
     return FailedPrecondition("node " + Quote(node.description().name()) +
                               ": its agent is connected; stop it first, or it would come back at "
                               "once");

@@ -105,7 +105,12 @@ class Calls {
 
   void Finish(grpc::ServerUnaryReactor* reactor, const char* method, const Status& status) const {
     Count(method, status.code());
-    reactor->Finish(assay::rpc::ToGrpc(status));
+    // Users need not know the database's address and the names of queries.
+    const bool away = status.reason() == Reason::kDatabaseUnavailable;
+    reactor->Finish(assay::rpc::ToGrpc(
+        away ? Unavailable("the coordinator's database does not answer", status.reason())
+                   .WithHint("running jobs go on; the coordinator's log has the cause")
+             : status));
   }
 
   Executor& executor_;

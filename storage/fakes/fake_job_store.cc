@@ -147,7 +147,10 @@ Result<std::vector<v1::WaitingJobs>> FakeJobStore::ListWaiting(const std::string
       if (node != database_.nodes.end()) {
         const Duration silent = database_.clock.Now() - node->second.heard_at;
         const bool in_session = !node->second.owner.empty();
-        if (silent <= (in_session ? silence.stale : silence.grace)) continue;
+        const std::string& quarantine = node->second.shown.quarantine();
+        const bool there = silent <= (in_session ? silence.stale : silence.grace);
+        if (there && quarantine.empty()) continue;
+        away.set_quarantine(quarantine);
         away.set_name(node->second.shown.description().name());
         *away.mutable_last_heartbeat_time() = node->second.shown.last_heartbeat_time();
       }

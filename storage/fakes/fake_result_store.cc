@@ -38,7 +38,7 @@ Result<std::vector<CommitOutcome>> FakeResultStore::Compare(
   std::vector<CommitOutcome> outcomes(results.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const auto job = database_.jobs.find(results[i].job_id());
-    if (job == database_.jobs.end()) {
+    if (job == database_.jobs.end() || job->second.epoch < results[i].epoch()) {
       outcomes[i].verdict = CommitVerdict::kUnknownJob;
       continue;
     }
@@ -52,7 +52,9 @@ Result<std::vector<CommitOutcome>> FakeResultStore::Compare(
 CommitOutcome FakeResultStore::CommitOne(const SentResult& sent) {
   const v1::CaseResult& result = sent.result;
   const auto job = database_.jobs.find(result.job_id());
-  if (job == database_.jobs.end()) return {CommitVerdict::kUnknownJob, false};
+  if (job == database_.jobs.end() || job->second.epoch < result.epoch()) {
+    return {CommitVerdict::kUnknownJob, false};
+  }
   FakeDatabase::JobRow& row = job->second;
   const bool held = row.epoch > 0 && row.epoch == result.epoch() && TakesResults(row.shown.state());
   if (result.case_index() < 0 || result.case_index() >= row.shown.case_count()) {

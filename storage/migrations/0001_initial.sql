@@ -34,11 +34,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
               THEN string_to_array(version, '.')::bigint[] END
 $$;
 
--- One row. `fleet_id` survives dump and restore. `system_identifier` does not: it tells that this is
--- another cluster, whose transactions are numbered anew.
+-- One row. `fleet_id` survives dump and restore. `place` tells that this is another cluster, whose
+-- transactions are numbered anew, or another database of it.
 CREATE TABLE fleet (
   fleet_id text NOT NULL,
-  system_identifier text NOT NULL
+  place text NOT NULL                   -- System identifier and database.
 );
 
 -- One row: the coordinator that schedules the fleet, until `lease_until`. `term` grows with each

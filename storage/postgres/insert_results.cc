@@ -23,7 +23,8 @@ std::string TakesResults(const std::string& job) {
 // CaseRow, ResultRow and SampleRow, in which no case may occur twice. Returns one row per case, in
 // order, with the columns
 //   stored  whether this statement has stored the result
-//   exists  whether the job exists
+//   exists  whether the job exists, and this attempt of it: after a restore the database may not
+//           know the latest ones
 //   held    whether this epoch is the latest, and the job has not ended without need of the result
 //   known   whether the job has such a case
 //   hash    hash of the result that was stored before, if any
@@ -36,7 +37,7 @@ const std::string& InsertSql() {
       "  SELECT job_id, epoch, state, campaign_id, repetition, case_count FROM job"
       "  WHERE job_id IN (SELECT job_id FROM input) ORDER BY job_id FOR NO KEY UPDATE),"
       "judged AS ("
-      "  SELECT i.*, l.campaign_id, l.repetition,"
+      "  SELECT i.*, l.campaign_id, l.repetition, l.epoch AS latest,"
       "    " +
       TakesResults("l") +
       " AND l.epoch = i.epoch AS held,"
@@ -65,7 +66,8 @@ const std::string& InsertSql() {
       "  INSERT INTO sample (result_id, n, data)"
       "  SELECT s.result_id, s.n, s.data FROM json_populate_recordset(NULL::sample, $3) s"
       "  JOIN stored USING (result_id)) "
-      "SELECT fresh.job_id IS NOT NULL AS stored, judged.job_id IS NOT NULL AS exists,"
+      "SELECT fresh.job_id IS NOT NULL AS stored,"
+      "  judged.job_id IS NOT NULL AND judged.epoch <= judged.latest AS exists,"
       "  coalesce(judged.held, false) AS held, coalesce(judged.known, false) AS known,"
       "  before.payload_hash AS hash "
       "FROM input i LEFT JOIN judged USING (position)"

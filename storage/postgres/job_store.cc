@@ -133,7 +133,8 @@ class PostgresJobStore : public JobStore {
           "  GROUP BY node_count, candidate_set, candidate_node_ids),"
           " place AS ("
           "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
-          "         s.last_heartbeat_time, coalesce(s.last_heartbeat_time >= now() -"
+          "         s.last_heartbeat_time, n.quarantine, n.quarantine IS NULL AND"
+          "           coalesce(s.last_heartbeat_time >= now() -"
           "           CASE WHEN s.owner IS NULL THEN $2::interval ELSE $3::interval END, false)"
           "           AS there"
           "  FROM queued q LEFT JOIN candidate_set choice"
@@ -143,7 +144,7 @@ class PostgresJobStore : public JobStore {
           " short AS ("
           "  SELECT *, node_count - count(*) FILTER (WHERE there) OVER (PARTITION BY number)"
           "    AS needed FROM place) "
-          "SELECT number, jobs, needed, id, name, " +
+          "SELECT number, jobs, needed, id, name, quarantine, " +
               Microseconds("last_heartbeat_time") +
               " AS heard FROM short WHERE needed > 0 AND NOT there ORDER BY number",
           campaign_id, Interval(silence.grace), Interval(silence.stale));
@@ -152,6 +153,7 @@ class PostgresJobStore : public JobStore {
         v1::AbsentNode& node = absent.emplace_back();
         node.set_node_id(rows[i]["id"].as<std::string>());
         node.set_name(rows[i]["name"].as<std::string>());
+        node.set_quarantine(rows[i]["quarantine"].as<std::string>(""));
         if (!rows[i]["heard"].is_null()) {
           *node.mutable_last_heartbeat_time() = schema::ToTimestamp(TimeOf(rows[i]["heard"]));
         }

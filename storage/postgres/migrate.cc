@@ -38,22 +38,31 @@ void ReplaceViews(Transaction& transaction) {
   if (!changed.empty()) transaction.exec(ViewsScript());
 }
 
-// Makes the row of the fleet if there is none. If it names another cluster, this database was
-// restored from a dump: its revisions are transaction ids of that cluster, and may be higher than
-// any that this cluster has given out. A job with such a revision would count as changed forever.
+// Identifies this database in this cluster.
+constexpr char kPlace[] =
+    "(SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database"
+    "  WHERE datname = current_database())";
+
+// Number by which epochs jump after a restore, more than a job has attempts.
+constexpr int kEpochJump = 1000;
+
+// Makes the row of the fleet if there is none. If it names another database, this one was restored
+// from a dump: its revisions are transaction ids of that cluster, and may be higher than any that
+// this cluster has given out. A job with such a revision would count as changed forever. Agents may
+// also know attempts that are younger than the dump, and their epochs must not be given out again.
 void PrepareFleet(Transaction& transaction) {
-  transaction.exec(
-      "INSERT INTO fleet SELECT gen_random_uuid(), system_identifier FROM pg_control_system() "
-      "WHERE NOT EXISTS (SELECT FROM fleet)");
-  const pqxx::result restored = transaction.exec(
-      "UPDATE fleet SET system_identifier = c.system_identifier::text FROM pg_control_system() c "
-      "WHERE fleet.system_identifier <> c.system_identifier::text RETURNING 1");
+  transaction.exec(std::string("INSERT INTO fleet SELECT gen_random_uuid(), ") + kPlace +
+                   " WHERE NOT EXISTS (SELECT FROM fleet)");
+  const pqxx::result restored = transaction.exec(std::string("UPDATE fleet SET place = ") + kPlace +
+                                                 " WHERE place <> " + kPlace + " RETURNING 1");
   if (restored.empty()) return;
   const pqxx::result reset = transaction.exec(
       "UPDATE job SET revision = 0 WHERE revision > pg_current_xact_id()::text::bigint");
+  transaction.exec("UPDATE job SET epoch = epoch + " + std::to_string(kEpochJump) +
+                   " WHERE state = 'queued'");
   // A dump has neither the role that the views are granted to, nor always the grants.
   transaction.exec(ViewsScript());
-  Log().info("this database was restored from another cluster; reset the revisions of {} jobs",
+  Log().info("this database was restored from a dump; reset the revisions of {} jobs",
              reset.affected_rows());
 }
 

@@ -69,8 +69,9 @@ class PostgresResultStore : public ResultStore {
   }
 
   Outcomes Compare(const std::vector<v1::CaseResult>& results) override {
-    ArrayLiteral jobs, indices, hashes;
+    ArrayLiteral jobs, indices, hashes, epochs;
     for (const v1::CaseResult& result : results) {
+      epochs.Add(int64_t{result.epoch()});
       jobs.Add(result.job_id());
       indices.Add(int64_t{result.case_index()});
       hashes.Add(PayloadHash(result));
@@ -79,11 +80,11 @@ class PostgresResultStore : public ResultStore {
       std::vector<CommitOutcome> outcomes;
       for (const auto& row : transaction.exec_params(
                "SELECT d.job_id IS NOT NULL AS stored, j.job_id IS NOT NULL AS known "
-               "FROM unnest($1::text[], $2::int[], $3::text[])"
-               "  WITH ORDINALITY AS i(job_id, case_index, payload_hash, position)"
+               "FROM unnest($1::text[], $2::int[], $3::text[], $4::bigint[])"
+               "  WITH ORDINALITY AS i(job_id, case_index, payload_hash, epoch, position)"
                "LEFT JOIN case_result d USING (job_id, case_index, payload_hash)"
-               "LEFT JOIN job j ON j.job_id = i.job_id ORDER BY i.position",
-               jobs.Finish(), indices.Finish(), hashes.Finish())) {
+               "LEFT JOIN job j ON j.job_id = i.job_id AND j.epoch >= i.epoch ORDER BY i.position",
+               jobs.Finish(), indices.Finish(), hashes.Finish(), epochs.Finish())) {
         outcomes.push_back({row["stored"].as<bool>()  ? CommitVerdict::kStored
                             : row["known"].as<bool>() ? CommitVerdict::kStale
                                                       : CommitVerdict::kUnknownJob,

@@ -59,6 +59,18 @@ class AttemptsContract : public StoreContract {
   }
 };
 
+TEST_P(AttemptsContract, Waiting_NamesQuarantinedNodes) {
+  Connect({"a"});
+  const std::string campaign = CreateJobs(kQuarantineJobs + 1);
+  for (int i = 0; i < kQuarantineJobs; ++i) Fail(Claim({"a"}).at(0), {"a"});
+  const auto waiting =
+      jobs().ListWaiting(campaign, {std::chrono::minutes(1), std::chrono::minutes(1)});
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  ASSERT_EQ(waiting->size(), 1U);
+  EXPECT_EQ(waiting->at(0).jobs(), 1);
+  EXPECT_EQ(waiting->at(0).nodes(0).quarantine(), NodeA().quarantine());
+}
+
 TEST_P(AttemptsContract, GetAttempt_ReturnsTheLatestAttemptRunningOrNot) {
   Connect({"a"});
   const LeasedJob first = Running();

@@ -54,7 +54,7 @@ TEST_P(ResultStoreContract, StaleEpochsStoreNothing) {
   ahead.set_epoch(job.epoch + 1);
   v1::CaseResult nobody = MakeResult(job);
   nobody.set_job_id(NewUuid());
-  EXPECT_TRUE(Is(Commit({ahead})[0], CommitVerdict::kStale));
+  EXPECT_TRUE(Is(Commit({ahead})[0], CommitVerdict::kUnknownJob)) << "of a lost database";
   EXPECT_TRUE(Is(Commit({nobody})[0], CommitVerdict::kUnknownJob));
   ASSERT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored, true));
   Finish(job, Disposition::kRequeue);
@@ -88,7 +88,7 @@ TEST_P(ResultStoreContract, RefusedResultsLeaveNoSeries) {
   EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kConflict));
   other.set_case_index(1);
   other.set_epoch(job.epoch + 1);
-  EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kStale));
+  EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kUnknownJob));
   EXPECT_EQ(stores_->CountSeries(), before);
 }
 
@@ -98,7 +98,7 @@ TEST_P(ResultStoreContract, NewSeriesBesideRefusedOnesIsStored) {
   refused.set_epoch(job.epoch + 1);
   refused.mutable_environment()->set_cpu_model("another");
   const auto outcomes = Commit({refused, MakeResult(job, 1)});
-  EXPECT_TRUE(Is(outcomes[0], CommitVerdict::kStale));
+  EXPECT_TRUE(Is(outcomes[0], CommitVerdict::kUnknownJob));
   EXPECT_TRUE(Is(outcomes[1], CommitVerdict::kStored, true));
   EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 2U);
 }

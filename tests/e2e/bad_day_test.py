@@ -187,7 +187,9 @@ class AgentTest(BadDayTest):
 
     def test_two_agents_with_one_node_id_are_named(self):
         fleet = self.fleet
-        fleet.agent("node-a").stop()
+        first = fleet.agent("node-a")
+        eventually(lambda: first.said("in session with coordinator"), 30, "the first session")
+        first.stop()
         shutil.copytree(fleet.path("node-a"), fleet.path("copy"))
         agent = fleet.agent("node-a")
         copy = fleet.new_agent("copy", name="node-a").start()

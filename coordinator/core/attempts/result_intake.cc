@@ -26,6 +26,15 @@ const v1::BenchmarkCase* CaseOf(const LeasedJob& job, int case_index) {
   return nullptr;
 }
 
+// Returns whether results of the job may still come although its attempt is over: the coordinator
+// gave the attempt up, or the agent handed it back. After another failure the agent has none left.
+bool MayBeLate(const LeasedJob& job) {
+  if (job.cancel_requested || job.failures.empty()) return false;
+  const v1::Reason reason = job.failures.back().reason;
+  return reason == v1::REASON_AGENT_LOST || reason == v1::REASON_LEASE_LOST ||
+         reason == v1::REASON_AGENT_STOPPED;
+}
+
 std::string WrongParameters(const v1::BenchmarkCase& expected, const v1::CaseResult& result) {
   if (expected.parameters_size() != result.parameters_size()) {
     return fmt::format("it has {} parameters, and the case has {}", result.parameters_size(),
@@ -109,6 +118,7 @@ std::string WhyMalformed(const LeasedJob& job, const std::string& node_id,
   if (std::find(job.node_ids.begin(), job.node_ids.end(), node_id) == job.node_ids.end()) {
     return "this node has no part in the job";
   }
+  if (job.node_ids.front() != node_id) return "results come from the node of rank 0";
   const v1::BenchmarkCase* expected = CaseOf(job, result.case_index());
   if (expected == nullptr) return fmt::format("the job has no case {}", result.case_index());
   if (result.benchmark() != job.job.benchmark ||
@@ -153,6 +163,7 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
     ASSAY_ASSIGN_OR_RETURN(std::optional<LeasedJob> job, attempts_.FindOrAdopt(epoch, node_id));
     if (!job) {
       ASSAY_ASSIGN_OR_RETURN(job, environment_.jobs.GetAttempt({epoch, node_id}));
+      if (job && !MayBeLate(*job)) job = std::nullopt;
       if (job) late.insert_or_assign(epoch, *job);
     }
     const Status bounded = schema::CheckBounds(result, Reason::kProtocolViolation);

@@ -21,6 +21,8 @@ using storage::LeasedJob;
 
 constexpr int kClaimLimit = 64;
 constexpr int kExpiredLimit = 256;
+// Time after a job's timeout in which its agent starts, stops and reports.
+constexpr Duration kTimeoutSlack = std::chrono::minutes(5);
 
 }  // namespace
 
@@ -152,6 +154,7 @@ Status Scheduler::Sweep() {
   if (grace_.Active()) return Status::Ok();
   ASSAY_RETURN_IF_ERROR(SweepLost());
   ASSAY_RETURN_IF_ERROR(SweepUnprepared());
+  ASSAY_RETURN_IF_ERROR(SweepOverdue());
   return SweepExpired();
 }
 
@@ -183,6 +186,19 @@ Status Scheduler::SweepUnprepared() {
             ? MakeFailure(v1::REASON_GANG_NOT_STARTED, DescribeWait(wait))
             : MakeFailure(v1::REASON_GANG_NOT_READY, DescribeWait(wait) + "; " + WhyLate(wait));
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(wait.job, failure, late));
+  }
+  return Status::Ok();
+}
+
+// Ends attempts long after their time. An agent does so itself, unless it is broken or hostile.
+Status Scheduler::SweepOverdue() {
+  const MonotonicTime now = environment_.clock.Now();
+  for (const LeasedJob& job : running_.All()) {
+    const std::optional<MonotonicTime> start = running_.StartOf({job.job.job_id, job.epoch});
+    if (!start || now - *start < job.job.timeout + kTimeoutSlack) continue;
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
+        job, MakeFailure(v1::REASON_TIMEOUT, "the agent did not end the job, whose timeout is " +
+                                                 FormatDuration(job.job.timeout))));
   }
   return Status::Ok();
 }

@@ -52,6 +52,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Status SweepLost();
   Status SweepUnprepared();
   Status SweepExpired();
+  Status SweepOverdue();
   Status JudgeAll();
   Status JudgeOne(const std::string& campaign_id);
 

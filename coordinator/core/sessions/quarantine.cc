@@ -1,6 +1,8 @@
 #include "coordinator/core/sessions/quarantine.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/log.h"
@@ -26,6 +28,7 @@ Status Quarantine::CheckDue() {
       if (now < record.next_check) continue;
       record.pause = std::clamp(2 * record.pause, kFirstPause, kLongestPause);
       record.next_check = now + record.pause;
+      record.asked = true;
     }
     v1::CoordinatorMessage message;
     message.mutable_check_node();
@@ -35,6 +38,13 @@ Status Quarantine::CheckDue() {
 }
 
 Status Quarantine::Checked(const std::string& node_id, const v1::NodeChecked& checked) {
+  {
+    MutexLock lock(mutex_);
+    const auto record = records_.find(node_id);
+    if (record == records_.end() || !std::exchange(record->second.asked, false)) {
+      return Status::Ok();
+    }
+  }
   const std::optional<Agent> agent = sessions_.Find(node_id);
   const std::string name = agent ? agent->name : node_id;
   if (checked.has_failure()) {

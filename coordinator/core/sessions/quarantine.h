@@ -21,13 +21,14 @@ class Quarantine {
 
   // Sends CheckNode to the quarantined nodes whose check is due. Call it in every poll.
   Status CheckDue();
-  // Handles the result of a check.
+  // Handles the result of a check. Ignores results that nobody asked for.
   Status Checked(const std::string& node_id, const v1::NodeChecked& checked);
 
  private:
   struct Record {
     MonotonicTime next_check{};
-    Duration pause{0};  // After the next check.
+    Duration pause{0};   // After the next check.
+    bool asked = false;  // A check is under way.
   };
 
   const Environment& environment_;

@@ -265,7 +265,7 @@ Status Session::SendAway() {
   *message.mutable_reconnect()->mutable_after() = ToProto(kSendAwayPause);
   message.mutable_reconnect()->set_address(leader);
   sink_->Send(std::move(message));
-  sink_->Close(Unavailable(leader.empty() ? "no coordinator schedules the fleet at present"
+  sink_->Close(Unavailable(leader.empty() ? "another coordinator schedules the fleet, or none yet"
                                           : "the coordinator at " + leader + " schedules the fleet",
                            Reason::kOtherCoordinator));
   OnClosed();

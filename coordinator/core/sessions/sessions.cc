@@ -24,7 +24,7 @@ Status Sessions::CheckReplacement(const Agent& agent, const std::string& peer_ad
   if (!other_process || present.leaving || clock_.Now() - present.heard >= lately) {
     return Status::Ok();
   }
-  return Status(Code::kAlreadyExists, Reason::kAlreadyRunning,
+  return Status(Code::kAlreadyExists, Reason::kDuplicateNode,
                 fmt::format("two agents use node id {}: {}, which is in session from {}, and {} "
                             "from {}",
                             agent.node_id, present.agent.name, Quote(present.sink->PeerAddress()),

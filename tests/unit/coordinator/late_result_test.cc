@@ -87,6 +87,30 @@ TEST_F(LateResultTest, ResultsOfAnEarlierAttemptAreStale) {
   EXPECT_EQ(VerdictOf(agent), v1::ResultAck::VERDICT_STALE);
 }
 
+TEST_F(LateResultTest, AnAgentCannotMendWhatItFailedItself) {
+  const auto agent = Attach(a_);
+  const v1::Campaign failed = Submit(MakeSpec("cpu_gemm"));
+  const v1::JobSpec job = AssignedTo(agent);
+  SayFinished(agent, job, v1::REASON_RUNNER_CRASHED);
+  ASSERT_EQ(JobOf(failed).state(), v1::JOB_STATE_FAILED);
+  for (int i = 0; i < job.cases_size(); ++i) SayResult(agent, ResultOf(job, i));
+  EXPECT_EQ(VerdictOf(agent), v1::ResultAck::VERDICT_STALE);
+  EXPECT_EQ(JobOf(failed).state(), v1::JOB_STATE_FAILED);
+}
+
+TEST_F(LateResultTest, AnAgentThatNeverEndsItsJobLosesIt) {
+  const auto agent = Attach(a_);
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.mutable_timeout()->set_seconds(60);
+  const v1::Campaign endless = Submit(spec);
+  const v1::JobSpec job = AssignedTo(agent);
+  for (int minute = 0; minute < 8 * 6; ++minute) {
+    SayState(agent, {EpochOf(job)});
+    executor->Advance(std::chrono::seconds(10));
+  }
+  EXPECT_EQ(FailureOf(endless).reason(), v1::REASON_TIMEOUT);
+}
+
 TEST_F(LateResultTest, ANodeOutsideTheJobCannotMendIt) {
   const v1::JobSpec job = LoseAgentOf(MakeSpec("cpu_gemm"));
   const auto stranger = Attach(b_);

@@ -54,9 +54,13 @@ TEST_F(QuarantineTest, ACheckThatPassesEndsIt) {
   executor->Advance(std::chrono::seconds(4));
   ASSERT_EQ(agent->Count(Kind::kCheckNode), 1);
   SayChecked(agent, v1::REASON_RUNNER_UNUSABLE);
+  SayChecked(agent, v1::REASON_UNSPECIFIED);
   SayState(agent, {});
   executor->Advance(std::chrono::seconds(4));
-  EXPECT_EQ(agent->Count(Kind::kAssign), failed);
+  EXPECT_EQ(agent->Count(Kind::kAssign), failed) << "nobody asked for the second check";
+  SayState(agent, {});
+  executor->Advance(std::chrono::seconds(4));
+  ASSERT_EQ(agent->Count(Kind::kCheckNode), 2);
   SayChecked(agent, v1::REASON_UNSPECIFIED);
   SayState(agent, {});
   executor->Advance(std::chrono::seconds(4));
@@ -102,7 +106,7 @@ TEST_F(QuarantineTest, TwoAgentsOfOneNodeAreNamed) {
   copy.mutable_description()->set_agent_instance_id("copy");
   const auto second = Attach(copy);
   ASSERT_TRUE(second->closed);
-  EXPECT_EQ(second->closed->reason(), Reason::kAlreadyRunning);
+  EXPECT_EQ(second->closed->reason(), Reason::kDuplicateNode);
   EXPECT_FALSE(first->closed);
   // The first has left, or died without a word.
   executor->Advance(std::chrono::seconds(11));

@@ -198,7 +198,7 @@ TEST_F(SessionTest, ResultsAreStoredOnceAndStaleOnesRefused) {
   v1::CaseResult stale = ResultOf(job, 0, 4.0);
   stale.set_epoch(job.epoch() + 1);
   SayResult(agent, stale);
-  EXPECT_EQ(verdict(), v1::ResultAck::VERDICT_STALE);
+  EXPECT_EQ(verdict(), v1::ResultAck::VERDICT_UNKNOWN_JOB) << "as after a restore";
   EXPECT_EQ(results.List("", {})->items.size(), 1u);
 }
 
