@@ -16,7 +16,7 @@ TEST(Log, TextOfAPeerCannotForgeALine) {
   const size_t text = written.find("job failed: ");
   ASSERT_NE(text, std::string::npos);
   EXPECT_EQ(written.substr(text),
-            "job failed: X\ufffd2026-01-01T00:00:00.000Z info assay-coordinator: "
+            "job failed: X 2026-01-01T00:00:00.000Z info assay-coordinator: "
             "forged\ufffd\ufffd[2J\ufffd\ufffd\n");
 }
 
