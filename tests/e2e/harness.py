@@ -406,8 +406,10 @@ class Fleet:
     def await_end(self, campaign, seconds=60):
         def ended():
             shown = self.campaign(campaign)
-            return shown if shown["state"] != "CAMPAIGN_STATE_ACTIVE" else None
-        return eventually(ended, seconds, f"the end of campaign {campaign}", 0.2)
+            # The verdict follows the last job's end.
+            judged = shown["verdict"] != "VERDICT_UNSPECIFIED"
+            return shown if shown["state"] != "CAMPAIGN_STATE_ACTIVE" and judged else None
+        return eventually(ended, seconds, f"the verdict on campaign {campaign}", 0.2)
 
     def metrics(self, process):
         return fetch(f"http://{process.addresses['http']}/metrics")
