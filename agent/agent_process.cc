@@ -36,7 +36,7 @@ namespace {
 
 constexpr int64_t kSpoolLimitBytes = int64_t{256} << 20;
 constexpr std::chrono::milliseconds kServerGrace{1000};
-// How long a coordinator that does not answer delays the try of the next one.
+// Time after which a coordinator that does not answer gives way to the next one.
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 
 // Opens NVML, the library that describes NVIDIA GPUs. Returns null if the node has no GPUs or the

@@ -22,7 +22,6 @@ constexpr size_t kMaxFleetIdBytes = 128;
 constexpr size_t kMaxAddressBytes = 300;
 // The process must end within 10 s of SIGTERM, and closing the session takes a second.
 constexpr Duration kHandBackTime = std::chrono::seconds(8);
-// The default of coordinators.
 
 }  // namespace
 

@@ -21,7 +21,7 @@
 
 namespace assay::agent {
 
-// How a coordinator asked this agent to reconnect.
+// A coordinator's request to reconnect.
 struct ReconnectRequest {
   Duration after{0};    // The least time to wait.
   std::string address;  // HOST:PORT of the coordinator to try first; empty: none is named.

@@ -36,7 +36,7 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// Whether a call may be sent again if it is unknown whether the server executed it. A repeated
+// True if a call may be sent again when it is unknown whether the server executed it. A repeated
 // RemoveNode would report that there is no such node.
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest>;

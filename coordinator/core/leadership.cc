@@ -32,7 +32,9 @@ Result<Leadership::Change> Leadership::Renew() {
     Log().info("this coordinator schedules the fleet (term {})", leader.term);
     return Change::kGained;
   }
-  Log().warn("the coordinator at {} schedules the fleet now", leader.address);
+  Log().warn("{} schedules the fleet now", leader.address.empty()
+                                               ? std::string("another coordinator")
+                                               : "the coordinator at " + leader.address);
   return Change::kLost;
 }
 

@@ -93,7 +93,9 @@ class Calls {
   void Try(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
            const char* method, Admission::Place place, Body body, int attempt) const {
     const Status status = Guarded(method, body);
-    if (status.code() != Code::kUnavailable || attempt + 1 == kTries || context->IsCancelled()) {
+    const bool retry =
+        status.code() == Code::kUnavailable && status.reason() != Reason::kStatementTimeout;
+    if (!retry || attempt + 1 == kTries || context->IsCancelled()) {
       Finish(reactor, method, status);
       return;
     }
@@ -105,12 +107,22 @@ class Calls {
 
   void Finish(grpc::ServerUnaryReactor* reactor, const char* method, const Status& status) const {
     Count(method, status.code());
-    // Users need not know the database's address and the names of queries.
-    const bool away = status.reason() == Reason::kDatabaseUnavailable;
-    reactor->Finish(assay::rpc::ToGrpc(
-        away ? Unavailable("the coordinator's database does not answer", status.reason())
-                   .WithHint("running jobs go on; the coordinator's log has the cause")
-             : status));
+    reactor->Finish(assay::rpc::ToGrpc(ForUsers(status)));
+  }
+
+  // Users need not know the database's address and the names of queries.
+  static Status ForUsers(const Status& status) {
+    switch (status.reason()) {
+      case Reason::kDatabaseUnavailable:
+        return Unavailable("the coordinator's database does not answer", status.reason())
+            .WithHint("running jobs go on; the coordinator's log has the cause");
+      case Reason::kStatementTimeout:
+        return Status(Code::kDeadlineExceeded, status.reason(),
+                      "the question takes the database too long")
+            .WithHint("ask for less: a narrower filter or a smaller limit");
+      default:
+        return status;
+    }
   }
 
   Executor& executor_;

@@ -27,7 +27,7 @@ import checker
 from harness import eventually, let_pass
 from replicas import Replicas
 
-# What is done to whom, how often in proportion, and for how many seconds the target is away.
+# Kinds of events: what happens to whom, its share, and for how many seconds the target is away.
 KINDS = {"agent killed": (6, 0, 5), "agent restarted": (6, 0, 5), "agent suspended": (3, 1, 9),
          "coordinator killed": (4, 0, 8), "coordinator restarted": (4, 0, 8),
          "coordinator suspended": (3, 1, 9),

@@ -303,10 +303,13 @@ std::optional<GangWait> RunningJobs::WaitOf(const JobEpoch& job) const {
   return entry == nullptr ? std::nullopt : WaitOfEntry(*entry);
 }
 
-std::vector<LeasedJob> RunningJobs::All() const {
+std::vector<LeasedJob> RunningJobs::OverdueSince(Duration slack) const {
   MutexLock lock(mutex_);
+  const MonotonicTime now = clock_.Now();
   std::vector<LeasedJob> jobs;
-  for (const auto& [job_id, entry] : entries_) jobs.push_back(entry.job);
+  for (const auto& [job_id, entry] : entries_) {
+    if (now - entry.start >= entry.job.job.timeout + slack) jobs.push_back(entry.job);
+  }
   return jobs;
 }
 

@@ -149,7 +149,8 @@ class RunningJobs {
   // Returns the reasons for waiting if the job is a gang whose agents are not all ready.
   std::optional<GangWait> WaitOf(const storage::JobEpoch& job) const;
 
-  std::vector<storage::LeasedJob> All() const;
+  // Returns the jobs that have run for `slack` more than their timeout.
+  std::vector<storage::LeasedJob> OverdueSince(Duration slack) const;
 
  private:
   struct Member {

@@ -192,10 +192,7 @@ Status Scheduler::SweepUnprepared() {
 
 // Ends attempts long after their time. An agent does so itself, unless it is broken or hostile.
 Status Scheduler::SweepOverdue() {
-  const MonotonicTime now = environment_.clock.Now();
-  for (const LeasedJob& job : running_.All()) {
-    const std::optional<MonotonicTime> start = running_.StartOf({job.job.job_id, job.epoch});
-    if (!start || now - *start < job.job.timeout + kTimeoutSlack) continue;
+  for (const LeasedJob& job : running_.OverdueSince(kTimeoutSlack)) {
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
         job, MakeFailure(v1::REASON_TIMEOUT, "the agent did not end the job, whose timeout is " +
                                                  FormatDuration(job.job.timeout))));
