@@ -209,11 +209,31 @@ CLI::Validator NotEmpty() {
       "");
 }
 
-void AddQueryOptions(CLI::App& command, ResultsQuery& query) {
+namespace {
+
+void AddFilterOptions(CLI::App& command, ResultsQuery& query) {
   command.add_option("--filter", query.filter,
                      "For example: benchmark=\"gemm\" AND gpu.model=\"H200\" AND driver>=\"580\"");
   command.add_option("--campaign", query.campaign,
                      "Only of this campaign: id, or name (the newest of that name)");
+}
+
+}  // namespace
+
+void AddSelectionOptions(CLI::App& command, ResultsQuery& query) {
+  AddFilterOptions(command, query);
+  command
+      .add_option("--since", query.since,
+                  "Only cases that ended at or after this time: an age such as 12h or 7d, a time "
+                  "in UTC such as 2026-11-20T08:00, today or yesterday")
+      ->check(NotEmpty());
+  command.add_option("--until", query.until, "Only cases that ended before this time")
+      ->check(NotEmpty());
+  command.add_flag("--failing", query.failing, "Only results with another outcome than ok");
+}
+
+void AddQueryOptions(CLI::App& command, ResultsQuery& query) {
+  AddFilterOptions(command, query);
   command.add_option("-n,--limit", query.limit, "At most this many, newest first")
       ->check(NotNegative());
 }

@@ -60,6 +60,9 @@ void AddOutputOption(CLI::App& command, OutputFormat& format);
 // Adds --filter, --campaign and --limit to a command.
 void AddQueryOptions(CLI::App& command, ResultsQuery& query);
 
+// Adds --filter, --campaign, --since, --until and --failing to a command.
+void AddSelectionOptions(CLI::App& command, ResultsQuery& query);
+
 // Rejects negative numbers. CLI11's own check would print the limits of double in its message.
 CLI::Validator NotNegative();
 

@@ -36,22 +36,6 @@ Status AddTime(std::string& filter, const std::string& option, std::string_view 
   return Status::Ok();
 }
 
-// Adds the other options to the filter. The campaign is added by id, because names are not unique.
-Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
-  std::string filter = query.filter;
-  if (query.failing) {
-    ASSAY_ASSIGN_OR_RETURN(filter, Narrowed(filter, "outcome != ok"));
-  }
-  ASSAY_RETURN_IF_ERROR(AddTime(filter, "--since", ">=", query.since));
-  ASSAY_RETURN_IF_ERROR(AddTime(filter, "--until", "<", query.until));
-  if (query.campaign.empty()) return filter;
-  v1::GetCampaignRequest request;
-  request.set_campaign(query.campaign);
-  ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
-                         client.Call(&v1::CampaignService::Stub::GetCampaign, request));
-  return Narrowed(filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
-}
-
 // Returns whether the query would match results that were imported from other tools. Such results
 // are excluded unless the filter mentions them. Returns false on errors, because this check only
 // decides about a hint, and the user's own query has already succeeded.
@@ -77,10 +61,41 @@ std::string Misspelt(Client& client, const ResultsQuery& query) {
   return fleet.ok() ? GuessMisspelt(*filter, *fleet) : "";
 }
 
+void PrintRemaining(int remaining) {
+  if (remaining == 0) return;
+  const std::string number =
+      remaining < kMostCounted ? std::to_string(remaining) : std::string("at least 10,000");
+  PrintError(number + " more; --limit 0 for all\n");
+}
+
 }  // namespace
 
-void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format) {
-  if (format == OutputFormat::kJson) {
+Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
+  std::string filter = query.filter;
+  if (query.failing) {
+    ASSAY_ASSIGN_OR_RETURN(filter, Narrowed(filter, "outcome != ok"));
+  }
+  ASSAY_RETURN_IF_ERROR(AddTime(filter, "--since", ">=", query.since));
+  ASSAY_RETURN_IF_ERROR(AddTime(filter, "--until", "<", query.until));
+  if (query.campaign.empty()) return filter;
+  v1::GetCampaignRequest request;
+  request.set_campaign(query.campaign);
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
+                         client.Call(&v1::CampaignService::Stub::GetCampaign, request));
+  return Narrowed(filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
+}
+
+void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format,
+                  const std::vector<ResultColumn>& columns) {
+  if (!columns.empty()) {
+    if (format == OutputFormat::kJson) {
+      Print(ColumnsJson(results, columns));
+    } else if (format == OutputFormat::kCsv) {
+      Print(ColumnsCsv(results, columns));
+    } else if (!results.empty()) {
+      Print(ColumnsTable(results, columns, StyleOf(STDOUT_FILENO)));
+    }
+  } else if (format == OutputFormat::kJson) {
     JsonArray array;
     std::string json;
     for (const v1::StoredResult& result : results)
@@ -101,10 +116,20 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
   return typed.kind == Filter::Kind::kAll ? restriction : filter + " AND " + restriction;
 }
 
-Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query) {
+Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
+                                                   int* remaining) {
   v1::ListResultsRequest request;
   ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
-  return CollectPages(client, &v1::ResultService::Stub::ListResults, request, query.limit);
+  request.set_order_by(query.sort);
+  std::vector<v1::StoredResult> results;
+  const auto collect = [&](v1::ListResultsResponse& page) {
+    for (v1::StoredResult& result : *page.mutable_results()) results.push_back(std::move(result));
+    if (remaining != nullptr) *remaining = page.remaining_count();
+    return Status::Ok();
+  };
+  ASSAY_RETURN_IF_ERROR(
+      ForEachPage(client, &v1::ResultService::Stub::ListResults, request, query.limit, collect));
+  return results;
 }
 
 void PrintNoMatch(Client& client, const ResultsQuery& query) {
@@ -117,8 +142,11 @@ void PrintNoMatch(Client& client, const ResultsQuery& query) {
   }
 }
 
-Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
+Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format,
+                    const std::vector<ResultColumn>& columns) {
+  int remaining = 0;
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results,
+                         FetchResults(client, query, &remaining));
   if (results.empty() && format == OutputFormat::kTable) {
     if (!query.campaign.empty() && query.filter.empty()) {
       PrintError("The campaign has no results.\nhint: to see its jobs: assay campaign show " +
@@ -127,7 +155,8 @@ Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat form
       PrintNoMatch(client, query);
     }
   }
-  PrintResults(results, format);
+  PrintResults(results, format, columns);
+  PrintRemaining(remaining);
   return Status::Ok();
 }
 

@@ -7,6 +7,7 @@
 #include "assay/v1/result_service.pb.h"
 #include "cli/commands/client.h"
 #include "cli/views/output.h"
+#include "cli/views/result_columns.h"
 
 namespace assay::cli {
 
@@ -20,6 +21,8 @@ struct ResultsQuery {
   std::string until;
   // Only results with another outcome than ok.
   bool failing = false;
+  // Fields to sort by, in the syntax of AIP-132: "median desc". Empty: newest first.
+  std::string sort;
   // 0 for all.
   int limit = 0;
 };
@@ -29,18 +32,28 @@ struct ResultsQuery {
 // which the user did not write.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
-// Fetches the results that match `query`, newest first. Returns only the primary metric of each
-// case, unless the filter contains the field `metric`.
-Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
+// Adds the other options of `query` to its filter. The campaign is added by id, because names are
+// not unique.
+Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
+
+// Fetches the results that match `query`, newest first unless it sorts them. Returns only the
+// primary metric of each case, unless the filter contains the field `metric`. If there are more
+// results than the limit, sets `remaining` to their number; more than kMostCounted are not counted.
+Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
+                                                   int* remaining = nullptr);
+inline constexpr int kMostCounted = 10000;
 
 // Prints to stderr that no result matches the query. Adds a hint if imported results would match,
 // or if a name in the filter may be misspelled.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
-// Prints `results` on stdout. An empty table prints nothing.
-void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format);
+// Prints `results` on stdout, with only these columns if there are any. An empty table prints
+// nothing.
+void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format,
+                  const std::vector<ResultColumn>& columns = {});
 
-// Fetches and prints results, newest first.
-Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format);
+// Fetches and prints results. If the limit left out some, prints to stderr how many.
+Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format,
+                    const std::vector<ResultColumn>& columns = {});
 
 }  // namespace assay::cli

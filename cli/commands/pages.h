@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -24,28 +25,42 @@ template <typename Page>
 using Items = std::vector<
     typename std::remove_reference_t<decltype(ItemsOf(std::declval<Page&>()))>::value_type>;
 
-// Calls `method` until the last page or until `limit` items are read (kNoLimit: all).
+// Calls `method` until the last page or until `limit` items are read (kNoLimit: all). Passes each
+// page to `use`, which returns a Status; an error ends the listing.
+template <typename Stub, typename Request, typename Response, typename Use>
+Status ForEachPage(Client& client,
+                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                   Request request, int limit, Use use) {
+  int missing = limit;
+  while (true) {
+    request.set_page_size(limit == kNoLimit ? kPageSize : std::min(missing, kPageSize));
+    ASSAY_ASSIGN_OR_RETURN(Response page, client.Call(method, request));
+    auto& items = ItemsOf(page);
+    if (limit != kNoLimit && items.size() > missing) {
+      items.DeleteSubrange(missing, items.size() - missing);
+    }
+    missing -= items.size();
+    const std::string next = page.next_page_token();
+    ASSAY_RETURN_IF_ERROR(use(page));
+    if (limit != kNoLimit && missing <= 0) return Status::Ok();
+    // If the server returned the same token again, this would loop forever.
+    if (next.empty() || next == request.page_token()) return Status::Ok();
+    request.set_page_token(next);
+  }
+}
+
+// Returns the items of all pages, see ForEachPage.
 template <typename Stub, typename Request, typename Response>
 Result<Items<Response>> CollectPages(Client& client,
                                      grpc::Status (Stub::*method)(grpc::ClientContext*,
                                                                   const Request&, Response*),
-                                     Request request, int limit = kNoLimit) {
+                                     const Request& request, int limit = kNoLimit) {
   Items<Response> all;
-  const auto wanted = static_cast<size_t>(limit);
-  while (true) {
-    const size_t missing = limit == kNoLimit ? kPageSize : wanted - all.size();
-    request.set_page_size(static_cast<int>(std::min<size_t>(missing, kPageSize)));
-    ASSAY_ASSIGN_OR_RETURN(Response page, client.Call(method, request));
+  ASSAY_RETURN_IF_ERROR(ForEachPage(client, method, request, limit, [&all](Response& page) {
     for (auto& item : ItemsOf(page)) all.push_back(std::move(item));
-    if (limit != kNoLimit && all.size() >= wanted) {
-      all.resize(wanted);
-      return all;
-    }
-    // If the server returned the same token again, this would loop forever.
-    if (page.next_page_token().empty() || page.next_page_token() == request.page_token())
-      return all;
-    request.set_page_token(page.next_page_token());
-  }
+    return Status::Ok();
+  }));
+  return all;
 }
 
 // Formats a JSON array with one message per line.

@@ -1,20 +1,41 @@
 // assay results
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
+#include "cli/commands/pages.h"
 
 namespace assay::cli {
 namespace {
 
+// Tables are for people, who rarely read more. CSV and JSON are complete unless a limit is given.
+constexpr int kTableLimit = 50;
+// The reason of a failure fits no column of the usual table.
+constexpr char kFailureColumns[] =
+    "time,node,benchmark,parameters,outcome,failure_reason,failure_message";
+
 struct ResultsOptions {
   ResultsQuery query;
+  std::optional<int> limit;
+  std::string columns;
   OutputFormat format = OutputFormat::kTable;
 };
 
 Result<ExitCode> Results(Context& context, const ResultsOptions& options) {
+  const bool table = options.format == OutputFormat::kTable;
+  ResultsQuery query = options.query;
+  query.limit = options.limit.value_or(table ? kTableLimit : kNoLimit);
+  std::string names = options.columns;
+  if (names.empty() && table && query.failing) names = kFailureColumns;
+  std::vector<ResultColumn> columns;
+  if (!names.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(columns, ParseResultColumns(names));
+  }
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  ASSAY_RETURN_IF_ERROR(PrintResults(client, options.query, options.format));
+  ASSAY_RETURN_IF_ERROR(PrintResults(client, query, options.format, columns));
   return kExitDone;
 }
 
@@ -28,16 +49,20 @@ void AddResultsCommand(CLI::App& app, Context& context) {
       "line that predicts this one, in the median. Letters under FLAGS are explained below the "
       "table.");
   auto options = std::make_shared<ResultsOptions>();
-  AddQueryOptions(*command, options->query);
+  AddSelectionOptions(*command, options->query);
   command
-      ->add_option("--since", options->query.since,
-                   "Only cases that ended at or after this time: an age such as 12h or 7d, a time "
-                   "in UTC such as 2026-11-20T08:00, today or yesterday")
+      ->add_option(
+          "-n,--limit", options->limit,
+          "At most this many; 0 for all. Without it, a table has 50, JSON and CSV have all")
+      ->check(NotNegative());
+  command
+      ->add_option("--sort", options->query.sort,
+                   "Fields to sort by instead of newest first: \"median desc, node\"")
       ->check(NotEmpty());
-  command->add_option("--until", options->query.until, "Only cases that ended before this time")
+  command
+      ->add_option("--columns", options->columns,
+                   "Only these fields, separated by commas: node,parameters.m,median")
       ->check(NotEmpty());
-  command->add_flag("--failing", options->query.failing,
-                    "Only results with another outcome than ok");
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Results);
 }

@@ -1,6 +1,7 @@
 // The real program: arguments, exit codes, and what it says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -357,6 +358,47 @@ TEST_F(ServedTest, Results_AreReadPageByPage) {
   }
   EXPECT_EQ(nlohmann::json::parse(Run({"results", "-o", "json"}).out).size(), 2500u);
   EXPECT_EQ(nlohmann::json::parse(Run({"results", "-o", "json", "-n", "1700"}).out).size(), 1700u);
+}
+
+TEST_F(ServedTest, ResultsTable_HasTheNewest50AndSaysHowManyMore) {
+  for (int i = 0; i < 120; ++i) {
+    v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
+    run.set_benchmark("gemm");
+    run.set_outcome(v1::CASE_OUTCOME_FAILED);
+    run.mutable_failure()->set_reason(v1::REASON_TIMEOUT);
+    run.mutable_failure()->set_message("took longer\nthan 20m");
+  }
+  const auto lines = [](const ProgramRun& run) {
+    return std::count(run.out.begin(), run.out.end(), '\n');
+  };
+  const ProgramRun first = Run({"results", "--columns", "benchmark,outcome"});
+  EXPECT_EQ(lines(first), 51) << first.out;
+  EXPECT_EQ(first.err, "70 more; --limit 0 for all\n");
+  const ProgramRun all = Run({"results", "--columns", "benchmark", "--limit", "0"});
+  EXPECT_EQ(lines(all), 121);
+  EXPECT_EQ(all.err, "");
+  const ProgramRun csv = Run({"results", "--columns", "parameters.m,benchmark", "-o", "csv"});
+  EXPECT_EQ(lines(csv), 121);
+  EXPECT_EQ(csv.out.substr(0, 31), "parameters.m,benchmark\r\n,gemm\r\n");
+  EXPECT_EQ(csv.err, "");
+  const ProgramRun failing = Run({"results", "--failing", "-n", "1", "--sort", "node, time desc"});
+  EXPECT_EQ(fake_.last_order(), "node, time desc");
+  EXPECT_EQ(lines(failing), 2);
+  EXPECT_WORDING("cli/results-failing", failing.out + failing.err);
+  fake_.results.resize(1);
+  EXPECT_EQ(nlohmann::json::parse(
+                Run({"results", "--columns", "failure_reason,gpu.model", "-o", "json"}).out),
+            nlohmann::json::parse(R"([{"failure_reason": "TIMEOUT"}])"));
+}
+
+TEST_F(ServedTest, UnknownColumn_ExitsWith2) {
+  const ProgramRun run = Run({"results", "--columns", "node,medain"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_WORDING("cli/unknown-column", run.err);
+  for (const char* bad : {"", ",", "node,", "Node", "parametersx.m"}) {
+    EXPECT_EQ(Run({"results", "--columns=" + std::string(bad)}).exit_code, 2) << bad;
+  }
 }
 
 TEST_F(ServedTest, UnknownBenchmark_ClosestNameIsSuggested) {
