@@ -1,4 +1,7 @@
-// assay results
+// assay results, assay export
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +10,8 @@
 #include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/pages.h"
+#include "common/text.h"
+#include "wire/result_fields.h"
 
 namespace assay::cli {
 namespace {
@@ -39,6 +44,88 @@ Result<ExitCode> Results(Context& context, const ResultsOptions& options) {
   return kExitDone;
 }
 
+enum class ExportFormat { kCsv, kJsonLines };
+
+struct ExportOptions {
+  ResultsQuery query;
+  ExportFormat format = ExportFormat::kCsv;
+  // Empty for stdout.
+  std::string file;
+};
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+std::string ExportText(const v1::ListResultsResponse& page, ExportFormat format) {
+  std::string text;
+  for (const v1::StoredResult& result : page.results()) {
+    text += format == ExportFormat::kCsv ? CsvRecord(schema::ResultCsvTexts(result))
+                                         : schema::ResultJson(result) + "\n";
+  }
+  return text;
+}
+
+// Writes the results page by page, so that memory does not grow with their number.
+Status WriteResults(Client& client, const ExportOptions& options, std::FILE* out) {
+  const auto write = [&](const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0) {
+      return Status::Ok();
+    }
+    return FailedPrecondition("cannot write the output: " + std::string(std::strerror(errno)));
+  };
+  v1::ListResultsRequest request;
+  ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, options.query));
+  if (options.format == ExportFormat::kCsv) {
+    ASSAY_RETURN_IF_ERROR(write(CsvRecord(schema::ResultCsvColumns())));
+  }
+  return ForEachPage(
+      client, &v1::ResultService::Stub::ListResults, request, kNoLimit,
+      [&](const v1::ListResultsResponse& page) { return write(ExportText(page, options.format)); });
+}
+
+// A file gets its name when it is complete, so that a part is not mistaken for the whole.
+Result<ExitCode> Export(Context& context, const ExportOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  if (options.file.empty()) {
+    ASSAY_RETURN_IF_ERROR(WriteResults(client, options, stdout));
+    return kExitDone;
+  }
+  const std::string part = options.file + ".part";
+  const auto failure = [](const std::string& path) {
+    return InvalidArgument("cannot write " + Quote(path, path.size()) + ": " +
+                           std::strerror(errno));
+  };
+  File file(std::fopen(part.c_str(), "we"), std::fclose);
+  if (!file) return failure(part);
+  Status status = WriteResults(client, options, file.get());
+  if (status.ok() && std::rename(part.c_str(), options.file.c_str()) != 0) {
+    status = failure(options.file);
+  }
+  if (!status.ok()) {
+    std::remove(part.c_str());
+    return status;
+  }
+  return kExitDone;
+}
+
+void AddExportCommand(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("export", "Write stored results for other programs");
+  command->footer("Results are read page by page, in constant memory. Samples are not exported.");
+  auto options = std::make_shared<ExportOptions>();
+  AddSelectionOptions(*command, options->query);
+  command
+      ->add_option_function<std::string>(
+          "-o,--output",
+          [options = options.get()](const std::string& name) {
+            options->format = name == "csv" ? ExportFormat::kCsv : ExportFormat::kJsonLines;
+          },
+          "Form of the output: csv (the default), or jsonl with one JSON object a line")
+      ->check(CLI::IsMember({"csv", "jsonl"}))
+      ->type_name("FORMAT");
+  command->add_option("--file", options->file, "Write to this file instead of stdout")
+      ->check(NotEmpty());
+  OnRun(*command, context, options, Export);
+}
+
 }  // namespace
 
 void AddResultsCommand(CLI::App& app, Context& context) {
@@ -65,6 +152,7 @@ void AddResultsCommand(CLI::App& app, Context& context) {
       ->check(NotEmpty());
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Results);
+  AddExportCommand(app, context);
 }
 
 }  // namespace assay::cli

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/file.h"
 #include "common/text.h"
 #include "model/filter.h"
 #include "tests/temporary_folder.h"
@@ -389,6 +390,31 @@ TEST_F(ServedTest, ResultsTable_HasTheNewest50AndSaysHowManyMore) {
   EXPECT_EQ(nlohmann::json::parse(
                 Run({"results", "--columns", "failure_reason,gpu.model", "-o", "json"}).out),
             nlohmann::json::parse(R"([{"failure_reason": "TIMEOUT"}])"));
+}
+
+TEST_F(ServedTest, Export_WritesEveryPage) {
+  for (int i = 0; i < 2500; ++i) {
+    fake_.results.emplace_back().mutable_case_result()->set_benchmark("gemm");
+  }
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const std::string file = folder_.path() + "/results.jsonl";
+  const ProgramRun run = Run(
+      {"export", "--since", "2026-11-20", "--filter", "node = a", "-o", "jsonl", "--file", file});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(fake_.last_filter(), "node = a AND end_time >= 2026-11-20T00:00:00Z");
+  const std::string written = ReadFile(file).value();
+  EXPECT_EQ(lines(written), 2500);
+  EXPECT_EQ(nlohmann::json::parse(written.substr(0, written.find('\n')))["benchmark"], "gemm");
+  EXPECT_EQ(Run({"export"}).out, Run({"results", "-o", "csv"}).out);
+  EXPECT_EQ(Run({"export", "--file", folder_.path() + "/none/a"}).exit_code, 2);
+  EXPECT_EQ(Run({"export", "-o", "json"}).exit_code, 2);
+  EXPECT_EQ(std::system(("ASSAY_COORDINATOR=" + fake_.address() +
+                         " " ASSAY_PROGRAM " export >/dev/full 2>/dev/null")
+                            .c_str()),
+            4 << 8);
 }
 
 TEST_F(ServedTest, UnknownColumn_ExitsWith2) {
