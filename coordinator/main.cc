@@ -313,13 +313,25 @@ class Process {
       return database_->nodes().ListDialAddresses().status().WithContext(
           "the database does not answer");
     };
-    http.handlers = {{"/sd", "application/json", [this] {
-                        MutexLock lock(discovery_mutex_);
-                        return discovery_;
-                      }}};
+    http.handlers = {{"/sd", "application/json", [this] { return Discovery(); }}};
     ASSAY_ASSIGN_OR_RETURN(http_, http::MetricsServer::Start(std::move(http)));
     Log().info("metrics on http://{}/metrics", http_->address().ToString());
     return Status::Ok();
+  }
+
+  // Returns the answer of /sd, which is read again if it is older than kGaugePeriod. While the
+  // database is away, returns the last answer.
+  std::string Discovery() {
+    MutexLock lock(discovery_mutex_);
+    const MonotonicTime now = Clock::Real().Now();
+    if (discovered_ && now - *discovered_ < kGaugePeriod) return discovery_;
+    const auto nodes = database_->nodes().ListNodes(coordinator_->options().Silence(),
+                                                    storage::NodeStore::Benchmarks::kNo);
+    if (nodes.ok()) {
+      discovery_ = ServiceDiscovery(*nodes);
+      discovered_ = now;
+    }
+    return discovery_;
   }
 
   // Dials the agents that were added, here or at another coordinator, while this one is the leader.
@@ -347,11 +359,9 @@ class Process {
 
   void ReadGauges() {
     if (const auto queue = database_->jobs().GetQueueStats(); queue.ok()) metrics_.SetQueue(*queue);
-    if (const auto nodes = database_->nodes().ListNodes(coordinator_->options().Silence());
+    if (const auto nodes = database_->nodes().CountNodes(coordinator_->options().Silence());
         nodes.ok()) {
       metrics_.SetNodes(*nodes);
-      MutexLock lock(discovery_mutex_);
-      discovery_ = ServiceDiscovery(*nodes);
     }
     const storage::PoolStats pool = database_->Stats();
     metrics_.SetPool({pool.in_use, pool.idle, pool.waiting});
@@ -374,6 +384,7 @@ class Process {
   bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // The coordinator may be notified.
   Mutex discovery_mutex_;
   std::string discovery_ ASSAY_GUARDED_BY(discovery_mutex_) = "[]";
+  std::optional<MonotonicTime> discovered_ ASSAY_GUARDED_BY(discovery_mutex_);
   std::unique_ptr<storage::Database> database_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Coordinator> coordinator_;

@@ -32,8 +32,16 @@ class NodeStore {
                                    Duration stale_after) = 0;
 
   // Returns all nodes, sorted by name, with the ids of their running jobs. A node counts as
-  // disconnected if it has sent no heartbeat within the last `stale_after`.
-  virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after) = 0;
+  // disconnected if it has sent no heartbeat within the last `stale_after`. Leaves out the nodes'
+  // benchmarks, which are large, if `benchmarks` is kNo.
+  enum class Benchmarks { kNo, kYes };
+  virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) = 0;
+  // Numbers of nodes, by the same rule.
+  struct NodeCounts {
+    int connected = 0;
+    int disconnected = 0;
+  };
+  virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 

@@ -113,8 +113,9 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
                            "\" is not a UUID in lower case");
   }
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(request.spec(), Reason::kInvalidCampaign));
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                         environment_.nodes.ListNodes(options_.Silence()));
+  ASSAY_ASSIGN_OR_RETURN(
+      const std::vector<v1::Node> nodes,
+      environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kYes));
   Result<Expansion> expanded = ExpandCampaign(request.spec(), nodes);
   if (expanded.status().reason() == Reason::kNodesAbsent && grace_.Active()) {
     return expanded.status().WithHint(
@@ -200,7 +201,8 @@ Result<v1::ImportResultsResponse> Coordinator::ImportResults(
 }
 
 Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes, ListNodes("state = connected"));
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
+                         ListNodes("state = connected", v1::NODE_VIEW_FULL));
   std::vector<v1::FleetBenchmark> benchmarks;
   for (v1::BenchmarkSchema& schema : FleetSchemas(nodes)) {
     v1::FleetBenchmark& benchmark = benchmarks.emplace_back();
@@ -217,12 +219,27 @@ Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {
   return benchmarks;
 }
 
-Result<std::vector<v1::Node>> Coordinator::ListNodes(const std::string& filter) {
+Result<std::vector<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::NodeView view) {
   const Result<Filter> parsed = ParseFilter(filter);
   if (!parsed.ok()) return parsed.status().WithContext("filter");
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                         environment_.nodes.ListNodes(options_.Silence()));
-  return MatchingNodes(*parsed, nodes);
+  using Benchmarks = storage::NodeStore::Benchmarks;
+  const bool full = view == v1::NODE_VIEW_FULL;
+  const bool benchmarks = full || Mentions(*parsed, "benchmark");
+  ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
+                         environment_.nodes.ListNodes(
+                             options_.Silence(), benchmarks ? Benchmarks::kYes : Benchmarks::kNo));
+  if (!filter.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(nodes, MatchingNodes(*parsed, nodes));
+  }
+  if (full) return nodes;
+  for (v1::Node& node : nodes) {
+    v1::NodeDescription& description = *node.mutable_description();
+    description.clear_benchmarks();
+    // Tables name the failed checks.
+    for (v1::HealthFinding& finding : *description.mutable_health()) finding.clear_message();
+    description.mutable_inventory()->clear_gpu_links();
+  }
+  return nodes;
 }
 
 Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {

@@ -30,6 +30,8 @@ constexpr Duration kReconnectAfter = std::chrono::seconds(1);
 // Time that an agent has to send its Hello, whoever dialled.
 constexpr Duration kHelloPatience = std::chrono::seconds(10);
 constexpr auto kCheckPatience = std::chrono::seconds(1);
+// Threads for queries of results. They leave most database connections to other work.
+constexpr int kReaders = 2;
 constexpr char kNodeTokens = 'n';
 
 // Returns the page size and the page token of a list request (see Google's AIP-158). A page size of
@@ -160,7 +162,7 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
       ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
       ASSAY_ASSIGN_OR_RETURN(const int64_t first, ParsePageToken(kNodeTokens, page.token, 0));
       ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
-                             coordinator_.ListNodes(request->filter()));
+                             coordinator_.ListNodes(request->filter(), request->view()));
       PageFiller<v1::Node> filler(kNodeTokens, page);
       for (auto next = static_cast<size_t>(first); next < nodes.size(); ++next) {
         if (!filler.Add(std::move(nodes[next]), static_cast<int64_t>(next + 1))) break;
@@ -234,7 +236,7 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
 
   Unary* ListResults(Context* context, const v1::ListResultsRequest* request,
                      v1::ListResultsResponse* response) override {
-    return calls_.Answer(context, "ListResults", [=, this]() -> Status {
+    return calls_.AnswerRead(context, "ListResults", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
       ASSAY_ASSIGN_OR_RETURN(Page<v1::StoredResult> found,
                              coordinator_.ListResults(request->filter(), page));
@@ -245,7 +247,7 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
 
   Unary* GetResult(Context* context, const v1::GetResultRequest* request,
                    v1::GetResultResponse* response) override {
-    return calls_.Answer(context, "GetResult", [=, this]() -> Status {
+    return calls_.AnswerRead(context, "GetResult", [=, this]() -> Status {
       ASSAY_RETURN_IF_ERROR(CheckReference("result_id", request->result_id()));
       ASSAY_ASSIGN_OR_RETURN(*response->mutable_result(),
                              coordinator_.GetResult(request->result_id()));
@@ -331,7 +333,8 @@ void ApplyThreadLimits(grpc::ServerBuilder& builder) {
 Server::Server(Coordinator& coordinator, ServerOptions options)
     : coordinator_(coordinator),
       address_(options.listen),
-      calls_(coordinator.executor(), std::move(options.counter)),
+      readers_(NewThreadPool(kReaders, "readers")),
+      calls_(coordinator.executor(), *readers_, std::move(options.counter)),
       dialer_(coordinator, calls_, std::move(options.agent_tls), options.insecure) {
   services_.push_back(std::make_unique<FleetServiceImpl>(coordinator, calls_));
   services_.push_back(std::make_unique<CampaignServiceImpl>(coordinator, calls_));

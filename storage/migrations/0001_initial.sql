@@ -163,6 +163,58 @@ CREATE INDEX job_queue_unpinned ON job (campaign_id, sequence)
 -- Without lease_until, so that renewals touch no index.
 CREATE INDEX job_running ON job (campaign_id) WHERE state = 'running';
 
+-- Counts of a campaign's jobs and cases, so that nobody counts the jobs. A campaign's counts are the
+-- sums over its shards, which let jobs of one campaign end at the same time.
+CREATE TABLE job_count (
+  campaign_id text NOT NULL REFERENCES campaign ON DELETE CASCADE,
+  shard int NOT NULL,
+  queued bigint NOT NULL DEFAULT 0,
+  running bigint NOT NULL DEFAULT 0,
+  succeeded bigint NOT NULL DEFAULT 0,
+  failed bigint NOT NULL DEFAULT 0,
+  cancelled bigint NOT NULL DEFAULT 0,
+  skipped bigint NOT NULL DEFAULT 0,
+  case_count bigint NOT NULL DEFAULT 0,
+  cases_done bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (campaign_id, shard)
+) WITH (fillfactor = 50);
+
+-- Keeps job_count up to date in the transactions that change jobs. InsertCampaign makes the first
+-- row, and jobs are only deleted together with their campaign. Locks counts after jobs, in order.
+CREATE FUNCTION assay_count_jobs() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO job_count AS c (campaign_id, shard, queued, running, succeeded, failed, cancelled,
+                              skipped, cases_done)
+  SELECT campaign_id, pg_backend_pid() % 8, queued, running, succeeded, failed, cancelled, skipped,
+    cases_done
+  FROM (
+    SELECT campaign_id,
+      sum(CASE state WHEN 'queued' THEN sign ELSE 0 END) AS queued,
+      sum(CASE state WHEN 'running' THEN sign ELSE 0 END) AS running,
+      sum(CASE state WHEN 'succeeded' THEN sign ELSE 0 END) AS succeeded,
+      sum(CASE state WHEN 'failed' THEN sign ELSE 0 END) AS failed,
+      sum(CASE state WHEN 'cancelled' THEN sign ELSE 0 END) AS cancelled,
+      sum(CASE state WHEN 'skipped' THEN sign ELSE 0 END) AS skipped,
+      sum(sign * cases_done) AS cases_done
+    FROM (SELECT campaign_id, state, cases_done, 1 AS sign FROM new_job
+          UNION ALL
+          SELECT campaign_id, state, cases_done, -1 FROM old_job) job
+    GROUP BY campaign_id) change
+  WHERE (queued, running, succeeded, failed, cancelled, skipped, cases_done) <> (0, 0, 0, 0, 0, 0, 0)
+  ORDER BY campaign_id
+  ON CONFLICT (campaign_id, shard) DO UPDATE SET
+    queued = c.queued + excluded.queued, running = c.running + excluded.running,
+    succeeded = c.succeeded + excluded.succeeded, failed = c.failed + excluded.failed,
+    cancelled = c.cancelled + excluded.cancelled, skipped = c.skipped + excluded.skipped,
+    cases_done = c.cases_done + excluded.cases_done;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER job_count AFTER UPDATE ON job
+REFERENCING OLD TABLE AS old_job NEW TABLE AS new_job
+FOR EACH STATEMENT EXECUTE FUNCTION assay_count_jobs();
+
 -- The nodes and GPUs that running jobs hold. gpu_index -1 is the whole node and excludes all other
 -- rows of the node. The claim checks this with the node locked.
 CREATE TABLE allocation (

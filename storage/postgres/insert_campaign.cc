@@ -100,6 +100,11 @@ Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& 
                   "campaign " + campaign.campaign_id + " exists already");
   }
   const SetNumbers candidate_sets = InsertCandidateSets(transaction, campaign);
+  size_t case_count = 0;
+  for (const NewJob& job : campaign.jobs) case_count += job.cases.size();
+  transaction.exec_params(
+      "INSERT INTO job_count (campaign_id, shard, queued, case_count) VALUES ($1, 0, $2, $3)",
+      campaign.campaign_id, campaign.jobs.size(), case_count);
   Json rows;
   for (const NewJob& job : campaign.jobs) {
     rows.push_back(JobRow(campaign, job, candidate_sets));

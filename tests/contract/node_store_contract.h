@@ -13,7 +13,7 @@ TEST_P(NodeStoreContract, ConnectedNodeIsListedWithItsDescription) {
   (*node.mutable_labels())["rack"] = std::string("7\0'x", 4);
   ASSERT_TRUE(nodes().Connect("owner", node, "10.0.0.7:7901", kStale).ok());
   ASSERT_TRUE(nodes().Connect("owner", MakeNode("id-a", "a"), "", kStale).ok());
-  const auto list = nodes().ListNodes(kStale);
+  const auto list = nodes().ListNodes(kStale, NodeStore::Benchmarks::kYes);
   ASSERT_TRUE(list.ok()) << list.status();
   ASSERT_EQ(list->size(), 2U);
   EXPECT_EQ((*list)[0].description().name(), "a");
@@ -80,7 +80,12 @@ TEST_P(NodeStoreContract, TwoConnectedNodesCannotShareAName) {
   }
   EXPECT_EQ(nodes().GetNode("n", kStale)->description().node_id(), "3");
   EXPECT_EQ(nodes().GetNode("n (old)", kStale)->description().node_id(), "1");
-  EXPECT_EQ(nodes().ListNodes(kStale)->size(), 3U);
+  const auto bare = nodes().ListNodes(kStale, NodeStore::Benchmarks::kNo);
+  ASSERT_EQ(bare->size(), 3U);
+  for (const v1::Node& node : *bare) EXPECT_TRUE(node.description().benchmarks().empty());
+  const auto counts = nodes().CountNodes(kStale);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->connected + counts->disconnected, 3);
 }
 
 TEST_P(NodeStoreContract, SilentNodeGivesUpItsName) {
@@ -106,7 +111,7 @@ TEST_P(NodeStoreContract, SchemasAreFoundByTheirHash) {
                            with_benchmarks("b", {"gemm", "triad"}), with_benchmarks("c", {})}) {
     ASSERT_TRUE(nodes().Connect("owner", node, "", kStale).ok());
   }
-  const auto list = nodes().ListNodes(kStale);
+  const auto list = nodes().ListNodes(kStale, NodeStore::Benchmarks::kYes);
   ASSERT_TRUE(list.ok()) << list.status();
   EXPECT_EQ(list->at(0).description().benchmarks_size(), 2);
   EXPECT_EQ(list->at(1).description().benchmarks(1).name(), "triad");

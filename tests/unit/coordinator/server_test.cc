@@ -134,7 +134,8 @@ TEST_F(ServerTest, NodeThatDialledUs_IsNotRemovedWhileConnected) {
       v1::NodeService::NewStub(channel_)->RemoveNode(&context, request, &response));
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_EQ(refused.reason(), Reason::kFailedPrecondition);
-  EXPECT_EQ(nodes_.ListNodes(std::chrono::minutes(1))->size(), 1U);
+  EXPECT_EQ(nodes_.ListNodes(std::chrono::minutes(1), storage::NodeStore::Benchmarks::kYes)->size(),
+            1U);
 }
 
 TEST_F(ServerTest, DryRun_SaysWhichNodesAreCovered) {
@@ -420,6 +421,7 @@ TEST_F(ServerTest, TheLargestNodesCanAllBeListed) {
   const auto stub = v1::NodeService::NewStub(channel_);
   int listed = 0;
   v1::ListNodesRequest request;
+  request.set_view(v1::NODE_VIEW_FULL);
   do {
     grpc::ClientContext context;
     SetDeadline(context);
