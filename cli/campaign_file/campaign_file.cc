@@ -169,6 +169,11 @@ CampaignFile ParseCampaign(std::string_view text) {
 }
 
 Result<CampaignFile> ReadCampaignFile(const std::string& path) {
+  if (path == "-") {
+    const Result<std::string> text = ReadFile("/dev/stdin", kMaxYamlBytes);
+    if (!text.ok()) return InvalidArgument(text.status().message(), text.status().reason());
+    return ParseCampaign(*text);
+  }
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();
   // Reading a FIFO would block.

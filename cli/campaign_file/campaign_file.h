@@ -23,8 +23,9 @@ struct CampaignFile {
 // Parses the text of a campaign file. Does not throw.
 CampaignFile ParseCampaign(std::string_view text);
 
-// Reads and parses the campaign file at `path`, whose size is limited to kMaxYamlBytes. Returns an
-// error only if the file cannot be read. Errors in its content are returned in `faults`.
+// Reads and parses the campaign file at `path`, or standard input if `path` is "-". The size is
+// limited to kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in its content
+// are returned in `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
 // Formats the errors in a campaign file, one per line and at most kMaxYamlFaults. A line is
