@@ -32,7 +32,7 @@ size_t CharacterBytes(std::string_view text) {
 // Parses filters by recursive descent. As in AIP-160, OR binds tighter than AND. The grammar is:
 //   expression = sequence {"AND" sequence};  sequence = factor {factor}
 //   factor = term {"OR" term};  term = ["NOT" | "-"] simple
-//   simple = "(" expression ")" | field comparator value
+//   simple = "(" expression ")" | field comparator value | field "in" "(" value {"," value} ")"
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -173,13 +173,33 @@ class Parser {
       ++position_;
     }
     SkipSpace();
+    if (TakeKeyword("in") || TakeKeyword("IN")) return ParseList(filter);
     const std::optional<Comparator> comparator = TakeComparator();
-    if (!comparator) return Unexpected("one of = != < <= > >= : after `" + filter.field + "`");
+    if (!comparator) return Unexpected("one of = != < <= > >= : in after `" + filter.field + "`");
     filter.comparator = *comparator;
     SkipSpace();
     ASSAY_ASSIGN_OR_RETURN(filter.value, ParseValue());
     SkipSpace();
     return filter;
+  }
+
+  // Parses the values of `field in (a, b)`. Returns `field = a OR field = b`, so that evaluation
+  // and SQL need no list.
+  Result<Filter> ParseList(const Filter& restriction) {
+    if (Peek() != '(') return Unexpected("`(` after in");
+    std::vector<Filter> children;
+    do {
+      ++position_;  // "(" or ","
+      SkipSpace();
+      Filter child = restriction;
+      ASSAY_ASSIGN_OR_RETURN(child.value, ParseWordOrQuoted());
+      SkipSpace();
+      children.push_back(std::move(child));
+    } while (Peek() == ',');
+    if (Peek() != ')') return Unexpected("`,` or `)`");
+    ++position_;
+    SkipSpace();
+    return Combine(Filter::Kind::kOr, std::move(children));
   }
 
   std::optional<Comparator> TakeComparator() {
@@ -200,6 +220,14 @@ class Parser {
   }
 
   Result<std::string> ParseValue() {
+    const size_t begin = position_;
+    const bool quoted = Peek() == '"' || Peek() == '\'';
+    ASSAY_ASSIGN_OR_RETURN(std::string value, ParseWordOrQuoted());
+    if (!quoted && (Peek() == ',' || Peek() == '=')) return UnquotedList(begin);
+    return value;
+  }
+
+  Result<std::string> ParseWordOrQuoted() {
     if (Peek() == '"' || Peek() == '\'') return ParseQuoted();
     const size_t begin = position_;
     SkipWord();
@@ -208,7 +236,6 @@ class Parser {
       position_ = begin;
       return Unexpected("a value");
     }
-    if (Peek() == ',' || Peek() == '=') return UnquotedList(begin);
     return word;
   }
 

@@ -144,9 +144,9 @@ Status CheckNumber(Filter& restriction) {
   return Status::Ok();
 }
 
-Status CheckTime(Filter& restriction) {
-  const auto time = ParseTime(restriction.value);
-  if (!time.ok()) return BadValue(restriction, "a time such as 2026-01-31T08:00:00Z");
+Status CheckTime(Filter& restriction, WallTime now) {
+  const auto time = ParseTimeAt(restriction.value, now);
+  if (!time.ok()) return BadValue(restriction, "a time such as 2026-01-31T08:00:00Z or -12h");
   restriction.value = FilterNumber(SecondsSince1970(*time));
   return Status::Ok();
 }
@@ -238,7 +238,7 @@ Status CheckWord(const Filter& restriction, const std::vector<std::string>& word
   return restriction.field == "flag" ? error.WithHint(FlagHint(value)) : error;
 }
 
-Status CheckTyped(Filter& restriction, const ResultField& field) {
+Status CheckTyped(Filter& restriction, const ResultField& field, WallTime now) {
   const bool has = restriction.comparator == Comparator::kHas;
   if (has && restriction.value == "*") return Status::Ok();
   switch (field.type) {
@@ -259,14 +259,16 @@ Status CheckTyped(Filter& restriction, const ResultField& field) {
         "filter: `" + restriction.field + "` is not text; only * is possible after `:`",
         Reason::kBadFilter);
   }
-  if (field.type == FieldType::kTime) return CheckTime(restriction);
+  if (field.type == FieldType::kTime) return CheckTime(restriction, now);
   return field.type == FieldType::kNumber ? CheckNumber(restriction) : CheckBoolean(restriction);
 }
 
-Status Check(Filter& filter) {
-  for (Filter& child : filter.children) ASSAY_RETURN_IF_ERROR(Check(child));
+Status Check(Filter& filter, WallTime now) {
+  for (Filter& child : filter.children) ASSAY_RETURN_IF_ERROR(Check(child, now));
   if (filter.kind != Filter::Kind::kRestriction) return Status::Ok();
-  if (const auto named = FilterableField(filter.field)) return CheckTyped(filter, *named->field);
+  if (const auto named = FilterableField(filter.field)) {
+    return CheckTyped(filter, *named->field, now);
+  }
   return UnknownField(filter.field, DecimalNumber(filter.value) || NumberOfSize(filter.value));
 }
 
@@ -303,9 +305,25 @@ std::optional<NamedField> FilterableField(std::string_view name) {
   return NamedField{FindResultField("nccl_variables"), variable};
 }
 
+Result<WallTime> ParseTimeAt(std::string_view text, WallTime now) {
+  constexpr std::chrono::hours kDay{24};
+  if (text == "today" || text == "yesterday") {
+    const WallTime today = std::chrono::floor<std::chrono::days>(now);
+    return text == "today" ? today : today - kDay;
+  }
+  if (!text.starts_with('-')) return ParseTime(text);
+  ASSAY_ASSIGN_OR_RETURN(const Duration ago, ParseDuration(text.substr(1)));
+  // Times before 1970 are all the same: before everything.
+  return ago > now.time_since_epoch() ? WallTime{} : now - ago;
+}
+
 Result<Filter> ParseResultFilter(std::string_view text) {
+  return ParseResultFilter(text, Clock::Real().WallNow());
+}
+
+Result<Filter> ParseResultFilter(std::string_view text, WallTime now) {
   ASSAY_ASSIGN_OR_RETURN(Filter filter, ParseFilter(text));
-  ASSAY_RETURN_IF_ERROR(Check(filter));
+  ASSAY_RETURN_IF_ERROR(Check(filter, now));
   const bool all_metrics = MentionsAny(filter, {"metric", "primary"});
   // Filters that name a campaign include imported results, because a campaign never mixes origins.
   const bool any_origin =

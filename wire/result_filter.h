@@ -5,21 +5,28 @@
 #include <string>
 #include <string_view>
 
+#include "common/clock.h"
 #include "common/status.h"
 #include "model/filter.h"
 #include "wire/result_fields.h"
 
 namespace assay::schema {
 
-// Parses and validates a filter over results. Converts times to seconds since 1970. A size matches
-// in either form: 1MiB also matches 1048576. Some results are excluded unless the filter contains
-// one of these fields:
+// Parses and validates a filter over results. Converts times to seconds since 1970. Times may be
+// relative to `now`, see ParseTimeAt. A size matches in either form: 1MiB also matches 1048576.
+// Some results are excluded unless the filter contains one of these fields:
 // - simulated results: `simulated`;
 // - imported results: `imported`, `imported_from`, `campaign` or `campaign_id`;
 // - secondary metrics: `metric` or `primary`.
 // Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or BAD_FILTER, and a hint about what was
 // probably meant.
+Result<Filter> ParseResultFilter(std::string_view text, WallTime now);
+// The same with the time of the machine's clock.
 Result<Filter> ParseResultFilter(std::string_view text);
+
+// Parses a time as ParseTime does, or one relative to `now`: "-12h", "-7d", "today" or "yesterday".
+// The last two are the beginning of the day in UTC.
+Result<WallTime> ParseTimeAt(std::string_view text, WallTime now);
 
 // Returns true if `result` matches a filter from ParseResultFilter.
 Result<bool> MatchesResult(const Filter& filter, const v1::StoredResult& result);

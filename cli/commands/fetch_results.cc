@@ -4,24 +4,52 @@
 
 #include "cli/commands/pages.h"
 #include "cli/views/filter_guess.h"
+#include "cli/views/format.h"
 #include "cli/views/results_view.h"
 #include "common/text.h"
 #include "model/filter.h"
 #include "wire/result_fields.h"
+#include "wire/result_filter.h"
+#include "wire/timestamps.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr char kImportedToo[] = "imported : *";
 
-// Adds the campaign to the filter, by id because names are not unique.
+// Adds a bound of the end time to `filter`. `text` is a time of a filter, or an age without its
+// sign. Ages are resolved here, so that all pages have the same bound.
+Status AddTime(std::string& filter, const std::string& option, std::string_view comparator,
+               const std::string& text) {
+  if (text.empty()) return Status::Ok();
+  const WallTime now = Clock::Real().WallNow();
+  Result<WallTime> time = schema::ParseTimeAt(text, now);
+  if (!time.ok()) time = schema::ParseTimeAt("-" + text, now);
+  if (!time.ok()) {
+    return InvalidArgument(option + ": " + Quote(text) + " is not a time")
+        .WithHint(
+            "write an age such as 12h or 7d, a time in UTC such as 2026-11-20 or "
+            "2026-11-20T08:00, today or yesterday");
+  }
+  ASSAY_ASSIGN_OR_RETURN(filter, Narrowed(filter, "end_time " + std::string(comparator) + " " +
+                                                      FormatTimeExact(schema::ToTimestamp(*time))));
+  return Status::Ok();
+}
+
+// Adds the other options to the filter. The campaign is added by id, because names are not unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
-  if (query.campaign.empty()) return query.filter;
+  std::string filter = query.filter;
+  if (query.failing) {
+    ASSAY_ASSIGN_OR_RETURN(filter, Narrowed(filter, "outcome != ok"));
+  }
+  ASSAY_RETURN_IF_ERROR(AddTime(filter, "--since", ">=", query.since));
+  ASSAY_RETURN_IF_ERROR(AddTime(filter, "--until", "<", query.until));
+  if (query.campaign.empty()) return filter;
   v1::GetCampaignRequest request;
   request.set_campaign(query.campaign);
   ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
                          client.Call(&v1::CampaignService::Stub::GetCampaign, request));
-  return Narrowed(query.filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
+  return Narrowed(filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
 }
 
 // Returns whether the query would match results that were imported from other tools. Such results

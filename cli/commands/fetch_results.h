@@ -15,6 +15,11 @@ struct ResultsQuery {
   std::string filter;
   // The id or name of a campaign. Of several with this name, the newest is used. Empty for all.
   std::string campaign;
+  // Bounds of the end of the case, as in filters: "2026-11-20" or an age such as "12h".
+  std::string since;
+  std::string until;
+  // Only results with another outcome than ok.
+  bool failing = false;
   // 0 for all.
   int limit = 0;
 };

@@ -29,6 +29,15 @@ void AddResultsCommand(CLI::App& app, Context& context) {
       "table.");
   auto options = std::make_shared<ResultsOptions>();
   AddQueryOptions(*command, options->query);
+  command
+      ->add_option("--since", options->query.since,
+                   "Only cases that ended at or after this time: an age such as 12h or 7d, a time "
+                   "in UTC such as 2026-11-20T08:00, today or yesterday")
+      ->check(NotEmpty());
+  command->add_option("--until", options->query.until, "Only cases that ended before this time")
+      ->check(NotEmpty());
+  command->add_flag("--failing", options->query.failing,
+                    "Only results with another outcome than ok");
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Results);
 }

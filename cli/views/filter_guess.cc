@@ -61,7 +61,8 @@ std::string GuessIn(const Filter& filter, const Names& names) {
 void CollectNames(const Filter& filter, std::vector<std::string>& names) {
   if (filter.kind == Filter::Kind::kNot) return;
   for (const Filter& child : filter.children) CollectNames(child, names);
-  if (filter.kind == Filter::Kind::kRestriction && filter.field == "name" &&
+  if (filter.kind == Filter::Kind::kRestriction &&
+      (filter.field == "name" || filter.field == "node") &&
       filter.comparator == Comparator::kEqual && filter.value.find('*') == std::string::npos &&
       std::find(names.begin(), names.end(), filter.value) == names.end()) {
     names.push_back(filter.value);

@@ -287,6 +287,21 @@ TEST_F(ServedTest, Filters_AreSentUnchanged) {
   EXPECT_EQ(fake_.last_filter(), restriction);
 }
 
+TEST_F(ServedTest, SinceUntilAndFailing_NarrowTheFilter) {
+  Run({"results", "--failing", "--since", "2026-11-20", "--until", "2026-11-21T08:00", "--filter",
+       "node in (a, b)", "-o", "json"});
+  EXPECT_EQ(fake_.last_filter(),
+            "node in (a, b) AND outcome != ok AND end_time >= 2026-11-20T00:00:00Z AND "
+            "end_time < 2026-11-21T08:00:00Z");
+  for (const char* age : {"12h", "-12h", "today", "yesterday", "1h30m"}) {
+    EXPECT_EQ(Run({"results", "--since", age}).exit_code, 0) << age;
+  }
+  for (const char* bad : {"soon", "", "12", "2026-13-01", "1h' OR 1=1", "--"}) {
+    const ProgramRun run = Run({"results", "--since=" + std::string(bad)});
+    EXPECT_EQ(run.exit_code, 2) << bad << run.out;
+  }
+}
+
 TEST_F(ServedTest, FilterError_CountsCharactersAsTyped) {
   for (const char* filter : {"a = 1 AND (b", "a = 1) OR (b = 2", "median >"}) {
     const Status typed = ParseFilter(filter).status();

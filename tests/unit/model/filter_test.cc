@@ -58,12 +58,17 @@ TEST(Filter, MatchesRestrictions) {
                           "price > 2.4",
                           "price > -1",
                           "memory = 64.0e0",
+                          "name in (x, node-7)",
+                          "gpu.model in(\"RTX 4090\")",
+                          "NOT name IN ( 'x' , y ) memory in (64)",
+                          "label.rack in (r*)",
                           R"(note = "it's \"5\" \\ 6")"}) {
     EXPECT_TRUE(Holds(yes)) << yes;
   }
   for (const char* no : {"gpu.model = h200", "gpu.model != H200", "label.zone:*", "label.zone = a",
                          "driver >= 580.105", "memory < 8", "price > 2.5", "name = 7*",
-                         "label.zone < z", "NOT name = node-7"}) {
+                         "label.zone < z", "NOT name = node-7", "name in (x, y)",
+                         "NOT name in (x, node-7)", "name in (node-7) AND memory=1"}) {
     EXPECT_FALSE(Holds(no)) << no;
   }
 }
@@ -84,9 +89,17 @@ TEST(Filter, UnknownFieldIsAnErrorWhereverItStands) {
 
 TEST(Filter, ErrorsSayWhereAndWhat) {
   std::string text;
-  for (const char* bad :
-       {"gpu.model", "a = ", "a = 1 )", "(a = 1", "a = \"x", "a == 1", "= 1", "a=1 AND", "a=1 OR",
-        "AND a=1", "é=1", "\"é\" a", "a=é b", "a, b", "((((((((((((((((((((((((((((((((a=1"}) {
+  for (const char* bad : {"gpu.model", "a = ",
+                          "a = 1 )",   "(a = 1",
+                          "a = \"x",   "a == 1",
+                          "= 1",       "a=1 AND",
+                          "a=1 OR",    "AND a=1",
+                          "é=1",       "\"é\" a",
+                          "a=é b",     "a, b",
+                          "a in",      "a in b",
+                          "a in ()",   "a in (b",
+                          "a in (b,)", "a in (b c)",
+                          "in in (in", "((((((((((((((((((((((((((((((((a=1"}) {
     const Status error = ParseFilter(bad).status();
     EXPECT_EQ(error.reason(), Reason::kBadFilter) << bad;
     text += std::string(bad) + "\n  " + error.message() + "\n";
@@ -116,8 +129,9 @@ TEST(Filter, BoundsHostileInput) {
 }
 
 TEST(Filter, RandomTextNeverCrashes) {
-  static constexpr std::string_view kPieces[] = {"a",   "=",    "(", ")", " ",  "\"", "-", "AND ",
-                                                 "OR ", "NOT ", ":", "*", "\\", "é",  "<", "1.5"};
+  static constexpr std::string_view kPieces[] = {"a",  "=",    "(",   ")",    " ",  "\"",
+                                                 "-",  "AND ", "OR ", "NOT ", ":",  "*",
+                                                 "\\", "é",    "<",   "1.5",  "in", ","};
   std::mt19937 random(7);
   for (int i = 0; i < 20'000; ++i) {
     std::string text;

@@ -31,9 +31,10 @@ TEST(ResultFilter, ErrorsSayWhatIsWrongAndWhatWouldBeRight) {
 }
 
 TEST(ResultFilter, ChecksValuesByType) {
-  for (const char* bad : {"median = fast", "median : 1", "gpu.count > 0x10", "simulated = yes",
-                          "simulated > true", "time > yesterday", "time > 2026-02-30",
-                          "median = nan", "price_per_hour < 1e999", "median = ''"}) {
+  for (const char* bad :
+       {"median = fast", "median : 1", "gpu.count > 0x10", "simulated = yes", "simulated > true",
+        "time > tomorrow", "time > -", "time > -12", "time > --1h", "time > -1e9d", "time > now()",
+        "time > 2026-02-30", "median = nan", "price_per_hour < 1e999", "median = ''"}) {
     EXPECT_FALSE(ParseResultFilter(bad).ok()) << bad;
   }
   for (const char* good :
@@ -127,6 +128,29 @@ TEST(ResultFilter, UnknownWordIsRefused) {
 TEST(ResultFilter, FiltersOfOtherDoubtsAreValid) {
   for (const auto& [doubt, filter] : kOtherDoubts) {
     EXPECT_TRUE(ParseResultFilter(filter).ok()) << doubt;
+  }
+}
+
+TEST(ResultFilter, TimesMayBeRelative) {
+  const WallTime now = *ParseTime("2026-11-21T08:30");
+  for (const auto& [typed, meant] : {std::pair("-12h", "2026-11-20T20:30"),
+                                     {"-1h30m", "2026-11-21T07:00"},
+                                     {"-7d", "2026-11-14T08:30"},
+                                     {"today", "2026-11-21"},
+                                     {"yesterday", "2026-11-20"},
+                                     {"-40000d", "1970-01-01"},
+                                     {"2026-11-20", "2026-11-20"}}) {
+    const auto time = ParseTimeAt(typed, now);
+    ASSERT_TRUE(time.ok()) << typed << time.status();
+    EXPECT_EQ(*time, *ParseTime(meant)) << typed;
+    const auto filter = ParseResultFilter("end_time > " + std::string(typed), now);
+    const auto same = ParseResultFilter("end_time > " + std::string(meant), now);
+    ASSERT_TRUE(filter.ok() && same.ok()) << typed;
+    const Filter* relative = &*filter;
+    const Filter* absolute = &*same;
+    while (relative->kind == Filter::Kind::kAnd) relative = relative->children.data();
+    while (absolute->kind == Filter::Kind::kAnd) absolute = absolute->children.data();
+    EXPECT_EQ(relative->value, absolute->value) << typed;
   }
 }
 
