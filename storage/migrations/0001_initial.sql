@@ -321,6 +321,8 @@ CREATE TABLE result (
 ) PARTITION BY RANGE (ts);
 CREATE INDEX result_newest ON result (sequence DESC);
 CREATE INDEX result_of_series ON result (series_key, ts DESC) INCLUDE (median, mad, gpu_id);
+-- Serves lists of results: a page is merged from the newest rows of each series.
+CREATE INDEX result_newest_of_series ON result (series_key, sequence DESC) INCLUDE ("primary");
 CREATE INDEX result_of_gpu ON result (gpu_id, ts DESC);
 CREATE INDEX result_of_campaign ON result (campaign_id, sequence);
 CREATE INDEX result_by_time ON result USING brin (ts);

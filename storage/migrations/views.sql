@@ -4,7 +4,7 @@ DROP VIEW IF EXISTS result_view, job_view, node_view;
 
 -- Every field of wire/result_fields.cc that filters can use is a column, with _ for a dot.
 CREATE VIEW result_view AS
-SELECT r.ts, r.sequence, r.case_index, r.result_id, r."time", r.end_time, c.name AS campaign,
+SELECT r.ts, r.sequence, r.series_key, r.case_index, r.result_id, r."time", r.end_time, c.name AS campaign,
        r.campaign_id, r.job_id, r.repetition, s.series_id, s.lineage_id, r.node, r.node_id,
        r.node[1] AS node_name, r.gpu_uuid, r.gpu_id, s.benchmark, s.benchmark_version, s.parameters,
        r.outcome::text AS outcome, r.failure_reason, s.metric, r."primary", s.unit,

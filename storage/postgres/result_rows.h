@@ -60,6 +60,17 @@ struct SqlCondition {
   std::vector<std::string> values;
 };
 
+// Splits a filter into the conditions that depend only on the series of a result, which a query
+// answers first, and all others. Together they are equivalent to the filter.
+struct SplitFilter {
+  Filter of_series;
+  Filter others;
+};
+SplitFilter SplitBySeries(const Filter& filter);
+
+// Returns a FROM item named v with the columns of result_view that depend only on the series.
+std::string SeriesView();
+
 // Translates a filter from ParseResultFilter. Returns INVALID_ARGUMENT for unknown fields.
 Result<SqlCondition> FilterToSql(const Filter& filter);
 

@@ -22,6 +22,31 @@ namespace {
 
 constexpr size_t kMaxCachedSeries = 200'000;
 
+// Lists of results of more series than these walk the newest results instead.
+constexpr size_t kMaxListedSeries = 2'000;
+
+// Return the statement of a page of results, newest first. Its parameters are the values of
+// `condition`, the sequence before which the page begins, its rows, and the keys of series.
+std::string ListNewestSql(const std::string& condition) {
+  return "SELECT " + StoredColumns() + StoredTables() +
+         "WHERE v.sequence < $2 AND $1::text[] IS NOT NULL AND $4::bigint[] IS NOT NULL AND " +
+         condition + " ORDER BY v.sequence DESC LIMIT $3";
+}
+
+std::string ListBySeriesSql(const std::string& condition) {
+  return "WITH page AS MATERIALIZED (SELECT p.result_id, p.ts, p.sequence "
+         "  FROM unnest($4::bigint[]) AS k(series_key) CROSS JOIN LATERAL ("
+         "    SELECT v.result_id, v.ts, v.sequence FROM result_view v"
+         "    WHERE v.series_key = k.series_key AND v.sequence < $2 AND $1::text[] IS NOT NULL"
+         "      AND " +
+         condition +
+         "    ORDER BY v.sequence DESC LIMIT $3) p ORDER BY p.sequence DESC LIMIT $3) "
+         "SELECT " +
+         StoredColumns() +
+         "FROM page JOIN result_view v USING (result_id, ts)"
+         "  JOIN case_result d USING (job_id, case_index) ORDER BY v.sequence DESC";
+}
+
 // Ends the jobs and the campaign that the transaction of an import has created.
 void EndImported(Transaction& transaction, const ImportedCampaign& imported) {
   bool passed = true;
@@ -132,16 +157,20 @@ class PostgresResultStore : public ResultStore {
   Result<Page<v1::StoredResult>> List(const std::string& filter_text,
                                       const PageRequest& request) override {
     ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
-    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(filter));
     ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
+    const SplitFilter split = SplitBySeries(filter);
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> keys, SeriesKeys(split.of_series));
+    if (keys.empty()) return Page<v1::StoredResult>();
+    const bool by_series = keys.size() <= kMaxListedSeries;
+    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition,
+                           FilterToSql(by_series ? split.others : filter));
     return pool_.Query(
         "list_results", [&](Transaction& transaction) -> Result<Page<v1::StoredResult>> {
           PageFiller<v1::StoredResult> filler('r', request);
-          for (const auto& row :
-               transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
-                                           "WHERE v.sequence < $2 AND $1::text[] IS NOT NULL AND " +
-                                           condition.text + " ORDER BY v.sequence DESC LIMIT $3",
-                                       ArrayOf(condition.values), before, PageSize(request) + 1)) {
+          for (const auto& row : transaction.exec_params(
+                   by_series ? ListBySeriesSql(condition.text) : ListNewestSql(condition.text),
+                   ArrayOf(condition.values), before, PageSize(request) + 1,
+                   by_series ? ArrayOf(keys) : "{}")) {
             if (!filler.Add(StoredResultOf(row), row["sequence"].as<int64_t>())) break;
           }
           return std::move(filler).Take();
@@ -193,6 +222,18 @@ class PostgresResultStore : public ResultStore {
   }
 
  private:
+  // Returns the keys of the series that match, but at most one more than kMaxListedSeries.
+  Result<std::vector<std::string>> SeriesKeys(const Filter& of_series) {
+    using Keys = std::vector<std::string>;
+    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(of_series));
+    return pool_.Query("list_series", [&](Transaction& transaction) -> Result<Keys> {
+      return FirstTexts(transaction.exec_params(
+          "SELECT v.series_key FROM " + SeriesView() + "WHERE $1::text[] IS NOT NULL AND " +
+              condition.text + " LIMIT $2",
+          ArrayOf(condition.values), static_cast<int64_t>(kMaxListedSeries + 1)));
+    });
+  }
+
   // Stores results that all belong to different cases.
   Outcomes CommitBatch(const std::vector<const SentResult*>& results) {
     Batch batch(results);
