@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./dev bench [trust]: what Assay itself costs, or what floods of hostile peers cost. Ends with 1 if
+# ./dev bench [trust|history]: what Assay itself costs, what floods of hostile peers cost, or what
+# history costs. Ends with 1 if
 # a figure misses its limit.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -12,6 +13,10 @@ if [[ "${1:-}" == trust ]]; then
   say "what floods of a peer cost the others"
   exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
     /usr/bin/python3 "$root/tests/e2e/flood_test.py" --figures
+fi
+if [[ "${1:-}" == history ]]; then
+  say "what results cost to store"
+  exec "$root/build/tests/storage_bench" results
 fi
 status=0
 say "overhead of a job, from real processes on loopback"

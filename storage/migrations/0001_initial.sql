@@ -98,7 +98,7 @@ CREATE TABLE campaign (
   rules bytea,                          -- assay.v1.Campaign with nothing but rules.
   create_time timestamptz NOT NULL DEFAULT now(),
   end_time timestamptz
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX campaign_by_name ON campaign (name, sequence DESC);
 CREATE INDEX campaign_unfinished ON campaign (state) WHERE state = 'active' OR verdict IS NULL;
 
@@ -151,7 +151,8 @@ CREATE TABLE job (
   create_time timestamptz NOT NULL DEFAULT now(),
   start_time timestamptz,
   end_time timestamptz
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01,
+        autovacuum_analyze_scale_factor = 0.01);
 CREATE INDEX job_of_campaign ON job (campaign_id, sequence);
 CREATE INDEX job_changes ON job (campaign_id, revision);
 CREATE INDEX job_queue_pinned ON job (campaign_id, pinned_node_id, sequence)
@@ -222,7 +223,7 @@ CREATE TABLE allocation (
   gpu_index int NOT NULL,
   job_id text NOT NULL,
   PRIMARY KEY (node_id, gpu_index)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX allocation_of_job ON allocation (job_id);
 
 -- The columns of environment, series and result that are fields of a result have the names of
@@ -262,16 +263,36 @@ CREATE TABLE series (
 CREATE INDEX series_of_lineage ON series (lineage_id);
 CREATE INDEX series_of_benchmark ON series (benchmark, metric);
 
--- One row per case. Never deleted: it makes ingest exactly-once. `payload` is what the agent sent,
--- without measurements.
+-- Where results come from: nodes, their GPUs and agents. The results of a node share a few rows, so
+-- these wide columns are not repeated in each result.
+CREATE TABLE origin (
+  origin_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  origin_id text NOT NULL UNIQUE,       -- SHA-256 of all other columns, in hexadecimal.
+  node text[],
+  node_id text[],
+  gpu_uuid text[],
+  gpu_id text GENERATED ALWAYS AS (gpu_uuid[1]) STORED,
+  label jsonb,
+  provider text,
+  region text,
+  price_per_hour float8,
+  kernel text,
+  agent_version text,
+  imported_from text
+);
+CREATE INDEX origin_of_gpu ON origin USING gin (gpu_uuid);
+CREATE INDEX origin_of_node ON origin USING gin (node);
+
+-- One row per case, which makes ingest exactly-once. Deleted only with its job. `payload` is what
+-- the agent sent, without measurements.
 CREATE TABLE case_result (
   job_id text NOT NULL,
   case_index int NOT NULL,
   epoch bigint NOT NULL,
-  payload_hash text NOT NULL,
+  payload_hash bytea NOT NULL,          -- SHA-256
   payload bytea NOT NULL,               -- assay.v1.CaseResult
   PRIMARY KEY (job_id, case_index)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.01);
 
 -- One row per metric of a case. `ts` is when it was stored, by the database's clock.
 CREATE SEQUENCE result_sequence;
@@ -280,6 +301,7 @@ CREATE TABLE result (
   result_id uuid NOT NULL,
   ts timestamptz NOT NULL DEFAULT now(),
   series_key bigint NOT NULL,
+  origin_key bigint NOT NULL,
   campaign_id text NOT NULL,
   job_id text NOT NULL,
   case_index int NOT NULL,
@@ -298,6 +320,7 @@ CREATE TABLE result (
   ci_low float8,
   ci_high float8,
   stop_reason text,
+  effort text,
   efficiency_spec float8,
   regime text,
   model_seconds float8,
@@ -306,24 +329,14 @@ CREATE TABLE result (
   model_knee_bytes float8,
   model_error float8,
   model_sizes int,
-  node text[],
-  node_id text[],
-  gpu_uuid text[],
-  gpu_id text GENERATED ALWAYS AS (gpu_uuid[1]) STORED,
-  provider text,
-  region text,
-  price_per_hour float8,
-  kernel text,
-  agent_version text,
-  imported_from text,
   flag text[],
   PRIMARY KEY (result_id, ts)
 ) PARTITION BY RANGE (ts);
 CREATE INDEX result_newest ON result (sequence DESC);
-CREATE INDEX result_of_series ON result (series_key, ts DESC) INCLUDE (median, mad, gpu_id);
+CREATE INDEX result_of_series ON result (series_key, ts DESC) INCLUDE (median, mad, origin_key);
 -- Serves lists of results: a page is merged from the newest rows of each series.
 CREATE INDEX result_newest_of_series ON result (series_key, sequence DESC) INCLUDE ("primary");
-CREATE INDEX result_of_gpu ON result (gpu_id, ts DESC);
+CREATE INDEX result_of_origin ON result (origin_key, ts DESC);
 CREATE INDEX result_of_campaign ON result (campaign_id, sequence);
 CREATE INDEX result_by_time ON result USING brin (ts);
 

@@ -17,6 +17,10 @@ class PostgresDatabase : public Database {
 
   Status Migrate() override { return storage::Migrate(*pool_); }
 
+  Result<Retired> Retire(const Retention& retention) override {
+    return storage::Retire(*pool_, retention);
+  }
+
   JobStore& jobs() override { return *jobs_; }
   NodeStore& nodes() override { return *nodes_; }
   ResultStore& results() override { return *results_; }

@@ -11,6 +11,7 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
+#include "storage/postgres/retention.h"
 #include "storage/result_store.h"
 
 namespace assay::storage {
@@ -28,6 +29,9 @@ class Database {
   // Upgrades the database schema to the version of this program and creates the table partitions
   // for the coming months. Call this before using the stores, and later at least once a month.
   virtual Status Migrate() = 0;
+
+  // See storage::Retire.
+  virtual Result<Retired> Retire(const Retention& retention) = 0;
 
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;

@@ -20,7 +20,7 @@
 namespace assay::storage {
 namespace {
 
-constexpr size_t kMaxCachedSeries = 200'000;
+constexpr size_t kMaxCachedKeys = 200'000;
 
 // Lists of results of more series than these walk the newest results instead.
 constexpr size_t kMaxListedSeries = 2'000;
@@ -107,7 +107,9 @@ class PostgresResultStore : public ResultStore {
                "SELECT d.job_id IS NOT NULL AS stored, j.job_id IS NOT NULL AS known "
                "FROM unnest($1::text[], $2::int[], $3::text[], $4::bigint[])"
                "  WITH ORDINALITY AS i(job_id, case_index, payload_hash, epoch, position)"
-               "LEFT JOIN case_result d USING (job_id, case_index, payload_hash)"
+               "LEFT JOIN case_result d ON d.job_id = i.job_id"
+               "  AND d.case_index = i.case_index AND d.payload_hash = decode(i.payload_hash, "
+               "'hex')"
                "LEFT JOIN job j ON j.job_id = i.job_id AND j.epoch >= i.epoch ORDER BY i.position",
                jobs.Finish(), indices.Finish(), hashes.Finish(), epochs.Finish())) {
         outcomes.push_back({row["stored"].as<bool>()  ? CommitVerdict::kStored
@@ -237,7 +239,7 @@ class PostgresResultStore : public ResultStore {
   // Stores results that all belong to different cases.
   Outcomes CommitBatch(const std::vector<const SentResult*>& results) {
     Batch batch(results);
-    const bool known = KnowsAllSeries(batch);
+    const bool known = KnowsAllKeys(batch);
     const Status status = WithPartitions([&] {
       return known ? pool_.RunStatement(
                          "insert_results",
@@ -265,23 +267,29 @@ class PostgresResultStore : public ResultStore {
     return outcomes;
   }
 
-  // Sets the keys of the rows whose series are known. Returns true if all are.
-  bool KnowsAllSeries(Batch& batch) {
+  // Sets the keys of the rows whose series and origin are known. Returns true if all are.
+  bool KnowsAllKeys(Batch& batch) {
     MutexLock lock(mutex_);
     bool all = true;
     for (ResultToStore& row : batch.rows) {
-      const auto it = series_keys_.find(row.identity.series_id);
-      if (it != series_keys_.end()) row.series_key = it->second;
-      all = all && it != series_keys_.end();
+      const auto series = series_keys_.find(row.identity.series_id);
+      const auto origin = origin_keys_.find(row.origin->id);
+      const bool known = series != series_keys_.end() && origin != origin_keys_.end();
+      if (known) row.series_key = series->second;
+      if (known) row.origin_key = origin->second;
+      all = all && known;
     }
     return all;
   }
 
   void Remember(const Batch& batch) {
     MutexLock lock(mutex_);
-    if (series_keys_.size() > kMaxCachedSeries) series_keys_.clear();
+    if (series_keys_.size() > kMaxCachedKeys) series_keys_.clear();
+    if (origin_keys_.size() > kMaxCachedKeys) origin_keys_.clear();
     for (const ResultToStore& row : batch.rows) {
-      if (row.series_key != 0) series_keys_[row.identity.series_id] = row.series_key;
+      if (row.series_key == 0) continue;
+      series_keys_[row.identity.series_id] = row.series_key;
+      origin_keys_[row.origin->id] = row.origin_key;
     }
   }
 
@@ -296,8 +304,9 @@ class PostgresResultStore : public ResultStore {
 
   Pool& pool_;
   Mutex mutex_;
-  // Keys of series by id. Cleared once it has more than kMaxCachedSeries entries.
+  // Keys of series and origins by id. Cleared once they have more than kMaxCachedKeys entries.
   std::unordered_map<std::string, int64_t> series_keys_ ASSAY_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, int64_t> origin_keys_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace
