@@ -389,7 +389,11 @@ Status Server::Check() const {
   return assay::rpc::FromGrpc(status).WithContext("the gRPC server does not answer");
 }
 
-Server::~Server() { Shutdown(std::chrono::seconds(1)); }
+Server::~Server() {
+  Shutdown(std::chrono::seconds(1));
+  // Tasks end before calls_, which they use.
+  readers_ = nullptr;
+}
 
 void Server::Shutdown(Duration patience) {
   if (!server_) return;
