@@ -13,7 +13,7 @@ import re
 import sys
 import time
 
-from harness import BUILD, Fleet, children, eventually
+from harness import BUILD, Fleet, children, eventually, let_pass
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CALLS = 40
@@ -66,7 +66,7 @@ class Usage:
 
 def per_second(usage, seconds):
     before, began = usage.cpu(), time.monotonic()
-    time.sleep(seconds)
+    let_pass(seconds)
     lived = time.monotonic() - began
     return [(after - start) / lived for start, after in zip(before, usage.cpu())]
 
@@ -120,7 +120,7 @@ def measure(nodes, idle):
         eventually(attached, 60 + nodes / 20, "all sessions", 0.5)
         say("all attached after", f"{time.monotonic() - began:.1f} s, "
             f"CPU {usage.cpu()[0]:.1f} + {usage.cpu()[1]:.1f} s")
-        time.sleep(15)  # The first States and their renewals.
+        let_pass(15)  # The first States and their renewals.
         cores = per_second(usage, idle)
         mib = usage.mib()
         fine = say(f"cores, idle for {idle:g} s",
