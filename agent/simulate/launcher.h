@@ -21,7 +21,7 @@ class SimulatedLauncher : public JobLauncher {
 
   std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) override;
 
-  // What all jobs of the node share.
+  // The parts that all jobs of the node share.
   struct Shared {
     std::shared_ptr<const Node> node;
     std::vector<Fault> faults;

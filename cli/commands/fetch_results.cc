@@ -16,6 +16,7 @@ namespace assay::cli {
 namespace {
 
 constexpr char kImportedToo[] = "imported : *";
+constexpr char kSimulatedToo[] = "simulated = true";
 
 // Adds a bound of the end time to `filter`. `text` is a time of a filter, or an age without its
 // sign. Ages are resolved here, so that all pages have the same bound.
@@ -63,6 +64,17 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
     if (Mentions(*filter, field)) return false;
   }
   query.filter = Narrowed(query.filter, kImportedToo).value();
+  query.limit = 1;
+  const auto results = FetchResults(client, query);
+  return results.ok() && !results->empty();
+}
+
+// Returns whether the query would match simulated results, which are excluded unless the filter
+// mentions them. Returns false on errors, as ImportedMatch does.
+bool SimulatedMatch(Client& client, ResultsQuery query) {
+  const Result<Filter> filter = ParseFilter(query.filter);
+  if (!filter.ok() || Mentions(*filter, "simulated")) return false;
+  query.filter = Narrowed(query.filter, kSimulatedToo).value();
   query.limit = 1;
   const auto results = FetchResults(client, query);
   return results.ok() && !results->empty();
@@ -120,7 +132,10 @@ void PrintNoMatch(Client& client, const ResultsQuery& query) {
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
   if (results.empty() && format == OutputFormat::kTable) {
-    if (!query.campaign.empty() && query.filter.empty()) {
+    if (SimulatedMatch(client, query)) {
+      PrintError(std::string("No measured results match.\nhint: simulated results match: add `") +
+                 kSimulatedToo + "` to --filter\n");
+    } else if (!query.campaign.empty() && query.filter.empty()) {
       PrintError("The campaign has no results.\nhint: to see its jobs: assay campaign show " +
                  Sanitize(query.campaign) + "\n");
     } else {
