@@ -1,10 +1,11 @@
-// assay campaign list | show | cancel; its other commands have files of their own.
+// assay campaign list | show | export | cancel; its other commands have files of their own.
 #include <unistd.h>
 
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "cli/campaign_file/campaign_file.h"
 #include "cli/commands/app.h"
 #include "cli/commands/pages.h"
 #include "cli/views/campaign_text.h"
@@ -163,6 +164,21 @@ Result<ExitCode> Show(Context& context, const NameOptions& options) {
   return kExitDone;
 }
 
+Result<ExitCode> Export(Context& context, const NameOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  v1::GetCampaignRequest request;
+  request.set_campaign(options.campaign);
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
+                         client.Call(&v1::CampaignService::Stub::GetCampaign, request));
+  const v1::CampaignSpec& spec = response.campaign().spec();
+  if (spec.benchmarks().empty()) {
+    return FailedPrecondition("campaign " + Quote(options.campaign) +
+                              " was imported and has no campaign file");
+  }
+  Print(CampaignYaml(spec));
+  return kExitDone;
+}
+
 Result<ExitCode> Cancel(Context& context, const NameOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::CancelCampaignRequest request;
@@ -207,6 +223,10 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   const auto [show, show_options] =
       add("show", "Show a campaign's state, verdict and jobs (in JSON: job_list)", Show);
   AddOutputOption(*show, show_options->format);
+  add("export", "Print a campaign file that submits the same campaign again", Export)
+      .first->footer(
+          "The file is written from the stored campaign, so it has no comments, and fields that "
+          "have their defaults are left out.");
   AddWatchCommands(*campaign, context);
   add("cancel", "Cancel a campaign: stop what runs, drop what waits", Cancel);
 }

@@ -134,6 +134,34 @@ TEST(SubmitTest, Dash_ReadsStandardInput) {
   EXPECT_EQ(fake.last_create().spec().name(), "quick");
 }
 
+TEST(ExportTest, FileSubmitsTheSameCampaign) {
+  const TemporaryFolder folder;
+  FakeCoordinator fake;
+  v1::Campaign& campaign = fake.campaigns.emplace_back();
+  campaign.set_campaign_id("c1");
+  campaign.mutable_spec()->set_name("quick");
+  campaign.mutable_spec()->set_repetitions(3);
+  campaign.mutable_spec()->add_benchmarks()->set_benchmark("cpu_gemm");
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "export", "c1"}, fake.address());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string file = folder.path() + "/again.yaml";
+  std::ofstream(file) << run.out;
+  EXPECT_EQ(RunAssay({"campaign", "submit", file}, fake.address()).exit_code, 0);
+  EXPECT_EQ(fake.last_create().spec().name(), "quick");
+  EXPECT_EQ(fake.last_create().spec().repetitions(), 3);
+  EXPECT_EQ(fake.last_create().spec().benchmarks(0).benchmark(), "cpu_gemm");
+}
+
+TEST(ExportTest, ImportedCampaign_IsRefused) {
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().mutable_spec()->set_name("imported");
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "export", "imported"}, fake.address());
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(run.out, "");
+}
+
 TEST(SubmitTest, FirstCoordinatorIsDown_NextOneGetsTheCampaign) {
   const TemporaryFolder folder;
   FakeCoordinator down;
