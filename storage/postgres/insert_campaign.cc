@@ -45,6 +45,7 @@ Json JobRow(const NewCampaign& campaign, const NewJob& job, const SetNumbers& ca
   // Stored with the cases, so that they need no columns of their own.
   spec.set_counters(job.counters);
   spec.set_mixed_gpus(job.mixed_gpus);
+  spec.set_effort(job.effort);
   spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
   Json row = {{"job_id", job.job_id},
               {"campaign_id", campaign.campaign_id},

@@ -215,6 +215,7 @@ TEST_P(JobStoreContract, ClaimReturnsTheJobAsStored) {
   job.repetition = 4;
   job.counters = true;
   job.mixed_gpus = true;
+  job.effort = v1::EFFORT_QUICK;
   job.nccl = {{"NCCL_ALGO", "Ring"}};
   job.benchmark_index = 3;
   const std::string id = Create(MakeCampaign({job, MakeJob({"c"})}));
@@ -231,6 +232,7 @@ TEST_P(JobStoreContract, ClaimReturnsTheJobAsStored) {
   EXPECT_EQ(leased[0].job.repetition, 4);
   EXPECT_TRUE(leased[0].job.counters);
   EXPECT_TRUE(leased[0].job.mixed_gpus);
+  EXPECT_EQ(leased[0].job.effort, v1::EFFORT_QUICK);
   EXPECT_EQ(leased[0].job.nccl, job.nccl);
   EXPECT_EQ(leased[0].job.timeout, job.timeout);
   ASSERT_EQ(leased[0].job.cases.size(), 2U);

@@ -259,6 +259,7 @@ TEST(CampaignFileTest, NcclVariables_HaveTheirLines) {
       "nccl:\n"
       "  NCCL_ALGO: Ring\n"
       "mixed_gpus: true\n"
+      "effort: quick\n"
       "benchmarks:\n"
       "  - all_reduce:\n"
       "      nccl: {NCCL_NTHREADS: 256}\n");
@@ -267,8 +268,9 @@ TEST(CampaignFileTest, NcclVariables_HaveTheirLines) {
   EXPECT_EQ(file.spec.nccl().at("NCCL_ALGO"), "Ring");
   EXPECT_EQ(file.spec.lines().at("nccl.NCCL_ALGO"), 4);
   EXPECT_EQ(file.spec.benchmarks(0).nccl().at("NCCL_NTHREADS"), "256");
-  EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 8);
+  EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 9);
   EXPECT_TRUE(file.spec.mixed_gpus());
+  EXPECT_EQ(file.spec.effort(), v1::EFFORT_QUICK);
   EXPECT_EQ(file.spec.benchmarks(0).axes_size(), 0);
   std::string faults;
   for (const char* nccl : {"Ring", "{}", "{NCCL_ALGO: [Ring]}"}) {
