@@ -174,10 +174,14 @@ Result<std::string> Batch::CaseRows() const {
 
 Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows) {
   std::map<std::string, nlohmann::json> environments, series, origins;
+  // Makes a row only for the first of equal ids: a batch has few series and origins.
   for (const ResultToStore* row : rows) {
-    environments.try_emplace(row->identity.environment_id, EnvironmentRow(*row));
-    series.try_emplace(row->identity.series_id, SeriesRow(*row));
-    origins.try_emplace(row->origin->id, row->origin->row);
+    const Identity& identity = row->identity;
+    if (!environments.contains(identity.environment_id)) {
+      environments[identity.environment_id] = EnvironmentRow(*row);
+    }
+    if (!series.contains(identity.series_id)) series[identity.series_id] = SeriesRow(*row);
+    if (!origins.contains(row->origin->id)) origins[row->origin->id] = row->origin->row;
   }
   ASSAY_RETURN_IF_ERROR(AddRows(
       transaction, "environment",
