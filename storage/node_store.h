@@ -1,6 +1,8 @@
 // The nodes of the fleet. Contract: tests/contract/node_store_contract.h.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +37,14 @@ class NodeStore {
   // disconnected if it has sent no heartbeat within the last `stale_after`. Leaves out the nodes'
   // benchmarks, which are large, if `benchmarks` is kNo.
   enum class Benchmarks { kNo, kYes };
-  virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) = 0;
+  Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) {
+    return ListNodesAfter("", std::numeric_limits<int>::max(), stale_after, benchmarks);
+  }
+  // Like ListNodes, but returns only the first `limit` nodes whose names sort after `name`. The
+  // order is that of the names' bytes.
+  virtual Result<std::vector<v1::Node>> ListNodesAfter(const std::string& name, int limit,
+                                                       Duration stale_after,
+                                                       Benchmarks benchmarks) = 0;
   // Numbers of nodes, by the same rule.
   struct NodeCounts {
     int connected = 0;

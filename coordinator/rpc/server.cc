@@ -32,7 +32,6 @@ constexpr Duration kHelloPatience = std::chrono::seconds(10);
 constexpr auto kCheckPatience = std::chrono::seconds(1);
 // Threads for queries of results. They leave most database connections to other work.
 constexpr int kReaders = 2;
-constexpr char kNodeTokens = 'n';
 
 // Returns the page size and the page token of a list request (see Google's AIP-158). A page size of
 // 0 means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
@@ -160,15 +159,9 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
                    v1::ListNodesResponse* response) override {
     return calls_.Answer(context, "ListNodes", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
-      ASSAY_ASSIGN_OR_RETURN(const int64_t first, ParsePageToken(kNodeTokens, page.token, 0));
-      ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
-                             coordinator_.ListNodes(request->filter(), request->view()));
-      PageFiller<v1::Node> filler(kNodeTokens, page);
-      for (auto next = static_cast<size_t>(first); next < nodes.size(); ++next) {
-        if (!filler.Add(std::move(nodes[next]), static_cast<int64_t>(next + 1))) break;
-      }
-      FillPage(std::move(filler).Take(), response->mutable_nodes(),
-               response->mutable_next_page_token());
+      ASSAY_ASSIGN_OR_RETURN(Page<v1::Node> found,
+                             coordinator_.ListNodes(request->filter(), request->view(), page));
+      FillPage(std::move(found), response->mutable_nodes(), response->mutable_next_page_token());
       return Status::Ok();
     });
   }

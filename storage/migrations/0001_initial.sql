@@ -59,7 +59,7 @@ CREATE TABLE schema_set (
 
 CREATE TABLE node (
   node_id text PRIMARY KEY,
-  name text NOT NULL UNIQUE,
+  name text COLLATE "C" NOT NULL UNIQUE,
   description bytea NOT NULL,           -- assay.v1.NodeDescription without benchmarks
   description_json jsonb NOT NULL,      -- The same, for dashboards.
   schemas_hash text NOT NULL REFERENCES schema_set,

@@ -17,7 +17,8 @@
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // The stores share these connections. Listen uses another one.
+  // The stores share these connections. Listen uses another one. ResultStore::List and Get use two
+  // more, and each of their statements ends after 2 s.
   Pool::Options pool;
 };
 
@@ -48,6 +49,7 @@ class Database {
   // process ends, so that it ends even if the database hangs.
   virtual void Abort() = 0;
 
+  // Includes the connections of ResultStore::List and Get.
   virtual PoolStats Stats() = 0;
 };
 

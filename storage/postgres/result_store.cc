@@ -69,7 +69,7 @@ using Outcomes = Result<std::vector<CommitOutcome>>;
 
 class PostgresResultStore : public ResultStore {
  public:
-  explicit PostgresResultStore(Pool& pool) : pool_(pool) {}
+  PostgresResultStore(Pool& pool, Pool& queries) : pool_(pool), queries_(queries) {}
 
   Outcomes Commit(const std::vector<SentResult>& results) override {
     // Several results for one case go into consecutive batches.
@@ -166,7 +166,7 @@ class PostgresResultStore : public ResultStore {
     const bool by_series = keys.size() <= kMaxListedSeries;
     ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition,
                            FilterToSql(by_series ? split.others : filter));
-    return pool_.Query(
+    return queries_.Query(
         "list_results", [&](Transaction& transaction) -> Result<Page<v1::StoredResult>> {
           PageFiller<v1::StoredResult> filler('r', request);
           for (const auto& row : transaction.exec_params(
@@ -182,7 +182,7 @@ class PostgresResultStore : public ResultStore {
   Result<v1::StoredResult> Get(const std::string& result_id) override {
     Status missing = NotFound("no result \"" + result_id + "\"");
     if (!IsUuid(result_id)) return missing;
-    return pool_.Query("get_result", [&](Transaction& transaction) -> Result<v1::StoredResult> {
+    return queries_.Query("get_result", [&](Transaction& transaction) -> Result<v1::StoredResult> {
       const pqxx::result rows = transaction.exec_params(
           "SELECT " + StoredColumns() + ", p.n AS sample_count, p.data AS sample_data " +
               StoredTables() + "LEFT JOIN sample p USING (result_id) WHERE v.result_id = $1::uuid",
@@ -303,6 +303,7 @@ class PostgresResultStore : public ResultStore {
   }
 
   Pool& pool_;
+  Pool& queries_;
   Mutex mutex_;
   // Keys of series and origins by id. Cleared once they have more than kMaxCachedKeys entries.
   std::unordered_map<std::string, int64_t> series_keys_ ASSAY_GUARDED_BY(mutex_);
@@ -311,8 +312,8 @@ class PostgresResultStore : public ResultStore {
 
 }  // namespace
 
-std::unique_ptr<ResultStore> MakeResultStore(Pool& pool) {
-  return std::make_unique<PostgresResultStore>(pool);
+std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries) {
+  return std::make_unique<PostgresResultStore>(pool, queries);
 }
 
 }  // namespace assay::storage

@@ -25,6 +25,21 @@ TEST_P(NodeStoreContract, ConnectedNodeIsListedWithItsDescription) {
   EXPECT_EQ(nodes().GetNode("none", kStale).status().code(), Code::kNotFound);
 }
 
+TEST_P(NodeStoreContract, ListNodesAfter_ContinuesAfterAName) {
+  for (const char* name : {"b", "B", "a", "a-1", "a1"}) {
+    ASSERT_TRUE(nodes().Connect("owner", MakeNode(name, name), "", kStale).ok());
+  }
+  std::vector<std::string> listed;
+  for (const size_t expected : {2U, 2U, 1U, 0U}) {
+    const auto some = nodes().ListNodesAfter(listed.empty() ? "" : listed.back(), 2, kStale,
+                                             NodeStore::Benchmarks::kNo);
+    ASSERT_TRUE(some.ok()) << some.status();
+    EXPECT_EQ(some->size(), expected);
+    for (const v1::Node& node : *some) listed.push_back(node.description().name());
+  }
+  EXPECT_EQ(listed, (std::vector<std::string>{"B", "a", "a-1", "a1", "b"}));
+}
+
 TEST_P(NodeStoreContract, UnknownNameHintsAtTheClosestNode) {
   Connect({"a", "rack7"});
   const Status mistyped = nodes().GetNode("name-rak7", kStale).status();
