@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -44,13 +45,13 @@ struct MeasureRule {
   double noise_tolerance = 0.05;
   // The measurement stops after this time, warm-up included, once min_samples and min_seconds are
   // reached.
-  double total_seconds = 4.0;
+  double total_seconds = std::numeric_limits<double>::infinity();
   // Hard limits.
   double max_seconds = 10.0;
   int64_t max_samples = 5000;
 };
 
-// How long a measurement may take to become precise.
+// Time that a measurement may take to become precise.
 enum class Effort {
   kQuick,     // About 1 s in total.
   kStandard,  // The rule as it is.

@@ -349,7 +349,7 @@ MeasureRule RuleFor(Resource resource) {
     rule.max_warmup_seconds = 3.0;
   } else {
     // Waiting does not quieten a host that is busy with other work.
-    rule.max_warmup_seconds = 1.0;
+    rule.total_seconds = 4.0;
     rule.max_seconds = 5.0;
   }
   return rule;

@@ -17,7 +17,6 @@ inline void AdjustRuleForLoad(double flops, MeasureRule* rule) {
   rule->max_warmup_seconds = 5.0;
   rule->settle_window_seconds = 0.25;
   rule->min_seconds = 1.0;
-  rule->total_seconds = 15.0;
 }
 
 }  // namespace assay
