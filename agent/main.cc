@@ -1,4 +1,5 @@
-// assay-agent: runs once per node. Measures for a coordinator or a single caller.
+// assay-agent: runs once per node. Measures for a coordinator or a single caller. `assay-agent
+// simulate` simulates many nodes instead.
 #include <signal.h>
 #include <unistd.h>
 
@@ -6,11 +7,13 @@
 #include <future>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "agent/agent_process.h"
 #include "agent/options.h"
+#include "agent/simulate/options.h"
 #include "common/log.h"
 #include "common/ready_line.h"
 #include "common/units.h"
@@ -21,11 +24,12 @@ namespace {
 // The time from SIGTERM to the end of the process, regardless of drivers and coordinators.
 constexpr Duration kMostEndTime = std::chrono::milliseconds(9500);
 
-// Returns the exit code.
-int Main(int argc, char** argv) {
-  const ParsedOptions parsed = ParseOptions(argc, argv);
-  if (!parsed.options) return parsed.exit_code;
-  if (const Status status = InitLog("assay-agent", parsed.options->log_level); !status.ok()) {
+// Runs `start`, which returns a process or an error, until SIGTERM or SIGINT. Returns the exit
+// code. `ready_line` makes the line for `ready_fd` from the process.
+template <typename StartFunction, typename LineFunction>
+int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFunction& start,
+                   const LineFunction& ready_line) {
+  if (const Status status = InitLog("assay-agent", log_level); !status.ok()) {
     std::cerr << "assay-agent: --log-level: " << status.message() << "\n";
     return 2;
   }
@@ -52,19 +56,38 @@ int Main(int argc, char** argv) {
     ::_exit(0);
   }).detach();
 
-  auto agent = AgentProcess::Start(*parsed.options);
+  auto agent = start();
   if (!agent.ok()) {
     std::cerr << "assay-agent: " << agent.status() << "\n";
     // The pipe may be closed; the text above is for people.
-    static_cast<void>(TellFailed(parsed.options->ready_fd, agent.status()));
+    static_cast<void>(TellFailed(ready_fd, agent.status()));
     return agent.status().code() == Code::kInvalidArgument ? 2 : 1;
   }
-  if (const Status told = TellReady(parsed.options->ready_fd, (*agent)->ReadyLine()); !told.ok()) {
+  if (const Status told = TellReady(ready_fd, ready_line(**agent)); !told.ok()) {
     Log().warn("{}", told.message());
   }
   signalled->get_future().wait();
   agent->reset();
   return 0;
+}
+
+int Simulate(int argc, char** argv) {
+  int exit_code = 0;
+  const std::optional<SimulateOptions> options = ParseSimulateOptions(argc, argv, &exit_code);
+  if (!options) return exit_code;
+  return RunUntilSignal(
+      options->log_level, options->ready_fd, [&] { return SimulatedFleet::Start(*options); },
+      [](const SimulatedFleet&) { return std::string(R"({"grpc": "", "http": ""})"); });
+}
+
+int Main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "simulate") return Simulate(argc - 1, argv + 1);
+  const ParsedOptions parsed = ParseOptions(argc, argv);
+  if (!parsed.options) return parsed.exit_code;
+  return RunUntilSignal(
+      parsed.options->log_level, parsed.options->ready_fd,
+      [&] { return AgentProcess::Start(*parsed.options); },
+      [](const AgentProcess& agent) { return agent.ReadyLine(); });
 }
 
 }  // namespace

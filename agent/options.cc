@@ -109,6 +109,7 @@ void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* 
   app->add_option("--ready-fd", options->ready_fd,
                   "Write the addresses, as one line of JSON, to this descriptor when serving");
   app->footer(
+      "\"assay-agent simulate --help\" tells how to simulate a fleet.\n"
       "Exit status: 0 ended by SIGTERM or SIGINT; 1 cannot start; 2 a flag, an address or a TLS "
       "file is wrong.");
 }

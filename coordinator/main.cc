@@ -47,8 +47,8 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // Time that the database has to take note of the end of the process.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(5);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
-// Partitions are created long before they are needed.
-constexpr Duration kMigratePeriod = std::chrono::hours(6);
+// Partitions are created long before they are needed, and old data deleted some hours late.
+constexpr Duration kMaintainPeriod = std::chrono::hours(6);
 
 // The command line after its check.
 struct CoordinatorOptions {
@@ -62,6 +62,7 @@ struct CoordinatorOptions {
   bool insecure = false;
   Duration lease{0};
   Duration heartbeat{0};
+  storage::Retention retention;
   std::string log_level = "info";
   int ready_fd = -1;
 };
@@ -73,6 +74,8 @@ struct Flags {
   std::string http = "127.0.0.1:9900";
   std::string lease = "30s";
   std::string heartbeat = "5s";
+  std::string keep_results;
+  std::string keep_samples;
 };
 
 void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
@@ -100,6 +103,11 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
       ->capture_default_str();
   app.add_option("--heartbeat", flags.heartbeat, "Interval at which agents report")
       ->capture_default_str();
+  app.add_option("--keep-results", flags.keep_results,
+                 "Age at which ended campaigns are deleted with their results, in whole months: "
+                 "400d (default: never)");
+  app.add_option("--keep-samples", flags.keep_samples,
+                 "Age at which samples are deleted (default: with the results)");
   app.add_option("--log-level", options.log_level, "debug, info, warn or error")
       ->capture_default_str();
   app.add_option("--ready-fd", options.ready_fd,
@@ -151,6 +159,17 @@ Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
   if (options.lease < 2 * options.heartbeat || options.lease > kMaxLease) {
     return InvalidArgument("--lease: " + flags.lease + " is not between two heartbeats (" +
                            flags.heartbeat + " each) and 1h");
+  }
+  if (!flags.keep_results.empty()) {
+    ASSAY_RETURN_IF_ERROR(
+        Store("--keep-results", ParseDuration(flags.keep_results), options.retention.results));
+    if (options.retention.results < storage::kMinRetention) {
+      return InvalidArgument("--keep-results: " + flags.keep_results + " is less than 14d");
+    }
+  }
+  if (!flags.keep_samples.empty()) {
+    ASSAY_RETURN_IF_ERROR(
+        Store("--keep-samples", ParseDuration(flags.keep_samples), options.retention.samples));
   }
   // There is no flag for it, because `ps` shows flags and a connection string may hold a password.
   const char* const database = std::getenv("ASSAY_DATABASE");
@@ -281,7 +300,7 @@ class Process {
       if (open_) coordinator_->OnNotification();
     });
     RefreshGauges();
-    MigrateLater();
+    coordinator_->executor().Post([this, retention = options.retention] { Maintain(retention); });
     FollowDialAddresses();
     return Status::Ok();
   }
@@ -313,13 +332,25 @@ class Process {
       return database_->nodes().ListDialAddresses().status().WithContext(
           "the database does not answer");
     };
-    http.handlers = {{"/sd", "application/json", [this] {
-                        MutexLock lock(discovery_mutex_);
-                        return discovery_;
-                      }}};
+    http.handlers = {{"/sd", "application/json", [this] { return Discovery(); }}};
     ASSAY_ASSIGN_OR_RETURN(http_, http::MetricsServer::Start(std::move(http)));
     Log().info("metrics on http://{}/metrics", http_->address().ToString());
     return Status::Ok();
+  }
+
+  // Returns the answer of /sd, which is read again if it is older than kGaugePeriod. While the
+  // database is away, returns the last answer.
+  std::string Discovery() {
+    MutexLock lock(discovery_mutex_);
+    const MonotonicTime now = Clock::Real().Now();
+    if (discovered_ && now - *discovered_ < kGaugePeriod) return discovery_;
+    const auto nodes = database_->nodes().ListNodes(coordinator_->options().Silence(),
+                                                    storage::NodeStore::Benchmarks::kNo);
+    if (nodes.ok()) {
+      discovery_ = ServiceDiscovery(*nodes);
+      discovered_ = now;
+    }
+    return discovery_;
   }
 
   // Dials the agents that were added, here or at another coordinator, while this one is the leader.
@@ -347,25 +378,30 @@ class Process {
 
   void ReadGauges() {
     if (const auto queue = database_->jobs().GetQueueStats(); queue.ok()) metrics_.SetQueue(*queue);
-    if (const auto nodes = database_->nodes().ListNodes(coordinator_->options().Silence());
+    if (const auto nodes = database_->nodes().CountNodes(coordinator_->options().Silence());
         nodes.ok()) {
       metrics_.SetNodes(*nodes);
-      MutexLock lock(discovery_mutex_);
-      discovery_ = ServiceDiscovery(*nodes);
     }
     const storage::PoolStats pool = database_->Stats();
     metrics_.SetPool({pool.in_use, pool.idle, pool.waiting});
   }
 
-  void MigrateLater() {
-    coordinator_->executor().PostAfter(kMigratePeriod, [this] {
-      const Status migrated = Guarded("Migrate", [this] { return database_->Migrate(); });
-      if (!migrated.ok()) {
-        Log().warn("cannot create the database partitions of the next months: {}",
-                   migrated.ToString());
+  // Creates the partitions of the next months and, as the leader, deletes old data. Repeats.
+  void Maintain(const storage::Retention& retention) {
+    const Status maintained = Guarded("Maintain", [&]() -> Status {
+      ASSAY_RETURN_IF_ERROR(database_->Migrate());
+      if (!coordinator_->leadership().IsLeader()) return Status::Ok();
+      ASSAY_ASSIGN_OR_RETURN(const storage::Retired retired, database_->Retire(retention));
+      if (retired.partitions + retired.campaigns + retired.samples > 0) {
+        Log().info("deleted {} months of results, {} campaigns and {} samples", retired.partitions,
+                   retired.campaigns, retired.samples);
       }
-      MigrateLater();
+      return Status::Ok();
     });
+    if (!maintained.ok()) {
+      Log().warn("cannot maintain the database; trying again later: {}", maintained.ToString());
+    }
+    coordinator_->executor().PostAfter(kMaintainPeriod, [this, retention] { Maintain(retention); });
   }
 
   // Destroyed in reverse order: users before the objects that they use.
@@ -374,6 +410,7 @@ class Process {
   bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // The coordinator may be notified.
   Mutex discovery_mutex_;
   std::string discovery_ ASSAY_GUARDED_BY(discovery_mutex_) = "[]";
+  std::optional<MonotonicTime> discovered_ ASSAY_GUARDED_BY(discovery_mutex_);
   std::unique_ptr<storage::Database> database_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Coordinator> coordinator_;

@@ -27,6 +27,9 @@ class Registry {
   std::vector<std::unique_ptr<Benchmark>> benchmarks_;
 };
 
+// Every declared benchmark, whatever this build and this machine can run. None can be prepared.
+const Registry& DeclaredBenchmarks();
+
 // Every benchmark of this build; see builtin.cc.
 const Registry& BuiltinBenchmarks();
 

@@ -245,6 +245,8 @@ class Engine {
       }
     }
     if (n >= rule_.max_samples) return "max_samples";
+    const bool enough = n >= rule_.min_samples && elapsed >= rule_.min_seconds;
+    if (enough && Seconds(clock_.Now() - begin_) >= rule_.total_seconds) return "time_budget";
     if (elapsed >= rule_.max_seconds) return "time_budget";
     return "";
   }
@@ -277,6 +279,46 @@ class Engine {
 };
 
 }  // namespace
+
+const char* EffortWord(Effort effort) {
+  switch (effort) {
+    case Effort::kQuick:
+      return "quick";
+    case Effort::kThorough:
+      return "thorough";
+    default:
+      return "standard";
+  }
+}
+
+Result<Effort> ParseEffort(const std::string& word) {
+  for (const Effort effort : {Effort::kQuick, Effort::kStandard, Effort::kThorough}) {
+    if (word == EffortWord(effort)) return effort;
+  }
+  return InvalidArgument("effort must be quick, standard or thorough, not \"" + word + "\"");
+}
+
+void ApplyEffort(Effort effort, MeasureRule* rule) {
+  if (effort == Effort::kStandard || rule->min_seconds >= rule->max_seconds) return;
+  if (effort == Effort::kQuick) {
+    rule->settle_window_seconds = std::min(rule->settle_window_seconds, 0.05);
+    rule->min_warmup_seconds = std::min(rule->min_warmup_seconds, 0.2);
+    rule->max_warmup_seconds = std::min(rule->max_warmup_seconds, 0.4);
+    rule->min_samples = std::min<int64_t>(rule->min_samples, 10);
+    rule->min_seconds = std::min(rule->min_seconds, 0.2);
+    rule->target_confidence = std::max(rule->target_confidence, 0.02);
+    rule->max_seconds = std::min(rule->max_seconds, 0.6);
+    rule->total_seconds = 1.0;
+    return;
+  }
+  rule->max_warmup_seconds *= 2;
+  rule->min_seconds *= 4;
+  rule->max_samples *= 4;
+  rule->target_confidence /= 5;
+  rule->noise_tolerance /= 5;
+  rule->max_seconds *= 3;
+  rule->total_seconds = rule->max_warmup_seconds + rule->max_seconds;
+}
 
 Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
                               const MeasureHooks& hooks) {

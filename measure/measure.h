@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,30 @@ struct MeasureRule {
   // The measurement stops when the noise has changed by less than this fraction while the number of
   // samples doubled. The noise is the scaled median absolute deviation divided by the median.
   double noise_tolerance = 0.05;
+  // The measurement stops after this time, warm-up included, once min_samples and min_seconds are
+  // reached.
+  double total_seconds = std::numeric_limits<double>::infinity();
   // Hard limits.
   double max_seconds = 10.0;
   int64_t max_samples = 5000;
 };
+
+// Time that a measurement may take to become precise.
+enum class Effort {
+  kQuick,     // About 1 s in total.
+  kStandard,  // The rule as it is.
+  kThorough,  // For differences of less than a percent.
+};
+
+// Returns "quick", "standard" or "thorough".
+const char* EffortWord(Effort effort);
+
+// Returns the effort of such a word, or INVALID_ARGUMENT.
+Result<Effort> ParseEffort(const std::string& word);
+
+// Changes a standard rule to `effort`. A rule whose minimum and maximum duration are equal is not
+// changed, because its duration is a parameter of the benchmark.
+void ApplyEffort(Effort effort, MeasureRule* rule);
 
 // The work to time: Case::Run of one rank, or of a gang as seen from rank 0.
 class TimedDevice {

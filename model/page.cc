@@ -5,6 +5,14 @@
 #include "common/units.h"
 
 namespace assay {
+namespace {
+
+Status BadToken() {
+  return InvalidArgument("the page token is not one that this list returned",
+                         Reason::kBadPageToken);
+}
+
+}  // namespace
 
 std::string MakePageToken(char kind, int64_t position) { return kind + std::to_string(position); }
 
@@ -14,8 +22,13 @@ Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t firs
     const auto position = ParseInteger(token.substr(1));
     if (position.ok() && *position >= 0) return *position;
   }
-  return InvalidArgument("the page token is not one that this list returned",
-                         Reason::kBadPageToken);
+  return BadToken();
+}
+
+Result<std::string> ParseTextToken(char kind, const std::string& token) {
+  if (token.empty()) return std::string();
+  if (token[0] != kind) return BadToken();
+  return token.substr(1);
 }
 
 int PageSize(const PageRequest& request) {

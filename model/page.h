@@ -30,6 +30,10 @@ std::string MakePageToken(char kind, int64_t position);
 // INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
+// Like ParsePageToken, for lists that are sorted by a unique text. Returns the text of the last
+// item on the page before. Returns an empty text if the token is empty.
+Result<std::string> ParseTextToken(char kind, const std::string& token);
+
 // Returns the maximum number of items on a page. This is `request.size` but at most 10,000, or 100
 // if the size is below 1.
 int PageSize(const PageRequest& request);
@@ -47,14 +51,16 @@ class PageFiller {
 
   // Adds the item at `position` of the list. If the page is full, returns false without adding the
   // item, which then belongs to the next page.
-  bool Add(T item, int64_t position) {
+  bool Add(T item, int64_t position) { return Add(std::move(item), std::to_string(position)); }
+  // Like the other Add, for lists that are sorted by a unique text.
+  bool Add(T item, std::string text) {
     if (static_cast<int>(page_.items.size()) == size_ || bytes_ >= kMaxPageBytes) {
-      page_.next_token = MakePageToken(kind_, last_);
+      page_.next_token = kind_ + last_;
       return false;
     }
     bytes_ += item.ByteSizeLong();
     page_.items.push_back(std::move(item));
-    last_ = position;
+    last_ = std::move(text);
     return true;
   }
 
@@ -65,7 +71,7 @@ class PageFiller {
   const int size_;
   Page<T> page_;
   size_t bytes_ = 0;
-  int64_t last_ = 0;  // Position of the last item.
+  std::string last_;  // Position or text of the last item.
 };
 
 }  // namespace assay

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMaxGpu = 4096;
 
 std::vector<std::string> OptionsOf(const std::string& command) {
-  if (command == "run") return {"-o", "--seed", "--gpu", "--counters", "--help"};
+  if (command == "run") return {"-o", "--seed", "--gpu", "--counters", "--effort", "--help"};
   if (command == "selftest") return {"--gpu", "--require-gpu", "--help"};
   if (command.empty()) return {"--help", "--version"};
   return {"--help"};

@@ -39,6 +39,17 @@ void SetError(const Status& error, ExecutedCase* executed) {
   failure->set_evidence(error.ToString());
 }
 
+Effort EffortOf(v1::Effort effort) {
+  switch (effort) {
+    case v1::EFFORT_QUICK:
+      return Effort::kQuick;
+    case v1::EFFORT_THOROUGH:
+      return Effort::kThorough;
+    default:
+      return Effort::kStandard;
+  }
+}
+
 v1::Direction ToMessage(Direction direction) {
   return direction == Direction::kHigherIsBetter ? v1::DIRECTION_HIGHER_IS_BETTER
                                                  : v1::DIRECTION_LOWER_IS_BETTER;

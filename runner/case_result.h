@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "assay/v1/job.pb.h"
 #include "assay/v1/result.pb.h"
 #include "host/conditions.h"
 #include "host/gpu_platform.h"
@@ -33,6 +34,9 @@ ExecutedCase CaseNotBegun(const BenchmarkInfo& info, const ParameterMap& paramet
 
 // Sets outcome and failure to those of `error`. Removes what only a successful case has.
 void SetError(const Status& error, ExecutedCase* executed);
+
+// Returns the effort of a job. Unknown values, from a newer agent, mean standard.
+Effort EffortOf(v1::Effort effort);
 
 v1::Direction ToMessage(Direction direction);
 

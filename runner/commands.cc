@@ -50,6 +50,7 @@ struct RunOptions {
   LocalCase what;
   bool json = false;
   bool counters = false;
+  Effort effort = Effort::kStandard;
 };
 
 // Stores the value of an option in `options`.
@@ -62,6 +63,10 @@ Status ApplyOption(const std::string& option, const std::string& value, RunOptio
     ASSAY_ASSIGN_OR_RETURN(const int64_t seed,
                            OptionNumber(option, value, std::numeric_limits<int64_t>::max()));
     options->what.seed = static_cast<uint64_t>(seed);
+    return Status::Ok();
+  }
+  if (option == "--effort") {
+    ASSAY_ASSIGN_OR_RETURN(options->effort, ParseEffort(value));
     return Status::Ok();
   }
   if (value != "table" && value != "json") {
@@ -83,7 +88,7 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
   ASSAY_ASSIGN_OR_RETURN(options.what.benchmark, registry.Find(arguments[0]));
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
-    if (argument == "-o" || argument == "--seed" || argument == "--gpu") {
+    if (argument == "-o" || argument == "--seed" || argument == "--gpu" || argument == "--effort") {
       if (++i == arguments.size()) return InvalidArgument(argument + " needs a value");
       ASSAY_RETURN_IF_ERROR(ApplyOption(argument, arguments[i], &options));
       continue;
@@ -127,6 +132,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   }
   ExecuteOptions execute;
   execute.counters = options->counters;
+  execute.effort = options->effort;
   if (isatty(STDERR_FILENO) != 0) {
     execute.on_phase = [](const std::string& phase) {
       std::fprintf(stderr, "assay-runner: %s\n", phase.c_str());

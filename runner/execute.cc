@@ -203,6 +203,7 @@ class Execution {
     auto sampler = new_sampler();
     MeasureRule rule = RuleFor(benchmark_.Info().resource);
     case_->AdjustRule(&rule);
+    ApplyEffort(options_.effort, &rule);
     MeasureHooks hooks;
     hooks.warmup_begins = [&] { Phase("warm_up"); };
     hooks.readings = [&] { return sampler->Readings(); };
@@ -261,6 +262,7 @@ class Execution {
       v1::Measurement* const measurement = result_.add_measurements();
       Fill(metrics[i], summary, measurement);
       Fill(timing, times, measurement->mutable_method());
+      measurement->mutable_method()->set_effort(EffortWord(options_.effort));
       if (i != 0) continue;
       primary_ = summary;
       measurement->mutable_samples()->Add(values.begin(), values.end());
@@ -347,6 +349,7 @@ MeasureRule RuleFor(Resource resource) {
     rule.max_warmup_seconds = 3.0;
   } else {
     // Waiting does not quieten a host that is busy with other work.
+    rule.total_seconds = 4.0;
     rule.max_seconds = 5.0;
   }
   return rule;

@@ -13,6 +13,7 @@ struct ExecuteOptions {
   bool measure = true;
   // Reads hardware counters, in separate runs after the timed ones.
   bool counters = false;
+  Effort effort = Effort::kStandard;
   // Called when a phase begins: "verify", "warm_up", "measure" or "profile". May be empty.
   std::function<void(const std::string& phase)> on_phase;
 };

@@ -31,6 +31,7 @@ constexpr char kUsage[] =
     "  assay-runner list [NAME]       lists the benchmarks of this build, or one benchmark's\n"
     "                                 parameters and metrics\n"
     "  assay-runner run NAME [k=v...] [-o table|json] [--seed N] [--gpu N] [--counters]\n"
+    "                   [--effort quick|standard|thorough]\n"
     "                                 runs one case; a collective starts its own ranks.\n"
     "                                 --counters adds hardware counters, from separate runs\n"
     "  assay-runner check NAME [k=v...]\n"

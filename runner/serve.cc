@@ -334,6 +334,7 @@ class RankSession {
     context.advertise_address = start_.advertise_address();
     ExecuteOptions options;
     options.counters = start_.counters();
+    options.effort = EffortOf(start_.effort());
     options.on_phase = [&](const std::string& phase) { Send(Started(one.case_index(), phase)); };
     return ExecuteCase(*benchmark_, context, options);
   }

@@ -1,6 +1,8 @@
 // The nodes of the fleet. Contract: tests/contract/node_store_contract.h.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +34,23 @@ class NodeStore {
                                    Duration stale_after) = 0;
 
   // Returns all nodes, sorted by name, with the ids of their running jobs. A node counts as
-  // disconnected if it has sent no heartbeat within the last `stale_after`.
-  virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after) = 0;
+  // disconnected if it has sent no heartbeat within the last `stale_after`. Leaves out the nodes'
+  // benchmarks, which are large, if `benchmarks` is kNo.
+  enum class Benchmarks { kNo, kYes };
+  Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) {
+    return ListNodesAfter("", std::numeric_limits<int>::max(), stale_after, benchmarks);
+  }
+  // Like ListNodes, but returns only the first `limit` nodes whose names sort after `name`. The
+  // order is that of the names' bytes.
+  virtual Result<std::vector<v1::Node>> ListNodesAfter(const std::string& name, int limit,
+                                                       Duration stale_after,
+                                                       Benchmarks benchmarks) = 0;
+  // Numbers of nodes, by the same rule.
+  struct NodeCounts {
+    int connected = 0;
+    int disconnected = 0;
+  };
+  virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 

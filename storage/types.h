@@ -47,6 +47,7 @@ struct NewJob {
   std::map<std::string, std::string> nccl;
   // Whether GPUs of several models are allowed.
   bool mixed_gpus = false;
+  v1::Effort effort = v1::EFFORT_UNSPECIFIED;
 };
 
 // True if the job has more candidates than it needs nodes.

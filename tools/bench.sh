@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# ./dev bench [trust]: what Assay itself costs, or what floods of hostile peers cost. Ends with 1 if
-# a figure misses its limit.
+# ./dev bench [trust | history | fleet [--all]]: what Assay itself costs, what floods of hostile peers
+# cost, what results cost to store and to find, or what 100, 1,000 and (--all) 10,000 simulated nodes
+# cost. Ends with 1 if a figure misses its limit.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -12,6 +13,15 @@ if [[ "${1:-}" == trust ]]; then
   say "what floods of a peer cost the others"
   exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
     /usr/bin/python3 "$root/tests/e2e/flood_test.py" --figures
+fi
+if [[ "${1:-}" == history ]]; then
+  say "what results cost to store"
+  exec "$root/build/tests/storage_bench" results
+fi
+if [[ "${1:-}" == fleet ]]; then
+  say "what fleets of simulated nodes cost"
+  exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
+    python3 "$root/tests/e2e/fleet_bench.py" "${@:2}"
 fi
 status=0
 say "overhead of a job, from real processes on loopback"

@@ -32,6 +32,7 @@ enum class StoredIn {
   kResult,       // Differs from result to result.
   kSeries,       // The same for all results of a series.
   kEnvironment,  // The same for all results of an environment.
+  kOrigin,       // The same for all results of the same nodes and GPUs, described alike.
   kDerived,      // result_view computes it from columns of other names.
 };
 

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view kParameters = "parameters.";
 constexpr std::string_view kNcclVariables = "nccl_variables.";
+constexpr std::string_view kLabel = "label.";
 constexpr std::string_view kNcclPrefix = "NCCL_";
 // Stores do not compare numbers of this size or more, nor smaller than its inverse.
 constexpr double kNumberLimit = 1e99;
@@ -298,6 +299,9 @@ std::optional<NamedField> FilterableField(std::string_view name) {
   }
   if (name.starts_with(kParameters)) {
     return NamedField{FindResultField("parameters"), std::string(name.substr(kParameters.size()))};
+  }
+  if (name.starts_with(kLabel) && name.size() > kLabel.size()) {
+    return NamedField{FindResultField("label"), std::string(name.substr(kLabel.size()))};
   }
   if (!name.starts_with(kNcclVariables)) return std::nullopt;
   const std::string variable = Upper(name.substr(kNcclVariables.size()));

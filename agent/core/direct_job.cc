@@ -109,6 +109,7 @@ Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
   job.set_world_size(RanksOf(*schema, parameters));
   job.set_seed(kSeed);
   job.set_counters(request.counters());
+  job.set_effort(request.effort());
   job.set_mixed_gpus(true);  // The caller knows the GPUs of this agent.
   job.mutable_timeout()->set_seconds(kTimeoutSeconds);
   job.add_node_ids(node.node_id());

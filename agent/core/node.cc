@@ -4,21 +4,32 @@
 
 namespace assay::agent {
 
+namespace {
+
+v1::Schemas ToSchemas(google::protobuf::RepeatedPtrField<v1::BenchmarkSchema> benchmarks) {
+  v1::Schemas schemas;
+  *schemas.mutable_benchmarks() = std::move(benchmarks);
+  return schemas;
+}
+
+}  // namespace
+
+Benchmarks::Benchmarks(google::protobuf::RepeatedPtrField<v1::BenchmarkSchema> benchmarks)
+    : schemas(ToSchemas(std::move(benchmarks))), hash(schema::SchemasHash(schemas)) {}
+
 Node::Node(v1::NodeDescription description)
-    : description_(std::move(description)), schemas_hash_(schema::SchemasHash(Schemas())) {}
+    : benchmarks_(std::make_shared<const Benchmarks>(description.benchmarks())),
+      description_(std::move(description)) {}
+
+Node::Node(v1::NodeDescription description, std::shared_ptr<const Benchmarks> benchmarks)
+    : benchmarks_(std::move(benchmarks)), description_(std::move(description)) {}
 
 v1::Hello Node::Greeting() const {
   v1::Hello hello;
   *hello.mutable_node() = Describe();
   hello.mutable_node()->clear_benchmarks();
-  hello.set_schemas_hash(schemas_hash_);
+  hello.set_schemas_hash(benchmarks_->hash);
   return hello;
-}
-
-v1::Schemas Node::Schemas() const {
-  v1::Schemas schemas;
-  *schemas.mutable_benchmarks() = description_.benchmarks();
-  return schemas;
 }
 
 v1::NodeDescription Node::Describe() const {

@@ -2,6 +2,7 @@
 // all take their facts from this one source.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +13,21 @@
 
 namespace assay::agent {
 
+// The benchmarks of a node's runner, and their hash. Immutable.
+struct Benchmarks {
+  explicit Benchmarks(google::protobuf::RepeatedPtrField<v1::BenchmarkSchema> benchmarks);
+
+  const v1::Schemas schemas;
+  const std::string hash;
+};
+
 // Thread-safe.
 class Node {
  public:
   // `description` must not contain health.
   explicit Node(v1::NodeDescription description);
+  // For simulated nodes, which share their benchmarks: `description` contains none.
+  Node(v1::NodeDescription description, std::shared_ptr<const Benchmarks> benchmarks);
 
   // Constant; health and the address of /metrics are empty here.
   const v1::NodeDescription& description() const { return description_; }
@@ -28,7 +39,7 @@ class Node {
   // because most nodes of a fleet have the same ones.
   v1::Hello Greeting() const;
   // Returns the benchmarks that the hash stands for.
-  v1::Schemas Schemas() const;
+  const v1::Schemas& Schemas() const { return benchmarks_->schemas; }
 
   // Replaces the health findings of earlier checks with `findings`. Keeps lasting findings, such as
   // a runner program that does not answer.
@@ -39,8 +50,8 @@ class Node {
   void SetMetricsAddress(std::string address);
 
  private:
+  const std::shared_ptr<const Benchmarks> benchmarks_;
   const v1::NodeDescription description_;
-  const std::string schemas_hash_;
   mutable Mutex mutex_;
   std::vector<v1::HealthFinding> lasting_ ASSAY_GUARDED_BY(mutex_);
   std::vector<v1::HealthFinding> latest_ ASSAY_GUARDED_BY(mutex_);

@@ -152,6 +152,7 @@ bool RankGroup::SpawnAll() {
     start->set_seed(options_.spec.seed());
     start->set_counters(options_.spec.counters());
     start->set_mixed_gpus(options_.spec.mixed_gpus());
+    start->set_effort(options_.spec.effort());
     start->set_advertise_address(options_.advertise_address);
     state.process.Send(command);
   }

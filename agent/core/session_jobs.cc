@@ -43,7 +43,9 @@ std::optional<v1::Failure> BadAssignment(std::string message) {
 
 // Returns the reason why this node cannot run the job, or nullopt if it can. Checks every field of
 // `spec`, because another process sent it.
-std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDescription& node) {
+std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const Node& node) {
+  const int gpus = node.description().inventory().gpus_size();
+  const auto& benchmarks = node.Schemas().benchmarks();
   if (spec.job_id().empty() || spec.job_id().size() > kMaxJobIdBytes) {
     return BadAssignment("its job id has " + std::to_string(spec.job_id().size()) + " bytes");
   }
@@ -64,10 +66,10 @@ std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDesc
       return BadAssignment("rank " + std::to_string(rank.rank()) +
                            " is out of range or given twice");
     }
-    if (rank.gpu_index() >= node.inventory().gpus_size()) {
-      return MakeFailure(v1::REASON_GPU_MISSING,
-                         "the job needs GPU " + std::to_string(rank.gpu_index()) +
-                             "; this node has " + std::to_string(node.inventory().gpus_size()));
+    if (rank.gpu_index() >= gpus) {
+      return MakeFailure(v1::REASON_GPU_MISSING, "the job needs GPU " +
+                                                     std::to_string(rank.gpu_index()) +
+                                                     "; this node has " + std::to_string(gpus));
     }
   }
   for (const auto& [name, value] : spec.nccl()) {
@@ -81,15 +83,14 @@ std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDesc
     }
   }
   const auto schema =
-      std::find_if(node.benchmarks().begin(), node.benchmarks().end(),
+      std::find_if(benchmarks.begin(), benchmarks.end(),
                    [&](const v1::BenchmarkSchema& one) { return one.name() == spec.benchmark(); });
-  if (schema == node.benchmarks().end()) {
+  if (schema == benchmarks.end()) {
     return MakeFailure(v1::REASON_UNKNOWN_BENCHMARK,
                        "this node's runner has no benchmark \"" + spec.benchmark() + "\"");
   }
   // Every rank is a process.
-  const int most =
-      schema->resource() == v1::RESOURCE_KIND_GPU ? node.inventory().gpus_size() : kMaxCpuRanks;
+  const int most = schema->resource() == v1::RESOURCE_KIND_GPU ? gpus : kMaxCpuRanks;
   if (spec.ranks_size() <= most) return std::nullopt;
   return BadAssignment("it has " + std::to_string(spec.ranks_size()) +
                        " ranks for this node, which runs " + std::to_string(most) + " at most");
@@ -158,7 +159,7 @@ void Session::OnAssign(const v1::Assign& assign) {
   job.assign_time = now;
   job.Extend(now, lease);
   AssignedJob& added = jobs_.emplace(job.id(), std::move(job)).first->second;
-  std::optional<v1::Failure> refusal = RefusalOf(spec, options_.node->description());
+  std::optional<v1::Failure> refusal = RefusalOf(spec, *options_.node);
   if (!refusal && handing_back_) {
     refusal = MakeFailure(v1::REASON_AGENT_STOPPED, handing_back_->reason);
   }

@@ -10,11 +10,13 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "common/file.h"
 #include "common/log.h"
+#include "common/mutex.h"
 #include "common/subprocess.h"
 #include "common/units.h"
 
@@ -147,33 +149,73 @@ ResultKey KeyOf(const v1::CaseResult& result) {
   return {result.job_id(), result.epoch(), result.case_index()};
 }
 
+// See Spool::Open.
+class FileSpool : public Spool {
+ public:
+  FileSpool(std::string folder, int64_t limit_bytes);
+  Status Load();
+
+  Status Append(const v1::CaseResult& result, const std::string& fleet_id) override;
+  Result<v1::CaseResult> Read(const ResultKey& key) override;
+  void Remove(const ResultKey& key) override;
+  void Reject(const ResultKey& key) override;
+  std::vector<ResultKey> Keys(const std::string& fleet_id) const override;
+  bool Has(const ResultKey& key, const std::string& fleet_id) const override;
+  bool IsOlderThan(const ResultKey& key, Duration age) const override;
+  size_t CountOf(const std::string& job_id, int64_t epoch) const override;
+  size_t depth() const override;
+  bool Full() const override;
+
+ private:
+  struct Entry {
+    uint64_t number = 0;  // Names the file; increases, so it orders by age.
+    int64_t bytes = 0;
+    std::string fleet_id;
+  };
+  using Entries = std::map<ResultKey, Entry>;
+
+  void LoadFile(const std::string& name) ASSAY_REQUIRES(mutex_);
+  std::string PathOf(uint64_t number) const;
+  void SetAside(const std::string& path, const Status& why) const;
+  void Forget(Entries::iterator entry) ASSAY_REQUIRES(mutex_);
+
+  const std::string folder_;
+  const std::string rejected_folder_;
+  const int64_t limit_bytes_;
+
+  mutable Mutex mutex_;
+  Entries entries_ ASSAY_GUARDED_BY(mutex_);
+  int64_t bytes_ ASSAY_GUARDED_BY(mutex_) = 0;
+  uint64_t next_number_ ASSAY_GUARDED_BY(mutex_) = 1;
+};
+
 }  // namespace
 
-Spool::Spool(std::string folder, int64_t limit_bytes)
+FileSpool::FileSpool(std::string folder, int64_t limit_bytes)
     : folder_(std::move(folder)),
       rejected_folder_(ParentOf(folder_) + "/rejected"),
       limit_bytes_(limit_bytes) {}
 
 Result<std::unique_ptr<Spool>> Spool::Open(std::string folder, int64_t limit_bytes) {
-  std::unique_ptr<Spool> spool(new Spool(std::move(folder), limit_bytes));
+  auto spool = std::make_unique<FileSpool>(std::move(folder), limit_bytes);
   ASSAY_RETURN_IF_ERROR(spool->Load());
-  return spool;
+  return std::unique_ptr<Spool>(std::move(spool));
 }
 
-std::string Spool::PathOf(uint64_t number) const {
+std::string FileSpool::PathOf(uint64_t number) const {
   std::array<char, 32> name{};
   std::snprintf(name.data(), name.size(), "%016llx", static_cast<unsigned long long>(number));
   return folder_ + "/" + name.data() + kExtension;
 }
 
-void Spool::SetAside(const std::string& path, const Status& why) const {
+void FileSpool::SetAside(const std::string& path, const Status& why) const {
   std::error_code error;
   fs::rename(path, path + ".corrupt", error);
   Log().error("spooled result {} is damaged ({}); {}", path, why.message(),
               error ? "and cannot be renamed: " + error.message() : "renamed to .corrupt");
 }
 
-Status Spool::Load() {
+Status FileSpool::Load() {
   if (const Status made = MakePrivateFolder(folder_); !made.ok()) return FolderError(made);
   if (const Status synced = SyncFolder(ParentOf(folder_)); !synced.ok()) return FolderError(synced);
   std::error_code error;
@@ -199,7 +241,7 @@ Status Spool::Load() {
   return Status::Ok();
 }
 
-void Spool::LoadFile(const std::string& name) {
+void FileSpool::LoadFile(const std::string& name) {
   const std::string path = folder_ + "/" + name;
   const auto file = ReadFile(path);
   const Result<SpooledResult> spooled = file.ok() ? Decode(*file) : file.status();
@@ -216,7 +258,7 @@ void Spool::LoadFile(const std::string& name) {
   bytes_ += bytes;
 }
 
-Status Spool::Append(const v1::CaseResult& result, const std::string& fleet_id) {
+Status FileSpool::Append(const v1::CaseResult& result, const std::string& fleet_id) {
   const std::string file = Encode(result, fleet_id);
   MutexLock lock(mutex_);
   const ResultKey key = KeyOf(result);
@@ -247,7 +289,7 @@ Status Spool::Append(const v1::CaseResult& result, const std::string& fleet_id) 
   return Status::Ok();
 }
 
-Result<v1::CaseResult> Spool::Read(const ResultKey& key) {
+Result<v1::CaseResult> FileSpool::Read(const ResultKey& key) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return NotFound("no such result is spooled");
@@ -262,12 +304,12 @@ Result<v1::CaseResult> Spool::Read(const ResultKey& key) {
   return std::move(spooled->result);
 }
 
-void Spool::Forget(Entries::iterator entry) {
+void FileSpool::Forget(Entries::iterator entry) {
   bytes_ -= entry->second.bytes;
   entries_.erase(entry);
 }
 
-void Spool::Remove(const ResultKey& key) {
+void FileSpool::Remove(const ResultKey& key) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
@@ -276,7 +318,7 @@ void Spool::Remove(const ResultKey& key) {
   Forget(found);
 }
 
-void Spool::Reject(const ResultKey& key) {
+void FileSpool::Reject(const ResultKey& key) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
@@ -295,7 +337,7 @@ void Spool::Reject(const ResultKey& key) {
   DeleteOldest(rejected_folder_, kMaxRejectedBytes);
 }
 
-std::vector<ResultKey> Spool::Keys(const std::string& fleet_id) const {
+std::vector<ResultKey> FileSpool::Keys(const std::string& fleet_id) const {
   MutexLock lock(mutex_);
   std::vector<std::pair<uint64_t, ResultKey>> ordered;
   for (const auto& [key, entry] : entries_) {
@@ -307,13 +349,13 @@ std::vector<ResultKey> Spool::Keys(const std::string& fleet_id) const {
   return keys;
 }
 
-bool Spool::Has(const ResultKey& key, const std::string& fleet_id) const {
+bool FileSpool::Has(const ResultKey& key, const std::string& fleet_id) const {
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   return found != entries_.end() && found->second.fleet_id == fleet_id;
 }
 
-bool Spool::IsOlderThan(const ResultKey& key, Duration age) const {
+bool FileSpool::IsOlderThan(const ResultKey& key, Duration age) const {
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return false;
@@ -322,7 +364,7 @@ bool Spool::IsOlderThan(const ResultKey& key, Duration age) const {
   return !error && fs::file_time_type::clock::now() - written > age;
 }
 
-size_t Spool::CountOf(const std::string& job_id, int64_t epoch) const {
+size_t FileSpool::CountOf(const std::string& job_id, int64_t epoch) const {
   MutexLock lock(mutex_);
   size_t count = 0;
   for (auto entry = entries_.lower_bound({job_id, epoch, INT32_MIN});
@@ -333,12 +375,12 @@ size_t Spool::CountOf(const std::string& job_id, int64_t epoch) const {
   return count;
 }
 
-size_t Spool::depth() const {
+size_t FileSpool::depth() const {
   MutexLock lock(mutex_);
   return entries_.size();
 }
 
-bool Spool::Full() const {
+bool FileSpool::Full() const {
   constexpr int64_t kSmallResult = 4 << 10;
   MutexLock lock(mutex_);
   return bytes_ + kSmallResult > limit_bytes_;

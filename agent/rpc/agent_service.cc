@@ -210,7 +210,7 @@ grpc::ServerUnaryReactor* AgentServiceImpl::ListBenchmarks(grpc::CallbackServerC
                                                            v1::ListBenchmarksResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   React("ListBenchmarks",
-        [&] { *response->mutable_benchmarks() = host_.node->description().benchmarks(); });
+        [&] { *response->mutable_benchmarks() = host_.node->Schemas().benchmarks(); });
   reactor->Finish(grpc::Status::OK);
   return reactor;
 }

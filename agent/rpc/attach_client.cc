@@ -45,6 +45,8 @@ class AttachClient::Stream
     StartCall();
   }
 
+  void Break() { context_.TryCancel(); }
+
   void OnDone(const grpc::Status& status) override {
     React("ending a session", [&] {
       executor()->Post(
@@ -103,6 +105,11 @@ AttachClient::~AttachClient() = default;
 
 void AttachClient::Stop() { stopped_ = true; }
 
+void AttachClient::Abort() {
+  Stop();
+  if (const auto stream = stream_.lock()) stream->Break();
+}
+
 void AttachClient::AwaitEnd() {
   MutexLock lock(activity_->mutex);
   while (activity_->calls > 0) activity_->changed.Wait(activity_->mutex);
@@ -145,7 +152,9 @@ void AttachClient::Dial() {
     MutexLock lock(activity_->mutex);
     ++activity_->calls;
   }
-  std::make_shared<Stream>(this)->Start(*stub);
+  const auto stream = std::make_shared<Stream>(this);
+  stream_ = stream;
+  stream->Start(*stub);
 }
 
 void AttachClient::OnCallEnded(const CallEnd& end) {

@@ -47,7 +47,9 @@ class AttachClient {
   void Start() { Dial(); }
   // Stops connecting. A running call ends soon after the session has left it.
   void Stop();
-  // Call after Stop, from any thread except the executor's: waits until no call is left.
+  // Stops connecting and breaks a running call, as if this machine had died. For simulated nodes.
+  void Abort();
+  // Call after Stop or Abort, from any thread except the executor's: waits until no call is left.
   void AwaitEnd();
 
  private:
@@ -85,6 +87,7 @@ class AttachClient {
 
   const std::shared_ptr<Activity> activity_ = std::make_shared<Activity>();
 
+  std::weak_ptr<Stream> stream_;  // Of the last call.
   Backoff backoff_;
   bool stopped_ = false;
   MonotonicTime dial_time_;

@@ -79,6 +79,9 @@ class CampaignReader {
                          : choice == 1 ? v1::ABSENT_POLICY_WARN
                                        : v1::ABSENT_POLICY_WAIT);
       }
+    } else if (key == "effort") {
+      const int choice = reader_.Choice(value, key, ChoicesOf(key));
+      if (choice >= 0) spec_.set_effort(static_cast<v1::Effort>(choice + v1::EFFORT_QUICK));
     } else if (key == "expect_nodes") {
       spec_.set_expect_nodes(reader_.Integer(value, key, 1, kMaxExpectedNodes).value_or(0));
     } else if (key == "unplaceable") {
@@ -169,6 +172,11 @@ CampaignFile ParseCampaign(std::string_view text) {
 }
 
 Result<CampaignFile> ReadCampaignFile(const std::string& path) {
+  if (path == "-") {
+    const Result<std::string> text = ReadFile("/dev/stdin", kMaxYamlBytes);
+    if (!text.ok()) return InvalidArgument(text.status().message(), text.status().reason());
+    return ParseCampaign(*text);
+  }
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();
   // Reading a FIFO would block.

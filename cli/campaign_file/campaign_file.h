@@ -1,6 +1,7 @@
 // Parses a campaign file, a YAML file that lists benchmarks and the nodes on which to run them,
-// into a v1::CampaignSpec. Checks the names and types of fields. Keeps the values of benchmark
-// parameters as text, because only the coordinator knows which values the connected nodes accept.
+// into a v1::CampaignSpec, and writes such files. Checks the names and types of fields. Keeps the
+// values of benchmark parameters as text, because only the coordinator knows which values the
+// connected nodes accept.
 #pragma once
 
 #include <string>
@@ -23,9 +24,14 @@ struct CampaignFile {
 // Parses the text of a campaign file. Does not throw.
 CampaignFile ParseCampaign(std::string_view text);
 
-// Reads and parses the campaign file at `path`, whose size is limited to kMaxYamlBytes. Returns an
-// error only if the file cannot be read. Errors in its content are returned in `faults`.
+// Reads and parses the campaign file at `path`, or standard input if `path` is "-". The size is
+// limited to kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in its content
+// are returned in `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
+
+// Returns a campaign file from which ParseCampaign reads `spec` again, except for the numbers of
+// the lines. Leaves out fields that have their defaults. `spec` must have benchmarks.
+std::string CampaignYaml(const v1::CampaignSpec& spec);
 
 // Formats the errors in a campaign file, one per line and at most kMaxYamlFaults. A line is
 // "FILE:7:12: benchmarks[1].gemm.m: description", where 7 is the line and 12 the column in the

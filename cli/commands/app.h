@@ -39,6 +39,9 @@ void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options
 
 // Each of these adds one command with its subcommands.
 void AddCampaignCommands(CLI::App& app, Context& context);
+// These two add subcommands of "assay campaign".
+void AddSubmitCommand(CLI::App& campaign, Context& context);
+void AddWatchCommands(CLI::App& campaign, Context& context);
 void AddNodeCommands(CLI::App& app, Context& context);
 void AddBenchmarkCommands(CLI::App& app, Context& context);
 void AddResultsCommand(CLI::App& app, Context& context);

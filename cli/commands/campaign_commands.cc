@@ -1,34 +1,23 @@
-// assay campaign submit | list | show | watch | cancel
+// assay campaign list | show | export | cancel; its other commands have files of their own.
 #include <unistd.h>
 
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cli/campaign_file/campaign_file.h"
 #include "cli/commands/app.h"
 #include "cli/commands/pages.h"
-#include "cli/commands/watch.h"
 #include "cli/views/campaign_text.h"
-#include "cli/views/filter_guess.h"
 #include "cli/views/format.h"
 #include "cli/views/progress.h"
 #include "cli/views/result_text.h"
 #include "cli/views/table.h"
 #include "common/text.h"
-#include "common/uuid.h"
 #include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
-
-struct SubmitOptions {
-  std::string file;
-  bool watch = false;
-  bool dry_run = false;
-  OutputFormat format = OutputFormat::kTable;
-};
 
 struct ListOptions {
   OutputFormat format = OutputFormat::kTable;
@@ -39,85 +28,6 @@ struct NameOptions {
   std::string campaign;
   OutputFormat format = OutputFormat::kTable;
 };
-
-int JobTotal(const v1::JobCounts& jobs) {
-  return jobs.queued() + jobs.running() + jobs.succeeded() + jobs.failed() + jobs.cancelled() +
-         jobs.skipped();
-}
-
-// Prints the coordinator's violations like those of the file's reader, with line numbers.
-ExitCode ReportOfFile(const std::string& path, const Status& status) {
-  if (status.violations().empty()) return Report(status);
-  PrintError(FormatViolations(path, status.violations()));
-  if (!status.hint().empty()) PrintError("hint: " + Sanitize(status.hint()) + "\n");
-  return ExitCodeOf(status);
-}
-
-// Warns of nodes that the file names but the fleet does not have.
-void PrintUnknownNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
-  const Result<Filter> filter = ParseFilter(spec.node_filter());
-  if (!filter.ok() || !Mentions(*filter, "name")) return;
-  const auto nodes =
-      CollectPages(client, &v1::NodeService::Stub::ListNodes, v1::ListNodesRequest());
-  if (!nodes.ok()) return;
-  const auto line = spec.lines().find("nodes");
-  const std::string place = line == spec.lines().end() ? "" : ":" + std::to_string(line->second);
-  for (const std::string& unknown : UnknownNodes(*filter, *nodes)) {
-    PrintError(Sanitize(path) + place + ": nodes: " + unknown + "\n");
-  }
-}
-
-Result<ExitCode> Submit(Context& context, const SubmitOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(const CampaignFile file, ReadCampaignFile(options.file));
-  if (!file.faults.empty()) {
-    PrintError(FormatFaults(options.file, file.faults));
-    return kExitUsage;
-  }
-  // Must be created before the client starts threads.
-  std::optional<Interrupt> interrupt;
-  if (options.watch && !options.dry_run) interrupt.emplace();
-  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  v1::CreateCampaignRequest request;
-  *request.mutable_spec() = file.spec;
-  request.set_request_id(NewUuid());
-  request.set_validate_only(options.dry_run);
-  const Result<v1::CreateCampaignResponse> response =
-      client.Call(&v1::CampaignService::Stub::CreateCampaign, request);
-  if (!response.ok()) {
-    const ExitCode code = ReportOfFile(options.file, response.status());
-    if (!response.status().violations().empty()) {
-      PrintUnknownNodes(client, options.file, request.spec());
-    }
-    return code;
-  }
-  PrintUnknownNodes(client, options.file, request.spec());
-  const v1::Campaign& campaign = response->campaign();
-  if (options.format == OutputFormat::kJson) {
-    if (interrupt) {
-      return WatchCampaign(client, campaign.campaign_id(), true, *interrupt, Summary::kJson);
-    }
-    Print(ToJson(campaign) + "\n");
-    return kExitDone;
-  }
-  const std::string size =
-      Counted(JobTotal(campaign.jobs()), "job") + " with " + Counted(campaign.case_count(), "case");
-  const int width = StyleOf(STDOUT_FILENO).width;
-  const std::string limits = CoverageText(campaign, width) + LeftOutText(campaign, width);
-  if (options.dry_run) {
-    Print(Sanitize(options.file) + ": valid; would run " + size + ". Nothing was submitted.\n" +
-          limits);
-    return kExitDone;
-  }
-  const std::string id = Sanitize(campaign.campaign_id());
-  const std::string submitted =
-      "Submitted campaign " + Sanitize(campaign.name()) + " (" + id + "): " + size;
-  Print(Wrap(submitted, width, 2) + "\n" + limits);
-  if (!interrupt) {
-    Print("Watch it: assay campaign watch " + id + "\n");
-    return kExitDone;
-  }
-  return WatchCampaign(client, campaign.campaign_id(), true, *interrupt);
-}
 
 Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
   Table table({{"ID"},
@@ -216,7 +126,9 @@ std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& styl
     for (const v1::Job& job : jobs) {
       const std::string after(AfterFailure(job));
       if (!job.has_failure() || after.empty() != final_failure || ++failures > kMost) continue;
-      text += Wrap(JobName(job) + ": " + after + FailureText(job.failure()), style.width, 4) + "\n";
+      const bool moved = !final_failure && job.failure().reason() == v1::REASON_AGENT_STOPPED;
+      const std::string what = moved ? kMovedText : after + FailureText(job.failure());
+      text += Wrap(JobName(job) + ": " + what, style.width, 4) + "\n";
     }
   }
   if (failures > kMost) text += "and " + std::to_string(failures - kMost) + " more failures\n";
@@ -252,10 +164,19 @@ Result<ExitCode> Show(Context& context, const NameOptions& options) {
   return kExitDone;
 }
 
-Result<ExitCode> Watch(Context& context, const NameOptions& options) {
-  Interrupt interrupt;
+Result<ExitCode> Export(Context& context, const NameOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  return WatchCampaign(client, options.campaign, false, interrupt);
+  v1::GetCampaignRequest request;
+  request.set_campaign(options.campaign);
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
+                         client.Call(&v1::CampaignService::Stub::GetCampaign, request));
+  const v1::CampaignSpec& spec = response.campaign().spec();
+  if (spec.benchmarks().empty()) {
+    return FailedPrecondition("campaign " + Quote(options.campaign) +
+                              " was imported and has no campaign file");
+  }
+  Print(CampaignYaml(spec));
+  return kExitDone;
 }
 
 Result<ExitCode> Cancel(Context& context, const NameOptions& options) {
@@ -281,27 +202,7 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   CLI::App* campaign = app.add_subcommand("campaign", "Submit, watch and cancel campaigns");
   campaign->require_subcommand(1);
 
-  CLI::App* submit = campaign->add_subcommand("submit", "Check a campaign file and run it");
-  auto submit_options = std::make_shared<SubmitOptions>();
-  submit->add_option("file", submit_options->file, "Campaign file (YAML)")->required();
-  submit->add_flag("-w,--watch", submit_options->watch, "Watch it until it ends");
-  submit->add_flag("--dry-run", submit_options->dry_run,
-                   "Only check it against the fleet and say what would run");
-  submit
-      ->add_option_function<std::string>(
-          "-o,--output",
-          [submit_options](const std::string& form) {
-            submit_options->format = form == "json" ? OutputFormat::kJson : OutputFormat::kTable;
-          },
-          "Form of the output: table or json (the campaign; with --watch as it ended)")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->type_name("FORMAT");
-  submit->footer(
-      "Exit status: 0 submitted, valid (--dry-run), or passed (--watch); 1 the campaign failed "
-      "(--watch); 2 the file or an option is wrong; 3 the coordinator is unreachable; 4 the "
-      "coordinator refused the campaign; 130 or 143 SIGINT or SIGTERM ended the watch (--watch), "
-      "and the campaign goes on.");
-  OnRun(*submit, context, submit_options, Submit);
+  AddSubmitCommand(*campaign, context);
 
   CLI::App* list = campaign->add_subcommand("list", "List campaigns, newest first");
   auto list_options = std::make_shared<ListOptions>();
@@ -322,10 +223,11 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   const auto [show, show_options] =
       add("show", "Show a campaign's state, verdict and jobs (in JSON: job_list)", Show);
   AddOutputOption(*show, show_options->format);
-  const auto [watch, watch_options] = add("watch", "Watch a campaign until it ends", Watch);
-  watch->footer(
-      "Exit status: 0 the campaign passed; 1 it failed; 130 or 143 SIGINT or SIGTERM ended the "
-      "watch, and the campaign goes on.");
+  add("export", "Print a campaign file that submits the same campaign again", Export)
+      .first->footer(
+          "The file is written from the stored campaign, so it has no comments, and fields that "
+          "have their defaults are left out.");
+  AddWatchCommands(*campaign, context);
   add("cancel", "Cancel a campaign: stop what runs, drop what waits", Cancel);
 }
 

@@ -45,6 +45,14 @@ end
 complete -c assay -f -a '(__assay_complete)'
 )sh";
 
+// Returns the forms of output that a command offers.
+std::vector<std::string> FormatsOf(const CLI::App& command) {
+  const std::string path = command.get_name();
+  if (path == "submit") return {"table", "json", "name"};
+  if (path == "watch") return {"table", "json"};
+  return {"table", "json", "csv"};
+}
+
 }  // namespace
 
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words) {
@@ -66,7 +74,7 @@ std::string Completions(const CLI::App& app, const std::vector<std::string>& wor
     text.append(word).append("\t").append(description).append("\n");
   };
   if (previous == "-o" || previous == "--output") {
-    for (const char* format : {"table", "json", "csv"}) offer(format, "format");
+    for (const std::string& format : FormatsOf(*command)) offer(format, "format");
   } else if (current.starts_with("-")) {
     // Options of parents are accepted too.
     for (; command != nullptr; command = command->get_parent()) {

@@ -13,6 +13,8 @@ enum ExitCode {
   kExitUsage = 2,
   kExitUnreachable = 3,
   kExitRefused = 4,
+  // As timeout(1) reports it: `campaign wait --timeout` ended before the campaign.
+  kExitTimedOut = 124,
   // As shells report a program that SIGINT or SIGTERM ended.
   kExitInterrupted = 128 + SIGINT,
   kExitTerminated = 128 + SIGTERM,

@@ -16,6 +16,7 @@ namespace assay::cli {
 namespace {
 
 constexpr char kImportedToo[] = "imported : *";
+constexpr char kSimulatedToo[] = "simulated = true";
 
 // Adds a bound of the end time to `filter`. `text` is a time of a filter, or an age without its
 // sign. Ages are resolved here, so that all pages have the same bound.
@@ -52,6 +53,17 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   return results.ok() && !results->empty();
 }
 
+// Returns whether the query would match simulated results, which are excluded unless the filter
+// mentions them. Returns false on errors, as ImportedMatch does.
+bool SimulatedMatch(Client& client, ResultsQuery query) {
+  const Result<Filter> filter = ParseFilter(query.filter);
+  if (!filter.ok() || Mentions(*filter, "simulated")) return false;
+  query.filter = Narrowed(query.filter, kSimulatedToo).value();
+  query.limit = 1;
+  const auto results = FetchResults(client, query);
+  return results.ok() && !results->empty();
+}
+
 // Guesses a misspelt name in the filter. Returns an empty string if it cannot.
 std::string Misspelt(Client& client, const ResultsQuery& query) {
   const Result<Filter> filter = ParseFilter(query.filter);
@@ -59,13 +71,6 @@ std::string Misspelt(Client& client, const ResultsQuery& query) {
   const auto fleet = client.Call(&v1::CampaignService::Stub::ListFleetBenchmarks,
                                  v1::ListFleetBenchmarksRequest());
   return fleet.ok() ? GuessMisspelt(*filter, *fleet) : "";
-}
-
-void PrintRemaining(int remaining) {
-  if (remaining == 0) return;
-  const std::string number =
-      remaining < kMostCounted ? std::to_string(remaining) : std::string("at least 10,000");
-  PrintError(number + " more; --limit 0 for all\n");
 }
 
 }  // namespace
@@ -117,14 +122,13 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
 }
 
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
-                                                   int* remaining) {
+                                                   bool* more) {
   v1::ListResultsRequest request;
   ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
-  request.set_order_by(query.sort);
   std::vector<v1::StoredResult> results;
   const auto collect = [&](v1::ListResultsResponse& page) {
     for (v1::StoredResult& result : *page.mutable_results()) results.push_back(std::move(result));
-    if (remaining != nullptr) *remaining = page.remaining_count();
+    if (more != nullptr) *more = !page.next_page_token().empty();
     return Status::Ok();
   };
   ASSAY_RETURN_IF_ERROR(
@@ -144,11 +148,14 @@ void PrintNoMatch(Client& client, const ResultsQuery& query) {
 
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format,
                     const std::vector<ResultColumn>& columns) {
-  int remaining = 0;
+  bool more = false;
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results,
-                         FetchResults(client, query, &remaining));
+                         FetchResults(client, query, &more));
   if (results.empty() && format == OutputFormat::kTable) {
-    if (!query.campaign.empty() && query.filter.empty()) {
+    if (SimulatedMatch(client, query)) {
+      PrintError(std::string("No measured results match.\nhint: simulated results match: add `") +
+                 kSimulatedToo + "` to --filter\n");
+    } else if (!query.campaign.empty() && query.filter.empty()) {
       PrintError("The campaign has no results.\nhint: to see its jobs: assay campaign show " +
                  Sanitize(query.campaign) + "\n");
     } else {
@@ -156,7 +163,7 @@ Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat form
     }
   }
   PrintResults(results, format, columns);
-  PrintRemaining(remaining);
+  if (more) PrintError("More results match; --limit 0 for all\n");
   return Status::Ok();
 }
 

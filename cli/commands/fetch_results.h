@@ -21,8 +21,6 @@ struct ResultsQuery {
   std::string until;
   // Only results with another outcome than ok.
   bool failing = false;
-  // Fields to sort by, in the syntax of AIP-132: "median desc". Empty: newest first.
-  std::string sort;
   // 0 for all.
   int limit = 0;
 };
@@ -36,12 +34,11 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
 // not unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
-// Fetches the results that match `query`, newest first unless it sorts them. Returns only the
-// primary metric of each case, unless the filter contains the field `metric`. If there are more
-// results than the limit, sets `remaining` to their number; more than kMostCounted are not counted.
+// Fetches the results that match `query`, newest first. Returns only the
+// primary metric of each case, unless the filter contains the field `metric`. Sets
+// `more` to whether the limit left out some.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
-                                                   int* remaining = nullptr);
-inline constexpr int kMostCounted = 10000;
+                                                   bool* more = nullptr);
 
 // Prints to stderr that no result matches the query. Adds a hint if imported results would match,
 // or if a name in the filter may be misspelled.
@@ -52,7 +49,7 @@ void PrintNoMatch(Client& client, const ResultsQuery& query);
 void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format,
                   const std::vector<ResultColumn>& columns = {});
 
-// Fetches and prints results. If the limit left out some, prints to stderr how many.
+// Fetches and prints results. If the limit left out some, says so on stderr.
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format,
                     const std::vector<ResultColumn>& columns = {});
 

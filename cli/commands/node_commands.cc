@@ -31,6 +31,8 @@ Result<ExitCode> List(Context& context, const ListOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::ListNodesRequest request;
   request.set_filter(options.filter);
+  const bool all = options.format != OutputFormat::kTable;
+  request.set_view(all ? v1::NODE_VIEW_FULL : v1::NODE_VIEW_BASIC);
   ASSAY_ASSIGN_OR_RETURN(const auto nodes,
                          CollectPages(client, &v1::NodeService::Stub::ListNodes, request));
   if (options.format == OutputFormat::kJson) {

@@ -143,10 +143,6 @@ void AddResultsCommand(CLI::App& app, Context& context) {
           "At most this many; 0 for all. Without it, a table has 50, JSON and CSV have all")
       ->check(NotNegative());
   command
-      ->add_option("--sort", options->query.sort,
-                   "Fields to sort by instead of newest first: \"median desc, node\"")
-      ->check(NotEmpty());
-  command
       ->add_option("--columns", options->columns,
                    "Only these fields, separated by commas: node,parameters.m,median")
       ->check(NotEmpty());

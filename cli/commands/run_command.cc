@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/campaign_file/campaign_fields.h"
 #include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/interrupt.h"
@@ -31,6 +32,7 @@ struct RunOptions {
   bool local = false;
   std::vector<int> gpus;
   bool counters = false;
+  std::string effort;
   OutputFormat format = OutputFormat::kTable;
 };
 
@@ -65,6 +67,7 @@ Result<ExitCode> RunLocally(const RunOptions& options) {
   // GPU 0 is the first visible one. A benchmark without GPUs refuses the option.
   if (!options.gpus.empty()) arguments.insert(arguments.end(), {"--gpu", "0"});
   if (options.counters) arguments.emplace_back("--counters");
+  if (!options.effort.empty()) arguments.insert(arguments.end(), {"--effort", options.effort});
   arguments.insert(arguments.end(), options.parameters.begin(), options.parameters.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -72,6 +75,14 @@ Result<ExitCode> RunLocally(const RunOptions& options) {
   execv(runner.c_str(), argv.data());
   return NotFound("cannot start " + runner + ": " + std::strerror(errno), Reason::kNoRunner)
       .WithHint("build it (ninja assay-runner), or use --agent HOST:PORT");
+}
+
+// Returns the effort that the user named. An empty word means the default.
+v1::Effort EffortOf(const std::string& word) {
+  const std::vector<std::string>& words = ChoicesOf("effort");
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) return v1::EFFORT_UNSPECIFIED;
+  return static_cast<v1::Effort>(found - words.begin() + v1::EFFORT_QUICK);
 }
 
 // Reads the agent's stream to its end.
@@ -117,6 +128,7 @@ Result<ExitCode> RunOnAgent(Context& context, const RunOptions& options,
   request.mutable_parameters()->insert(parameters.begin(), parameters.end());
   request.mutable_gpu_indices()->Add(options.gpus.begin(), options.gpus.end());
   request.set_counters(options.counters);
+  request.set_effort(EffortOf(options.effort));
   std::vector<v1::StoredResult> rows;
   bool all_ok = true;
   const Status status = ReadJob(client, request, interrupt, rows, all_ok);
@@ -135,6 +147,7 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
   spec.set_name("run-" + options.benchmark);
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   spec.set_repetitions(1);
+  spec.set_effort(EffortOf(options.effort));
   v1::BenchmarkMatrix* matrix = spec.add_benchmarks();
   if (options.counters) matrix->set_counters(true);
   matrix->set_benchmark(options.benchmark);
@@ -217,6 +230,8 @@ void AddRunCommand(CLI::App& app, Context& context) {
       ->check(NotNegative());
   command->add_flag("--counters", options->counters,
                     "Read hardware counters too, in runs apart from the timed ones");
+  command->add_option("--effort", options->effort, "Time to measure: quick, standard or thorough")
+      ->check(CLI::IsMember(ChoicesOf("effort")));
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Run);
 }

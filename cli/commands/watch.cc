@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -16,31 +17,72 @@ namespace assay::cli {
 namespace {
 
 constexpr std::chrono::seconds kRedrawPeriod{1};
+constexpr std::chrono::seconds kLinePeriod{60};
 
 double NowSeconds() {
   return std::chrono::duration<double>(Clock::Real().WallNow().time_since_epoch()).count();
 }
 
-// Displays the progress of a campaign on stderr. On a terminal, a background thread redraws the
-// display every second. Otherwise, prints one line per event. Thread-safe.
-class LiveDisplay {
+// Receives what a watch reads. This one only keeps the campaign's state.
+class WatchOutput {
  public:
-  explicit LiveDisplay(const Style& style);
-  ~LiveDisplay();
-  LiveDisplay(const LiveDisplay&) = delete;
-  LiveDisplay& operator=(const LiveDisplay&) = delete;
+  virtual ~WatchOutput() = default;
 
   // Shows the changes that the message brings.
-  void Update(const v1::WatchCampaignResponse& message);
-
-  // Prints a line above the live display, where it stays.
-  void Say(const std::string& line);
-
-  // Removes the display and stops its thread. Printed lines stay.
-  void Close();
+  virtual void Update(const v1::WatchCampaignResponse& message) { progress_.Apply(message); }
+  // Shows a line about the connection.
+  virtual void Say(const std::string&) {}
+  // Removes what is not permanent.
+  virtual void Close() {}
 
   // After Close, or from the thread that calls Update.
   const CampaignProgress& progress() const { return progress_; }
+
+ protected:
+  CampaignProgress progress_;
+};
+
+// Prints one line of JSON per event on stdout.
+class EventLines : public WatchOutput {
+ public:
+  void Update(const v1::WatchCampaignResponse& message) override {
+    for (const JobEvent& event : progress_.Apply(message)) {
+      if (event.job_id.empty()) continue;  // What jobs wait for is a part of the campaign.
+      PrintEvent(event.name, "job", ToJson(progress_.job(event.job_id)));
+    }
+    v1::Campaign campaign = progress_.campaign();
+    campaign.clear_spec();
+    const bool judged = campaign.state() == v1::CAMPAIGN_STATE_COMPLETED;
+    PrintEvent(!progress_.ended() ? "progress"
+               : judged           ? "verdict"
+                                  : "cancelled",
+               "campaign", ToJson(campaign));
+  }
+
+  void Say(const std::string& line) override { PrintError(line + "\n"); }
+
+ private:
+  static void PrintEvent(const std::string& name, const std::string& member,
+                         const std::string& json) {
+    Print("{\"event\":\"" + name + "\",\"" + member + "\":" + json + "}\n");
+  }
+};
+
+// Displays the progress of a campaign on stderr. On a terminal, a background thread redraws the
+// display every second. Otherwise, prints one line per event, and one a minute if something has
+// changed. Thread-safe.
+class LiveDisplay : public WatchOutput {
+ public:
+  explicit LiveDisplay(const Style& style);
+  ~LiveDisplay() override;
+  LiveDisplay(const LiveDisplay&) = delete;
+  LiveDisplay& operator=(const LiveDisplay&) = delete;
+
+  void Update(const v1::WatchCampaignResponse& message) override;
+  // Prints a line above the live display, where it stays.
+  void Say(const std::string& line) override;
+  // Removes the display and stops its thread. Printed lines stay.
+  void Close() override;
 
  private:
   void Tick();
@@ -50,20 +92,19 @@ class LiveDisplay {
   const Style style_;
   const bool live_;
 
-  Mutex mutex_;
+  Mutex mutex_;  // Guards progress_ too.
   CondVar closed_changed_;
-  CampaignProgress progress_;
   size_t drawn_lines_ ASSAY_GUARDED_BY(mutex_) = 0;
   bool seen_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool changed_ ASSAY_GUARDED_BY(mutex_) = false;  // Since the last line of progress.
   bool closed_ ASSAY_GUARDED_BY(mutex_) = false;
   std::thread ticker_;
 };
 
-LiveDisplay::LiveDisplay(const Style& style) : style_(style), live_(style.width > 0) {
-  if (live_) ticker_ = std::thread([this] { Tick(); });
-}
+LiveDisplay::LiveDisplay(const Style& style)
+    : style_(style), live_(style.width > 0), ticker_([this] { Tick(); }) {}
 
-LiveDisplay::~LiveDisplay() { Close(); }
+LiveDisplay::~LiveDisplay() { LiveDisplay::Close(); }
 
 void LiveDisplay::Update(const v1::WatchCampaignResponse& message) {
   const MutexLock lock(mutex_);
@@ -73,7 +114,7 @@ void LiveDisplay::Update(const v1::WatchCampaignResponse& message) {
     if (live_ && !event.failure) continue;
     lines.push_back(Paint(event.text, event.failure ? Tone::kBad : Tone::kPlain, style_.colour));
   }
-  seen_ = true;
+  seen_ = changed_ = true;
   Draw(lines);
 }
 
@@ -96,9 +137,18 @@ void LiveDisplay::Close() {
 
 void LiveDisplay::Tick() {
   const MutexLock lock(mutex_);
+  auto next = std::chrono::steady_clock::now();
   while (!closed_) {
-    closed_changed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + kRedrawPeriod);
-    if (!closed_) Draw({});
+    next += live_ ? kRedrawPeriod : kLinePeriod;
+    while (!closed_ && closed_changed_.WaitUntil(mutex_, next)) {
+    }
+    if (closed_) return;
+    if (live_) {
+      Draw({});
+    } else if (changed_) {
+      Draw({progress_.Line(NowSeconds())});
+      changed_ = false;
+    }
   }
 }
 
@@ -128,17 +178,29 @@ bool IsInterruption(const Status& status) {
          status.code() == Code::kAborted;
 }
 
+std::unique_ptr<WatchOutput> MakeOutput(Summary summary) {
+  if (summary == Summary::kEvents) return std::make_unique<EventLines>();
+  if (summary == Summary::kLine) return std::make_unique<WatchOutput>();
+  return std::make_unique<LiveDisplay>(StyleOf(STDERR_FILENO));
+}
+
+std::string WatchAgain(const std::string& campaign) {
+  return "the campaign goes on; watch it again: assay campaign watch " + Sanitize(campaign);
+}
+
 // Watches one campaign and reconnects when the stream breaks.
 class Watcher {
  public:
-  Watcher(Client& client, const std::string& campaign, bool contacted, Interrupt& interrupt)
+  Watcher(Client& client, const std::string& campaign, bool contacted, Interrupt& interrupt,
+          WatchOutput& output, std::optional<WallTime> deadline)
       : client_(client),
         campaign_(campaign),
         contacted_(contacted),
         interrupt_(interrupt),
-        display_(StyleOf(STDERR_FILENO)) {}
+        output_(output),
+        deadline_(deadline) {}
 
-  // Returns OK if the campaign ended or the user stopped watching.
+  // Returns OK if the campaign ended, the user stopped watching or the deadline passed.
   Status Run() {
     size_t refused = 0;  // Coordinators that could not be reached before the first contact.
     Duration backoff = kFirstBackoff;
@@ -146,12 +208,11 @@ class Watcher {
     while (true) {
       bool received = false;
       Status status = Stream(received);
-      if (interrupt_.requested() || display_.progress().ended()) return Status::Ok();
+      if (interrupt_.requested() || output_.progress().ended() || timed_out()) return Status::Ok();
       if (status.ok()) {
         status = Unavailable("the coordinator keeps closing the watch", Reason::kWatchClosed);
       }
       if (!IsInterruption(status) || (!contacted_ && ++refused == client_.server_count())) {
-        display_.Close();
         return status;
       }
       client_.MoveOn();
@@ -161,39 +222,40 @@ class Watcher {
         last_contact = Clock::Real().Now();
       }
       if (Clock::Real().Now() - last_contact > kGiveUpAfter) {
-        display_.Close();
-        return status;
+        return status.WithHint(WatchAgain(campaign_));
       }
-      if (!display_.progress().awaits_verdict() && (received || backoff == kFirstBackoff)) {
+      if (!output_.progress().awaits_verdict() && (received || backoff == kFirstBackoff)) {
         reconnecting_ = true;
-        display_.Say(
+        output_.Say(
             "Lost the connection to the coordinator; the campaign continues. Reconnecting for "
             "60 s ...");
       }
-      if (interrupt_.WaitFor(backoff)) return Status::Ok();
+      if (interrupt_.WaitFor(backoff) || timed_out()) return Status::Ok();
       backoff = std::min(backoff * 2, kLongestBackoff);
     }
   }
 
-  CampaignProgress Finish() {
-    display_.Close();
-    return display_.progress();
-  }
+  bool timed_out() const { return deadline_ && Clock::Real().WallNow() >= *deadline_; }
+  // Returns the campaign's id, or the name that was given if no coordinator has answered yet.
+  const std::string& campaign() const { return campaign_; }
 
  private:
   Status Stream(bool& received) {
     grpc::ClientContext context;
+    if (deadline_) context.set_deadline(*deadline_);
     v1::WatchCampaignRequest request;
     request.set_campaign(campaign_);
     interrupt_.SetAction([&context] { context.TryCancel(); });
     const auto reader = client_.stub<v1::CampaignService::Stub>().WatchCampaign(&context, request);
     v1::WatchCampaignResponse message;
     while (reader->Read(&message)) {
-      if (reconnecting_) display_.Say("Connected again.");
+      if (reconnecting_) output_.Say("Connected again.");
       reconnecting_ = false;
       received = contacted_ = true;
-      display_.Update(message);
-      if (display_.progress().ended()) context.TryCancel();
+      // A newer campaign may take the name.
+      campaign_ = message.campaign().campaign_id();
+      output_.Update(message);
+      if (output_.progress().ended()) context.TryCancel();
     }
     const grpc::Status status = reader->Finish();
     interrupt_.SetAction(nullptr);
@@ -201,38 +263,45 @@ class Watcher {
   }
 
   Client& client_;
-  const std::string campaign_;
+  std::string campaign_;
   bool contacted_;
   bool reconnecting_ = false;  // The user was told that the connection is lost.
   Interrupt& interrupt_;
-  LiveDisplay display_;
+  WatchOutput& output_;
+  const std::optional<WallTime> deadline_;
 };
+
+// Prints the end of the campaign in the form of `summary`.
+void PrintEnd(const CampaignProgress& progress, Summary summary) {
+  if (summary == Summary::kEvents || summary == Summary::kJson) return;
+  if (summary == Summary::kLine) return Print(progress.Headline(StyleOf(STDOUT_FILENO)) + "\n");
+  const bool on_stdout = summary == Summary::kOnStdout;
+  const auto print = on_stdout ? Print : PrintError;
+  print(progress.Summary(StyleOf(on_stdout ? STDOUT_FILENO : STDERR_FILENO)));
+  const std::string ended = Sanitize(progress.campaign().campaign_id());
+  print(progress.campaign().cases_done() > 0
+            ? "Its results: assay results --campaign " + ended + "\n"
+            : "It has no results. To see its jobs: assay campaign show " + ended + "\n");
+}
 
 }  // namespace
 
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
-                       Interrupt& interrupt, Summary summary) {
-  Watcher watcher(client, campaign, created, interrupt);
+                       Interrupt& interrupt, Summary summary, std::optional<WallTime> deadline) {
+  const std::unique_ptr<WatchOutput> output = MakeOutput(summary);
+  Watcher watcher(client, campaign, created, interrupt, *output, deadline);
   const Status status = watcher.Run();
-  const CampaignProgress progress = watcher.Finish();
+  output->Close();
+  const CampaignProgress& progress = output->progress();
   if (!status.ok()) return Report(status);
-  const std::string id = Sanitize(campaign);
   if (summary == Summary::kJson) Print(ToJson(progress.campaign()) + "\n");
-  if (!progress.ended()) {
-    PrintError("Interrupted. The campaign goes on; to watch it again: assay campaign watch " + id +
-               "\n");
-    return interrupt.exit_code();
+  if (progress.ended()) {
+    PrintEnd(progress, summary);
+    return progress.campaign().verdict() == v1::VERDICT_PASSED ? kExitDone : kExitFailed;
   }
-  if (summary != Summary::kJson) {
-    const bool on_stdout = summary == Summary::kOnStdout;
-    const auto print = on_stdout ? Print : PrintError;
-    print(progress.Summary(StyleOf(on_stdout ? STDOUT_FILENO : STDERR_FILENO)));
-    const std::string ended = Sanitize(progress.campaign().campaign_id());
-    print(progress.campaign().cases_done() > 0
-              ? "Its results: assay results --campaign " + ended + "\n"
-              : "It has no results. To see its jobs: assay campaign show " + ended + "\n");
-  }
-  return progress.campaign().verdict() == v1::VERDICT_PASSED ? kExitDone : kExitFailed;
+  PrintError((interrupt.requested() ? "Interrupted; " : "Timed out; ") +
+             WatchAgain(watcher.campaign()) + "\n");
+  return interrupt.requested() ? interrupt.exit_code() : kExitTimedOut;
 }
 
 }  // namespace assay::cli

@@ -1,23 +1,32 @@
 // Watches a campaign to its end.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/commands/client.h"
 #include "cli/commands/interrupt.h"
+#include "common/clock.h"
 
 namespace assay::cli {
 
-// Where and how to print the summary of a campaign that has ended: as text on stdout, as text on
-// stderr if stdout is needed for other data, or as JSON on stdout.
-enum class Summary { kOnStdout, kOnStderr, kJson };
+// How to show a campaign and its end.
+enum class Summary {
+  kOnStdout,  // Progress on stderr, then the summary as text on stdout.
+  kOnStderr,  // Both on stderr, because stdout is needed for other data.
+  kJson,      // Progress on stderr, then the campaign as JSON on stdout.
+  kEvents,    // Each event as one line of JSON on stdout. The last one has the verdict.
+  kLine,      // Nothing but one line on stdout.
+};
 
-// Shows a campaign's progress on stderr until the campaign ends, then prints a summary. If the
-// coordinator restarts, tries to reconnect for up to a minute, to each coordinator in turn.
-// `created` says that this program has just created the campaign, so the coordinator is known to
-// exist. Returns exit code 0 if the campaign passed, 1 if it failed, and Interrupt::exit_code if a
-// signal stopped the watch. The campaign then goes on.
+// Shows a campaign's progress until the campaign ends, then prints a summary. If the coordinator
+// restarts, tries to reconnect for up to a minute, to each coordinator in turn. `created` says that
+// the campaign is known to exist, because this program has just created or read it. Returns exit
+// code 0 if the campaign passed, 1 if it failed, 3 if no coordinator could be reached, 4 if there
+// is no such campaign (any more), Interrupt::exit_code if a signal stopped the watch, and 124 if
+// `deadline` passed. After 3, 124 and a signal, the campaign goes on.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
-                       Interrupt& interrupt, Summary summary = Summary::kOnStdout);
+                       Interrupt& interrupt, Summary summary = Summary::kOnStdout,
+                       std::optional<WallTime> deadline = std::nullopt);
 
 }  // namespace assay::cli

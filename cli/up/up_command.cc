@@ -39,6 +39,7 @@ struct UpOptions {
   std::string listen = "127.0.0.1:7900";
   std::string http = "127.0.0.1:9900";
   bool no_agent = false;
+  int simulate = 0;  // Number of simulated nodes.
   rpc::TlsFiles tls;
   rpc::TlsFiles agent_tls;
   bool insecure = false;
@@ -112,6 +113,10 @@ class Stack {
                            PrivatePostgres::Start(folder_ + "/postgres", postgres_options));
     PrintError("Starting the coordinator ...\n");
     ASSAY_RETURN_IF_ERROR(StartCoordinator(options_.listen, options_.http));
+    if (options_.simulate > 0) {
+      PrintError("Starting " + std::to_string(options_.simulate) + " simulated nodes ...\n");
+      ASSAY_RETURN_IF_ERROR(StartSimulation());
+    }
     if (options_.no_agent) return Status::Ok();
     PrintError("Starting the agent ...\n");
     return StartAgent(agent_listen_, agent_http_);
@@ -132,6 +137,11 @@ class Stack {
                           const ServedAddresses served = coordinator_->addresses();
                           return StartCoordinator(served.grpc, served.http);
                         }});
+    if (simulation_) {
+      programs.push_back({"the simulation", [this] { return simulation_->pidfd(); },
+                          [this] { return simulation_->DescribeEnd(); },
+                          [this] { return StartSimulation(); }});
+    }
     if (!agent_) return programs;
     programs.push_back({"assay-agent", [this] { return agent_->pidfd(); },
                         [this] { return agent_->DescribeEnd(); },
@@ -153,14 +163,18 @@ class Stack {
     if (address != ClientOptions().coordinator) {
       text += "  export ASSAY_COORDINATOR=" + address + "\n";
     }
-    text +=
-        "  assay node list\n  assay run cpu_gemm m=1024 n=1024 k=1024\n"
-        "  assay campaign submit examples/quickstart.yaml --watch\n  assay results\n\n"
-        "Stop it with Ctrl-C.\n";
-    Print(text);
+    text += options_.simulate > 0
+                ? "  assay node list\n"
+                  "  assay campaign submit examples/gpu-quickstart.yaml --watch\n"
+                  "  assay results --filter 'simulated = true'\n\n"
+                  "Simulated results are shown only where a filter names them.\n"
+                : "  assay node list\n  assay run cpu_gemm m=1024 n=1024 k=1024\n"
+                  "  assay campaign submit examples/quickstart.yaml --watch\n  assay results\n\n";
+    Print(text + "Stop it with Ctrl-C.\n");
   }
 
   void Stop() {
+    if (simulation_) simulation_->Stop();
     if (agent_) agent_->Stop();
     if (coordinator_) coordinator_->Stop();
     if (postgres_) postgres_->Stop();
@@ -185,6 +199,14 @@ class Stack {
     return StartChild(child, options_.agent_tls, "agent", agent_);
   }
 
+  Status StartSimulation() {
+    ChildOptions child;
+    child.program = "assay-agent";
+    child.arguments = {"simulate", "--coordinator", Dialable(coordinator_->addresses().grpc),
+                       "--nodes", std::to_string(options_.simulate)};
+    return StartChild(child, rpc::TlsFiles(), "simulation", simulation_);
+  }
+
   Status StartChild(ChildOptions& child, const rpc::TlsFiles& tls, const std::string& log,
                     std::optional<ChildProgram>& started) {
     const auto add = [&](const char* flag, const std::string& value) {
@@ -207,6 +229,7 @@ class Stack {
   std::optional<PrivatePostgres> postgres_;
   std::optional<ChildProgram> coordinator_;
   std::optional<ChildProgram> agent_;
+  std::optional<ChildProgram> simulation_;
 };
 
 constexpr Duration kFirstDelay = std::chrono::seconds(1);
@@ -296,6 +319,11 @@ Result<ExitCode> Up(Context& context, UpOptions& options) {
     return InvalidArgument("the agent needs a node's certificate of its own")
         .WithHint("give --agent-tls-cert and --agent-tls-key, or --no-agent");
   }
+  if (options.simulate > 0 && !options.tls.certificate.empty()) {
+    return InvalidArgument(
+               "--simulate works without TLS only: simulated nodes have no certificates")
+        .WithHint("leave the --tls options out");
+  }
   // The servers must continue even if the reader of our output exits.
   signal(SIGPIPE, SIG_IGN);
   // Signals are read from this descriptor, so that no child outlives this process.
@@ -348,6 +376,11 @@ void AddUpCommand(CLI::App& app, Context& context) {
   command->add_option("--agent-tls-key", options->agent_tls.key,
                       "PEM file: the key of --agent-tls-cert");
   command->add_flag("--no-agent", options->no_agent, "Only PostgreSQL and the coordinator");
+  command
+      ->add_option(
+          "--simulate", options->simulate,
+          "Also simulate this many nodes with eight H200 each (see `assay-agent simulate`)")
+      ->check(CLI::Range(1, 10'000));
   command->footer(
       "A program that ends is started again, after 1 s at first and 30 s at most. Exit status: 0 "
       "after SIGINT or SIGTERM; 1 or 2 if a program cannot start; 130 or 143 after SIGINT or "

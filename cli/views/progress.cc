@@ -56,17 +56,17 @@ JobEvent EndEvent(const v1::Job& job) {
                                : "";
   switch (job.state()) {
     case v1::JOB_STATE_SUCCEEDED:
-      return {JobName(job) + ": done, " + Cases(job) + took, false};
+      return {JobName(job) + ": done, " + Cases(job) + took, false, "job_done"};
     case v1::JOB_STATE_SKIPPED:
       return {JobName(job) + ": skipped, unsupported there" +
                   (job.has_failure() ? " (" + FailureText(job.failure()) + ")" : ""),
-              false};
+              false, "job_skipped"};
     case v1::JOB_STATE_CANCELLED:
-      return {JobName(job) + ": cancelled after " + Cases(job), false};
+      return {JobName(job) + ": cancelled after " + Cases(job), false, "job_cancelled"};
     default:
       return {
           JobName(job) + ": FAILED after " + Cases(job) + took + ": " + FailureText(job.failure()),
-          true};
+          true, "job_failed"};
   }
 }
 
@@ -79,12 +79,15 @@ JobEvent Difference(const v1::Job* before, const v1::Job& after) {
       if (was == v1::JOB_STATE_RUNNING && same_attempt) return {};
       return {JobName(after) + ": started" +
                   (after.attempts() > 1 ? ", attempt " + std::to_string(after.attempts()) : ""),
-              false};
+              false, "job_started"};
     case v1::JOB_STATE_QUEUED:
       if (was != v1::JOB_STATE_RUNNING || !after.has_failure()) return {};
+      if (after.failure().reason() == v1::REASON_AGENT_STOPPED) {
+        return {JobName(after) + ": " + kMovedText, false, "job_moved"};
+      }
       return {JobName(after) + ": attempt " + std::to_string(after.attempts()) +
                   " failed and will be retried: " + FailureText(after.failure()),
-              true};
+              true, "job_retried"};
     case v1::JOB_STATE_UNSPECIFIED:
       return {};
     default:
@@ -150,6 +153,7 @@ std::vector<JobEvent> CampaignProgress::Apply(const v1::WatchCampaignResponse& m
   for (const v1::Job& job : message.jobs()) {
     const auto known = jobs_.find(job.job_id());
     JobEvent event = Difference(known == jobs_.end() ? nullptr : &known->second, job);
+    event.job_id = job.job_id();
     if (!event.text.empty()) events.push_back(std::move(event));
     jobs_[job.job_id()] = job;
   }
@@ -221,9 +225,13 @@ std::vector<std::string> CampaignProgress::Render(const Style& style, double now
   return lines;
 }
 
-std::string CampaignProgress::Summary(const Style& style) const {
-  constexpr int kRuleIndent = 10;
-  constexpr int kWaitIndent = 9;
+std::string CampaignProgress::Line(double now) const {
+  return std::to_string(campaign_.cases_done()) + "/" + Counted(campaign_.case_count(), "case") +
+         " after " + ElapsedWhole(Seconds(campaign_.create_time()), now) + ": " +
+         DescribeJobs(campaign_.jobs());
+}
+
+std::string CampaignProgress::Headline(const Style& style) const {
   const Cell outcome = CampaignOutcome(campaign_);
   std::string text = "Campaign " + Sanitize(campaign_.name()) + " (" +
                      Sanitize(campaign_.campaign_id()) +
@@ -231,6 +239,13 @@ std::string CampaignProgress::Summary(const Style& style) const {
   if (campaign_.has_end_time()) {
     text += Took(Seconds(campaign_.create_time()), Seconds(campaign_.end_time()));
   }
+  return text;
+}
+
+std::string CampaignProgress::Summary(const Style& style) const {
+  constexpr int kRuleIndent = 10;
+  constexpr int kWaitIndent = 9;
+  std::string text = Headline(style);
   text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
           "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +
           std::to_string(campaign_.case_count()) + " done\n" +

@@ -17,6 +17,10 @@ struct JobEvent {
   std::string text;
   // The job failed, even if it will be retried.
   bool failure = false;
+  // The name in `watch -o json`, such as "job_started".
+  std::string name = "jobs_wait";
+  // Empty if the event is no change of one job.
+  std::string job_id = "";
 };
 
 // The latest known state of one campaign. Not thread-safe.
@@ -36,6 +40,15 @@ class CampaignProgress {
   // and one line per running job, for at most `kMostJobs` of them. `now` is in seconds since 1970.
   // No line is wider than `style` allows.
   std::vector<std::string> Render(const Style& style, double now) const;
+
+  // Returns one line for output that is not a terminal: "12/40 cases after 3m00s: 2 running".
+  std::string Line(double now) const;
+
+  // Returns the job's latest state. Requires an id from a JobEvent.
+  const v1::Job& job(const std::string& job_id) const { return jobs_.at(job_id); }
+
+  // Returns one line with the outcome: "Campaign nightly (ID): PASSED in 3m20s".
+  std::string Headline(const Style& style) const;
 
   // Returns the verdict, job counts, covered nodes, cases left out, what jobs wait for, and the
   // rules.
@@ -61,6 +74,9 @@ std::string JobStateName(v1::JobState state);
 
 // Returns "node-a GPU 0-3,6", or less if less is known.
 std::string PlacementOf(const v1::Job& job);
+
+// The text of a planned end of an attempt, after which the job runs again without using up a retry.
+inline constexpr char kMovedText[] = "moved: its agent was stopped";
 
 // Returns "gemm on node-a GPU 3, repetition 2". Printable.
 std::string JobName(const v1::Job& job);

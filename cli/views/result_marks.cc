@@ -16,7 +16,7 @@ namespace {
 // The maximum number of notes below one table.
 constexpr size_t kMostNotes = 20;
 
-constexpr std::array<Mark, 22> kKnown = {{
+constexpr std::array<Mark, 23> kKnown = {{
     {"above_ceiling", 'E',
      "faster than its measured ceiling: that was disturbed, or caches helped"},
     {"below_model", 'K',
@@ -33,6 +33,7 @@ constexpr std::array<Mark, 22> kKnown = {{
      "over 2.5%, and over its own interval, away from the other listed results of its series"},
     {"pcie_generation", 'L', "PCIe ran below the GPU's highest generation"},
     {"pcie_width", 'W', "PCIe had fewer lanes than the GPU takes"},
+    {"quick", 'Q', "effort: quick; measured for about 1 s, so its interval is wider"},
     {"recalled_spec", 'R', "the GPU's spec sheet was not checked against the vendor's"},
     {"row_remap", 'X', "a faulty row of the GPU's memory waits for a reset to be replaced"},
     {"shared_gpu", 'S', "other processes were on the GPU"},
@@ -76,6 +77,7 @@ std::vector<std::string> DoubtsOf(const v1::CaseResult& run) {
     const v1::Method& method = run.measurements(0).method();
     if (method.cache() == "hot") doubts.emplace_back("hot_cache");
     if (method.fill() == "zeros") doubts.emplace_back("zeros");
+    if (method.effort() == "quick") doubts.emplace_back("quick");
     if (method.timer() == "graph") doubts.emplace_back("graph");
     if (IsNoisy(run.measurements(0))) doubts.emplace_back("noisy");
   }

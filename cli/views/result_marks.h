@@ -32,8 +32,8 @@ std::span<const Mark> AllMarks();
 std::string SpecCertainty(const std::string& spec);
 
 // Returns everything that makes a result special or questionable. First come the flags that were
-// recorded with the result. These names follow where they apply: "hot_cache", "zeros", "graph",
-// "noisy" (the confidence interval of the median is wide), "recalled_spec", "imported" and
+// recorded with the result. These names follow where they apply: "hot_cache", "zeros", "quick",
+// "graph", "noisy" (the confidence interval of the median is wide), "recalled_spec", "imported" and
 // "simulated".
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 

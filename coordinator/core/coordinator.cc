@@ -10,12 +10,24 @@
 #include "coordinator/core/campaign/expand.h"
 #include "coordinator/core/placement/node_fields.h"
 #include "model/filter.h"
+#include "model/page.h"
 #include "wire/bounds.h"
 #include "wire/import_rules.h"
 #include "wire/timestamps.h"
 
 namespace assay::coordinator {
 namespace {
+
+// Nodes that ListNodes reads with one query, at least.
+constexpr int kMinNodes = 64;
+
+// Removes what NODE_VIEW_BASIC leaves out.
+void LeaveOutDetails(v1::NodeDescription& node) {
+  node.clear_benchmarks();
+  // Tables name the failed checks.
+  for (v1::HealthFinding& finding : *node.mutable_health()) finding.clear_message();
+  node.mutable_inventory()->clear_gpu_links();
+}
 
 // Returns the part of `sent` that an import may set.
 v1::CaseResult ResultOf(const v1::CaseResult& sent, const v1::ImportResultsRequest& request) {
@@ -113,8 +125,9 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
                            "\" is not a UUID in lower case");
   }
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(request.spec(), Reason::kInvalidCampaign));
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                         environment_.nodes.ListNodes(options_.Silence()));
+  ASSAY_ASSIGN_OR_RETURN(
+      const std::vector<v1::Node> nodes,
+      environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kYes));
   Result<Expansion> expanded = ExpandCampaign(request.spec(), nodes);
   if (expanded.status().reason() == Reason::kNodesAbsent && grace_.Active()) {
     return expanded.status().WithHint(
@@ -200,7 +213,11 @@ Result<v1::ImportResultsResponse> Coordinator::ImportResults(
 }
 
 Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes, ListNodes("state = connected"));
+  ASSAY_ASSIGN_OR_RETURN(
+      std::vector<v1::Node> nodes,
+      environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kYes));
+  std::erase_if(nodes,
+                [](const v1::Node& node) { return node.state() != v1::NODE_STATE_CONNECTED; });
   std::vector<v1::FleetBenchmark> benchmarks;
   for (v1::BenchmarkSchema& schema : FleetSchemas(nodes)) {
     v1::FleetBenchmark& benchmark = benchmarks.emplace_back();
@@ -217,12 +234,36 @@ Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {
   return benchmarks;
 }
 
-Result<std::vector<v1::Node>> Coordinator::ListNodes(const std::string& filter) {
+Result<Page<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::NodeView view,
+                                              const PageRequest& request) {
+  constexpr char kTokens = 'n';
   const Result<Filter> parsed = ParseFilter(filter);
   if (!parsed.ok()) return parsed.status().WithContext("filter");
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                         environment_.nodes.ListNodes(options_.Silence()));
-  return MatchingNodes(*parsed, nodes);
+  ASSAY_ASSIGN_OR_RETURN(std::string after, ParseTextToken(kTokens, request.token));
+  using Benchmarks = storage::NodeStore::Benchmarks;
+  const bool full = view == v1::NODE_VIEW_FULL;
+  const bool benchmarks = full || Mentions(*parsed, "benchmark");
+  // With benchmarks, about 40 nodes fill a page. Without, most pages need one query.
+  const int limit = benchmarks ? kMinNodes : std::max(kMinNodes, PageSize(request) + 1);
+  PageFiller<v1::Node> filler(kTokens, request);
+  bool more = true;
+  while (more) {
+    ASSAY_ASSIGN_OR_RETURN(
+        std::vector<v1::Node> nodes,
+        environment_.nodes.ListNodesAfter(after, limit, options_.Silence(),
+                                          benchmarks ? Benchmarks::kYes : Benchmarks::kNo));
+    more = nodes.size() == static_cast<size_t>(limit);
+    if (more) after = nodes.back().description().name();
+    if (!filter.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(nodes, MatchingNodes(*parsed, nodes));
+    }
+    for (v1::Node& node : nodes) {
+      if (!full) LeaveOutDetails(*node.mutable_description());
+      std::string name = node.description().name();
+      if (!filler.Add(std::move(node), std::move(name))) return std::move(filler).Take();
+    }
+  }
+  return std::move(filler).Take();
 }
 
 Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {

@@ -77,7 +77,8 @@ class Coordinator {
   // Returns the benchmarks of the connected nodes, merged by name.
   Result<std::vector<v1::FleetBenchmark>> ListFleetBenchmarks();
   // Returns the nodes sorted by name. A node whose agent was silent for a lease is disconnected.
-  Result<std::vector<v1::Node>> ListNodes(const std::string& filter);
+  Result<Page<v1::Node>> ListNodes(const std::string& filter, v1::NodeView view,
+                                   const PageRequest& request);
   Result<v1::Node> GetNode(const std::string& id_or_name);
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);

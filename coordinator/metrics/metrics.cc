@@ -138,11 +138,9 @@ void Metrics::SetQueue(const storage::JobStore::QueueStats& stats) {
   impl_->oldest.Set(stats.oldest_queued ? Seconds(stats.oldest_queued->time_since_epoch()) : 0);
 }
 
-void Metrics::SetNodes(const std::vector<v1::Node>& nodes) {
-  int connected = 0;
-  for (const v1::Node& node : nodes) connected += node.state() == v1::NODE_STATE_CONNECTED ? 1 : 0;
-  impl_->agents.Add({{"state", "connected"}}).Set(connected);
-  impl_->agents.Add({{"state", "disconnected"}}).Set(static_cast<double>(nodes.size()) - connected);
+void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
+  impl_->agents.Add({{"state", "connected"}}).Set(counts.connected);
+  impl_->agents.Add({{"state", "disconnected"}}).Set(counts.disconnected);
 }
 
 void Metrics::SetPool(const PoolUse& use) {

@@ -37,7 +37,7 @@ class Metrics : public Observer {
 
   // Set the gauges of state that the process reads at intervals.
   void SetQueue(const storage::JobStore::QueueStats& stats);
-  void SetNodes(const std::vector<v1::Node>& nodes);
+  void SetNodes(const storage::NodeStore::NodeCounts& counts);
   void SetPool(const PoolUse& use);
 
   // Returns the registry that the HTTP server exposes.

@@ -32,7 +32,8 @@ class Calls {
   // Receives the outcome of every call, including streams.
   using Counter = std::function<void(const char* method, Code code)>;
 
-  Calls(Executor& executor, Counter counter) : executor_(executor), counter_(std::move(counter)) {}
+  Calls(Executor& executor, Executor& readers, Counter counter)
+      : executor_(executor), readers_(readers), counter_(std::move(counter)) {}
 
   void Count(const char* method, Code code) const {
     if (counter_) counter_(method, code);
@@ -46,17 +47,15 @@ class Calls {
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    Result<Admission::Place> place = calls_.Enter(PeerKey(*context));
-    if (!place.ok()) {
-      Finish(reactor, method, place.status());
-      return reactor;
-    }
-    executor_.Post([this, context, reactor, method, place = *std::move(place),
-                    body = std::move(body)]() mutable {
-      Try(context, reactor, method, std::move(place), std::move(body), 0);
-    });
-    return reactor;
+    return AnswerOn(executor_, calls_, context, method, std::move(body));
+  }
+
+  // Like Answer, for queries of results, which may take long. They have few threads of their own,
+  // so that they delay neither leases nor other calls.
+  template <typename Body>
+  grpc::ServerUnaryReactor* AnswerRead(grpc::CallbackServerContext* context, const char* method,
+                                       Body body) const {
+    return AnswerOn(readers_, reads_, context, method, std::move(body));
   }
 
   // Like Answer, but `body` may return before the result is known. `body` gets a Done function,
@@ -90,8 +89,26 @@ class Calls {
   static constexpr int kTries = 6;
 
   template <typename Body>
-  void Try(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
-           const char* method, Admission::Place place, Body body, int attempt) const {
+  grpc::ServerUnaryReactor* AnswerOn(Executor& executor, Admission& admission,
+                                     grpc::CallbackServerContext* context, const char* method,
+                                     Body body) const {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    Result<Admission::Place> place = admission.Enter(PeerKey(*context));
+    if (!place.ok()) {
+      Finish(reactor, method, place.status());
+      return reactor;
+    }
+    executor.Post([this, &executor, context, reactor, method, place = *std::move(place),
+                   body = std::move(body)]() mutable {
+      Try(executor, context, reactor, method, std::move(place), std::move(body), 0);
+    });
+    return reactor;
+  }
+
+  template <typename Body>
+  void Try(Executor& executor, grpc::CallbackServerContext* context,
+           grpc::ServerUnaryReactor* reactor, const char* method, Admission::Place place, Body body,
+           int attempt) const {
     const Status status = Guarded(method, body);
     const bool retry =
         status.code() == Code::kUnavailable && status.reason() != Reason::kStatementTimeout;
@@ -99,10 +116,10 @@ class Calls {
       Finish(reactor, method, status);
       return;
     }
-    executor_.PostAfter(
-        RetryDelay(attempt), [=, this, place = std::move(place), body = std::move(body)]() mutable {
-          Try(context, reactor, method, std::move(place), std::move(body), attempt + 1);
-        });
+    executor.PostAfter(RetryDelay(attempt), [=, this, &executor, place = std::move(place),
+                                             body = std::move(body)]() mutable {
+      Try(executor, context, reactor, method, std::move(place), std::move(body), attempt + 1);
+    });
   }
 
   void Finish(grpc::ServerUnaryReactor* reactor, const char* method, const Status& status) const {
@@ -126,8 +143,11 @@ class Calls {
   }
 
   Executor& executor_;
+  Executor& readers_;
   const Counter counter_;
   mutable Admission calls_{"calls", 128, 512};
+  // Two run, and 32 wait.
+  mutable Admission reads_{"queries of results", 34, 34};
   mutable Admission slow_calls_{"calls that wait for an agent", 4, 4};
   mutable Admission watches_{"watches", 32, 256};
 };

@@ -30,7 +30,8 @@ constexpr Duration kReconnectAfter = std::chrono::seconds(1);
 // Time that an agent has to send its Hello, whoever dialled.
 constexpr Duration kHelloPatience = std::chrono::seconds(10);
 constexpr auto kCheckPatience = std::chrono::seconds(1);
-constexpr char kNodeTokens = 'n';
+// Threads for queries of results. They leave most database connections to other work.
+constexpr int kReaders = 2;
 
 // Returns the page size and the page token of a list request (see Google's AIP-158). A page size of
 // 0 means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
@@ -158,15 +159,9 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
                    v1::ListNodesResponse* response) override {
     return calls_.Answer(context, "ListNodes", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
-      ASSAY_ASSIGN_OR_RETURN(const int64_t first, ParsePageToken(kNodeTokens, page.token, 0));
-      ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
-                             coordinator_.ListNodes(request->filter()));
-      PageFiller<v1::Node> filler(kNodeTokens, page);
-      for (auto next = static_cast<size_t>(first); next < nodes.size(); ++next) {
-        if (!filler.Add(std::move(nodes[next]), static_cast<int64_t>(next + 1))) break;
-      }
-      FillPage(std::move(filler).Take(), response->mutable_nodes(),
-               response->mutable_next_page_token());
+      ASSAY_ASSIGN_OR_RETURN(Page<v1::Node> found,
+                             coordinator_.ListNodes(request->filter(), request->view(), page));
+      FillPage(std::move(found), response->mutable_nodes(), response->mutable_next_page_token());
       return Status::Ok();
     });
   }
@@ -234,7 +229,7 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
 
   Unary* ListResults(Context* context, const v1::ListResultsRequest* request,
                      v1::ListResultsResponse* response) override {
-    return calls_.Answer(context, "ListResults", [=, this]() -> Status {
+    return calls_.AnswerRead(context, "ListResults", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
       ASSAY_ASSIGN_OR_RETURN(Page<v1::StoredResult> found,
                              coordinator_.ListResults(request->filter(), page));
@@ -245,7 +240,7 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
 
   Unary* GetResult(Context* context, const v1::GetResultRequest* request,
                    v1::GetResultResponse* response) override {
-    return calls_.Answer(context, "GetResult", [=, this]() -> Status {
+    return calls_.AnswerRead(context, "GetResult", [=, this]() -> Status {
       ASSAY_RETURN_IF_ERROR(CheckReference("result_id", request->result_id()));
       ASSAY_ASSIGN_OR_RETURN(*response->mutable_result(),
                              coordinator_.GetResult(request->result_id()));
@@ -331,7 +326,8 @@ void ApplyThreadLimits(grpc::ServerBuilder& builder) {
 Server::Server(Coordinator& coordinator, ServerOptions options)
     : coordinator_(coordinator),
       address_(options.listen),
-      calls_(coordinator.executor(), std::move(options.counter)),
+      readers_(NewThreadPool(kReaders, "readers")),
+      calls_(coordinator.executor(), *readers_, std::move(options.counter)),
       dialer_(coordinator, calls_, std::move(options.agent_tls), options.insecure) {
   services_.push_back(std::make_unique<FleetServiceImpl>(coordinator, calls_));
   services_.push_back(std::make_unique<CampaignServiceImpl>(coordinator, calls_));
@@ -386,7 +382,11 @@ Status Server::Check() const {
   return assay::rpc::FromGrpc(status).WithContext("the gRPC server does not answer");
 }
 
-Server::~Server() { Shutdown(std::chrono::seconds(1)); }
+Server::~Server() {
+  Shutdown(std::chrono::seconds(1));
+  // Tasks end before calls_, which they use.
+  readers_ = nullptr;
+}
 
 void Server::Shutdown(Duration patience) {
   if (!server_) return;

@@ -47,6 +47,7 @@ class Server {
 
   Coordinator& coordinator_;
   HostPort address_;
+  std::unique_ptr<Executor> readers_;
   const Calls calls_;
   Dialer dialer_;
   std::vector<std::unique_ptr<grpc::Service>> services_;

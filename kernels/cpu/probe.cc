@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "host/cpu.h"
@@ -130,6 +132,16 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
   return best;
 }
 
+Ceilings ProbeNow(int threads, bool fp64) {
+  Ceilings ceilings;
+  // More threads than CPUs would make this slower without raising the measured rate.
+  const auto team = ThreadTeam::Start(std::min(threads, Cpu().threads));
+  if (!team.ok()) return ceilings;
+  ceilings.flops = fp64 ? ProbeFlops<double>(team->get()) : ProbeFlops<float>(team->get());
+  ceilings.bytes = ProbeMemory(team->get());
+  return ceilings;
+}
+
 }  // namespace
 
 double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds) {
@@ -151,12 +163,19 @@ double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_s
 }
 
 Ceilings ProbeCpu(int threads, bool fp64) {
-  Ceilings ceilings;
-  // More threads than CPUs would make this slower without raising the measured rate.
-  const auto team = ThreadTeam::Start(std::min(threads, Cpu().threads));
-  if (!team.ok()) return ceilings;
-  ceilings.flops = fp64 ? ProbeFlops<double>(team->get()) : ProbeFlops<float>(team->get());
-  ceilings.bytes = ProbeMemory(team->get());
+  struct Known {
+    Ceilings ceilings;
+    std::chrono::steady_clock::time_point measured_at;
+  };
+  constexpr std::chrono::seconds kMaxAge(60);
+  thread_local std::map<std::pair<int, bool>, Known> all;
+  const auto now = std::chrono::steady_clock::now();
+  const auto known = all.find({threads, fp64});
+  if (known != all.end() && now - known->second.measured_at < kMaxAge) {
+    return known->second.ceilings;
+  }
+  const Ceilings ceilings = ProbeNow(threads, fp64);
+  all[{threads, fp64}] = {ceilings, now};
   return ceilings;
 }
 

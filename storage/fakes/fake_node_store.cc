@@ -65,14 +65,31 @@ Result<bool> FakeNodeStore::IsElsewhere(const std::string& owner, const std::str
          database_.clock.Now() - row.heard_at <= stale_after;
 }
 
-Result<std::vector<v1::Node>> FakeNodeStore::ListNodes(Duration stale_after) {
+Result<std::vector<v1::Node>> FakeNodeStore::ListNodesAfter(const std::string& name, int limit,
+                                                            Duration stale_after,
+                                                            Benchmarks benchmarks) {
   MutexLock lock(database_.mutex);
   std::vector<v1::Node> nodes;
-  for (const auto& [id, row] : database_.nodes) nodes.push_back(Message(row, stale_after));
+  for (const auto& [id, row] : database_.nodes) {
+    if (row.shown.description().name() <= name) continue;
+    nodes.push_back(Message(row, stale_after));
+    if (benchmarks == Benchmarks::kNo) nodes.back().mutable_description()->clear_benchmarks();
+  }
   std::sort(nodes.begin(), nodes.end(), [](const v1::Node& a, const v1::Node& b) {
     return a.description().name() < b.description().name();
   });
+  if (nodes.size() > static_cast<size_t>(limit)) nodes.resize(static_cast<size_t>(limit));
   return nodes;
+}
+
+Result<NodeStore::NodeCounts> FakeNodeStore::CountNodes(Duration stale_after) {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
+                         ListNodes(stale_after, Benchmarks::kNo));
+  NodeCounts counts;
+  for (const v1::Node& node : nodes) {
+    ++(node.state() == v1::NODE_STATE_CONNECTED ? counts.connected : counts.disconnected);
+  }
+  return counts;
 }
 
 Result<v1::Node> FakeNodeStore::GetNode(const std::string& id_or_name, Duration stale_after) {

@@ -140,7 +140,10 @@ class FakeNodeStore : public NodeStore {
   Status Disconnect(const std::string& owner, const std::string& node_id) override;
   Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                            Duration stale_after) override;
-  Result<std::vector<v1::Node>> ListNodes(Duration stale_after) override;
+  Result<std::vector<v1::Node>> ListNodesAfter(const std::string& name, int limit,
+                                               Duration stale_after,
+                                               Benchmarks benchmarks) override;
+  Result<NodeCounts> CountNodes(Duration stale_after) override;
   Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) override;
   Result<std::optional<v1::Schemas>> GetSchemas(const std::string& schemas_hash) override;
   Result<std::vector<std::string>> ListQuarantined() override;

@@ -59,7 +59,7 @@ CREATE TABLE schema_set (
 
 CREATE TABLE node (
   node_id text PRIMARY KEY,
-  name text NOT NULL UNIQUE,
+  name text COLLATE "C" NOT NULL UNIQUE,
   description bytea NOT NULL,           -- assay.v1.NodeDescription without benchmarks
   description_json jsonb NOT NULL,      -- The same, for dashboards.
   schemas_hash text NOT NULL REFERENCES schema_set,
@@ -98,7 +98,7 @@ CREATE TABLE campaign (
   rules bytea,                          -- assay.v1.Campaign with nothing but rules.
   create_time timestamptz NOT NULL DEFAULT now(),
   end_time timestamptz
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX campaign_by_name ON campaign (name, sequence DESC);
 CREATE INDEX campaign_unfinished ON campaign (state) WHERE state = 'active' OR verdict IS NULL;
 
@@ -151,7 +151,8 @@ CREATE TABLE job (
   create_time timestamptz NOT NULL DEFAULT now(),
   start_time timestamptz,
   end_time timestamptz
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01,
+        autovacuum_analyze_scale_factor = 0.01);
 CREATE INDEX job_of_campaign ON job (campaign_id, sequence);
 CREATE INDEX job_changes ON job (campaign_id, revision);
 CREATE INDEX job_queue_pinned ON job (campaign_id, pinned_node_id, sequence)
@@ -163,6 +164,58 @@ CREATE INDEX job_queue_unpinned ON job (campaign_id, sequence)
 -- Without lease_until, so that renewals touch no index.
 CREATE INDEX job_running ON job (campaign_id) WHERE state = 'running';
 
+-- Counts of a campaign's jobs and cases, so that nobody counts the jobs. A campaign's counts are the
+-- sums over its shards, which let jobs of one campaign end at the same time.
+CREATE TABLE job_count (
+  campaign_id text NOT NULL REFERENCES campaign ON DELETE CASCADE,
+  shard int NOT NULL,
+  queued bigint NOT NULL DEFAULT 0,
+  running bigint NOT NULL DEFAULT 0,
+  succeeded bigint NOT NULL DEFAULT 0,
+  failed bigint NOT NULL DEFAULT 0,
+  cancelled bigint NOT NULL DEFAULT 0,
+  skipped bigint NOT NULL DEFAULT 0,
+  case_count bigint NOT NULL DEFAULT 0,
+  cases_done bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (campaign_id, shard)
+) WITH (fillfactor = 50);
+
+-- Keeps job_count up to date in the transactions that change jobs. InsertCampaign makes the first
+-- row, and jobs are only deleted together with their campaign. Locks counts after jobs, in order.
+CREATE FUNCTION assay_count_jobs() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO job_count AS c (campaign_id, shard, queued, running, succeeded, failed, cancelled,
+                              skipped, cases_done)
+  SELECT campaign_id, pg_backend_pid() % 8, queued, running, succeeded, failed, cancelled, skipped,
+    cases_done
+  FROM (
+    SELECT campaign_id,
+      sum(CASE state WHEN 'queued' THEN sign ELSE 0 END) AS queued,
+      sum(CASE state WHEN 'running' THEN sign ELSE 0 END) AS running,
+      sum(CASE state WHEN 'succeeded' THEN sign ELSE 0 END) AS succeeded,
+      sum(CASE state WHEN 'failed' THEN sign ELSE 0 END) AS failed,
+      sum(CASE state WHEN 'cancelled' THEN sign ELSE 0 END) AS cancelled,
+      sum(CASE state WHEN 'skipped' THEN sign ELSE 0 END) AS skipped,
+      sum(sign * cases_done) AS cases_done
+    FROM (SELECT campaign_id, state, cases_done, 1 AS sign FROM new_job
+          UNION ALL
+          SELECT campaign_id, state, cases_done, -1 FROM old_job) job
+    GROUP BY campaign_id) change
+  WHERE (queued, running, succeeded, failed, cancelled, skipped, cases_done) <> (0, 0, 0, 0, 0, 0, 0)
+  ORDER BY campaign_id
+  ON CONFLICT (campaign_id, shard) DO UPDATE SET
+    queued = c.queued + excluded.queued, running = c.running + excluded.running,
+    succeeded = c.succeeded + excluded.succeeded, failed = c.failed + excluded.failed,
+    cancelled = c.cancelled + excluded.cancelled, skipped = c.skipped + excluded.skipped,
+    cases_done = c.cases_done + excluded.cases_done;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER job_count AFTER UPDATE ON job
+REFERENCING OLD TABLE AS old_job NEW TABLE AS new_job
+FOR EACH STATEMENT EXECUTE FUNCTION assay_count_jobs();
+
 -- The nodes and GPUs that running jobs hold. gpu_index -1 is the whole node and excludes all other
 -- rows of the node. The claim checks this with the node locked.
 CREATE TABLE allocation (
@@ -170,7 +223,7 @@ CREATE TABLE allocation (
   gpu_index int NOT NULL,
   job_id text NOT NULL,
   PRIMARY KEY (node_id, gpu_index)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX allocation_of_job ON allocation (job_id);
 
 -- The columns of environment, series and result that are fields of a result have the names of
@@ -210,16 +263,36 @@ CREATE TABLE series (
 CREATE INDEX series_of_lineage ON series (lineage_id);
 CREATE INDEX series_of_benchmark ON series (benchmark, metric);
 
--- One row per case. Never deleted: it makes ingest exactly-once. `payload` is what the agent sent,
--- without measurements.
+-- Where results come from: nodes, their GPUs and agents. The results of a node share a few rows, so
+-- these wide columns are not repeated in each result.
+CREATE TABLE origin (
+  origin_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  origin_id text NOT NULL UNIQUE,       -- SHA-256 of all other columns, in hexadecimal.
+  node text[],
+  node_id text[],
+  gpu_uuid text[],
+  gpu_id text GENERATED ALWAYS AS (gpu_uuid[1]) STORED,
+  label jsonb,
+  provider text,
+  region text,
+  price_per_hour float8,
+  kernel text,
+  agent_version text,
+  imported_from text
+);
+CREATE INDEX origin_of_gpu ON origin USING gin (gpu_uuid);
+CREATE INDEX origin_of_node ON origin USING gin (node);
+
+-- One row per case, which makes ingest exactly-once. Deleted only with its job. `payload` is what
+-- the agent sent, without measurements.
 CREATE TABLE case_result (
   job_id text NOT NULL,
   case_index int NOT NULL,
   epoch bigint NOT NULL,
-  payload_hash text NOT NULL,
+  payload_hash bytea NOT NULL,          -- SHA-256
   payload bytea NOT NULL,               -- assay.v1.CaseResult
   PRIMARY KEY (job_id, case_index)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.01);
 
 -- One row per metric of a case. `ts` is when it was stored, by the database's clock.
 CREATE SEQUENCE result_sequence;
@@ -228,6 +301,7 @@ CREATE TABLE result (
   result_id uuid NOT NULL,
   ts timestamptz NOT NULL DEFAULT now(),
   series_key bigint NOT NULL,
+  origin_key bigint NOT NULL,
   campaign_id text NOT NULL,
   job_id text NOT NULL,
   case_index int NOT NULL,
@@ -246,6 +320,7 @@ CREATE TABLE result (
   ci_low float8,
   ci_high float8,
   stop_reason text,
+  effort text,
   efficiency_spec float8,
   regime text,
   model_seconds float8,
@@ -254,22 +329,14 @@ CREATE TABLE result (
   model_knee_bytes float8,
   model_error float8,
   model_sizes int,
-  node text[],
-  node_id text[],
-  gpu_uuid text[],
-  gpu_id text GENERATED ALWAYS AS (gpu_uuid[1]) STORED,
-  provider text,
-  region text,
-  price_per_hour float8,
-  kernel text,
-  agent_version text,
-  imported_from text,
   flag text[],
   PRIMARY KEY (result_id, ts)
 ) PARTITION BY RANGE (ts);
 CREATE INDEX result_newest ON result (sequence DESC);
-CREATE INDEX result_of_series ON result (series_key, ts DESC) INCLUDE (median, mad, gpu_id);
-CREATE INDEX result_of_gpu ON result (gpu_id, ts DESC);
+CREATE INDEX result_of_series ON result (series_key, ts DESC) INCLUDE (median, mad, origin_key);
+-- Serves lists of results: a page is merged from the newest rows of each series.
+CREATE INDEX result_newest_of_series ON result (series_key, sequence DESC) INCLUDE ("primary");
+CREATE INDEX result_of_origin ON result (origin_key, ts DESC);
 CREATE INDEX result_of_campaign ON result (campaign_id, sequence);
 CREATE INDEX result_by_time ON result USING brin (ts);
 

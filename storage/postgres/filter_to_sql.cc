@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "storage/postgres/result_rows.h"
@@ -143,7 +144,53 @@ class Translator {
   std::vector<std::string> values_;
 };
 
+// Returns true if all fields of the filter have the same value for all results of a series.
+bool DependsOnSeriesOnly(const Filter& filter) {
+  if (filter.kind != Filter::Kind::kRestriction) {
+    return std::all_of(filter.children.begin(), filter.children.end(), DependsOnSeriesOnly);
+  }
+  const std::optional<schema::NamedField> named = schema::FilterableField(filter.field);
+  if (!named) return false;
+  const schema::ResultField& field = *named->field;
+  return field.stored_in == schema::StoredIn::kSeries ||
+         field.stored_in == schema::StoredIn::kEnvironment || field.type == FieldType::kMap ||
+         field.name == "series_id" || field.name == "lineage_id";
+}
+
+void AddConjunct(Filter& conjunction, const Filter& filter) {
+  if (conjunction.kind == Filter::Kind::kAll) {
+    conjunction = filter;
+    return;
+  }
+  Filter both;
+  both.kind = Filter::Kind::kAnd;
+  both.children = {std::move(conjunction), filter};
+  conjunction = std::move(both);
+}
+
+void Split(const Filter& filter, SplitFilter& split) {
+  if (filter.kind == Filter::Kind::kAnd) {
+    for (const Filter& child : filter.children) Split(child, split);
+  } else if (filter.kind != Filter::Kind::kAll) {
+    AddConjunct(DependsOnSeriesOnly(filter) ? split.of_series : split.others, filter);
+  }
+}
+
 }  // namespace
+
+SplitFilter SplitBySeries(const Filter& filter) {
+  SplitFilter split;
+  Split(filter, split);
+  return split;
+}
+
+std::string SeriesView() {
+  return "(SELECT s.series_key, s.series_id, s.lineage_id, s.parameters,"
+         " e.content -> 'nccl' AS nccl_variables, s.direction::text AS direction, " +
+         FieldColumns(schema::StoredIn::kEnvironment, "e.") +
+         ", s.benchmark, s.benchmark_version, s.metric, s.unit, s.cache, s.fill, s.simulated"
+         " FROM series s JOIN environment e USING (environment_id)) v ";
+}
 
 Result<SqlCondition> FilterToSql(const Filter& filter) {
   Translator translator;

@@ -45,6 +45,7 @@ Json JobRow(const NewCampaign& campaign, const NewJob& job, const SetNumbers& ca
   // Stored with the cases, so that they need no columns of their own.
   spec.set_counters(job.counters);
   spec.set_mixed_gpus(job.mixed_gpus);
+  spec.set_effort(job.effort);
   spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
   Json row = {{"job_id", job.job_id},
               {"campaign_id", campaign.campaign_id},
@@ -100,6 +101,11 @@ Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& 
                   "campaign " + campaign.campaign_id + " exists already");
   }
   const SetNumbers candidate_sets = InsertCandidateSets(transaction, campaign);
+  size_t case_count = 0;
+  for (const NewJob& job : campaign.jobs) case_count += job.cases.size();
+  transaction.exec_params(
+      "INSERT INTO job_count (campaign_id, shard, queued, case_count) VALUES ($1, 0, $2, $3)",
+      campaign.campaign_id, campaign.jobs.size(), case_count);
   Json rows;
   for (const NewJob& job : campaign.jobs) {
     rows.push_back(JobRow(campaign, job, candidate_sets));

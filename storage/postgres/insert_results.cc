@@ -1,7 +1,7 @@
 #include "storage/postgres/insert_results.h"
 
+#include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "common/uuid.h"
@@ -32,7 +32,7 @@ const std::string& InsertSql() {
   static const std::string sql =
       "WITH input AS ("
       "  SELECT * FROM json_to_recordset($1) AS i(position int, job_id text, epoch bigint,"
-      "    case_index int, payload_hash text, payload bytea)),"
+      "    case_index int, payload_hash bytea, payload bytea)),"
       "locked AS ("
       "  SELECT job_id, epoch, state, campaign_id, repetition, case_count FROM job"
       "  WHERE job_id IN (SELECT job_id FROM input) ORDER BY job_id FOR NO KEY UPDATE),"
@@ -53,10 +53,12 @@ const std::string& InsertSql() {
       "  FROM (SELECT job_id, count(*)::int AS n FROM fresh GROUP BY job_id) f"
       "  WHERE job.job_id = f.job_id),"
       "stored AS ("
-      "  INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, repetition,"
+      "  INSERT INTO result (result_id, series_key, origin_key, campaign_id, job_id, case_index, "
+      "repetition,"
       "    measurement, " +
       FieldColumns(schema::StoredIn::kResult) +
-      ") SELECT v.result_id, v.series_key, judged.campaign_id, v.job_id, v.case_index,"
+      ") SELECT v.result_id, v.series_key, v.origin_key, judged.campaign_id, v.job_id,"
+      "    v.case_index,"
       "    judged.repetition, v.measurement, " +
       FieldColumns(schema::StoredIn::kResult, "v.") +
       "  FROM json_populate_recordset(NULL::result, $2) WITH ORDINALITY AS v"
@@ -69,7 +71,7 @@ const std::string& InsertSql() {
       "SELECT fresh.job_id IS NOT NULL AS stored,"
       "  judged.job_id IS NOT NULL AND judged.epoch <= judged.latest AS exists,"
       "  coalesce(judged.held, false) AS held, coalesce(judged.known, false) AS known,"
-      "  before.payload_hash AS hash "
+      "  encode(before.payload_hash, 'hex') AS hash "
       "FROM input i LEFT JOIN judged USING (position)"
       "  LEFT JOIN fresh ON fresh.job_id = i.job_id AND fresh.case_index = i.case_index"
       "  LEFT JOIN case_result before"
@@ -114,18 +116,49 @@ std::set<size_t> LockStorable(Transaction& transaction, const std::string& case_
 // was waiting for it. InsertSql cannot see that result, because its snapshot is older.
 std::string StoredHash(Transaction& transaction, const v1::CaseResult& result) {
   const pqxx::result rows = transaction.exec_params(
-      "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
-      result.case_index());
+      "SELECT encode(payload_hash, 'hex') FROM case_result WHERE job_id = $1 AND case_index = $2",
+      result.job_id(), result.case_index());
   return rows.empty() ? "" : rows[0][0].as<std::string>();
+}
+
+// Adds rows to a table, except those that it has. `rows` are sorted by id, so that transactions
+// that add the same rows do not deadlock.
+Status AddRows(Transaction& transaction, const std::string& table, const std::string& columns,
+               const std::map<std::string, nlohmann::json>& rows) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const auto& [id, row] : rows) array.push_back(row);
+  ASSAY_ASSIGN_OR_RETURN(const std::string text, StorableJson(array));
+  transaction.exec_params("INSERT INTO " + table + " (" + columns + ") SELECT " + columns +
+                              " FROM json_populate_recordset(NULL::" + table +
+                              ", $1) ON CONFLICT DO NOTHING",
+                          text);
+  return Status::Ok();
+}
+
+// Returns the keys of rows of `series` or `origin` by id.
+std::map<std::string, int64_t> KeysOf(Transaction& transaction, const std::string& table,
+                                      const std::map<std::string, nlohmann::json>& rows) {
+  ArrayLiteral ids;
+  for (const auto& [id, row] : rows) ids.Add(id);
+  std::map<std::string, int64_t> keys;
+  for (const auto& row :
+       transaction.exec_params("SELECT " + table + "_id, " + table + "_key FROM " + table +
+                                   " WHERE " + table + "_id = ANY($1::text[])",
+                               ids.Finish())) {
+    keys[row[0].as<std::string>()] = row[1].as<int64_t>();
+  }
+  return keys;
 }
 
 }  // namespace
 
 Batch::Batch(std::vector<const SentResult*> the_results) : results(std::move(the_results)) {
   for (size_t position = 0; position < results.size(); ++position) {
+    std::shared_ptr<const Origin> origin;
     for (v1::StoredResult& metric : schema::SplitByMetric(results[position]->result)) {
+      if (!origin) origin = std::make_shared<const Origin>(OriginOf(metric));
       Identity identity = IdentityOf(metric.case_result());
-      rows.push_back({std::move(metric), std::move(identity), 0});
+      rows.push_back({std::move(metric), std::move(identity), 0, origin, 0});
       position_of_row.push_back(position);
     }
   }
@@ -140,36 +173,31 @@ Result<std::string> Batch::CaseRows() const {
 }
 
 Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows) {
-  nlohmann::json environments, series, ids;
+  std::map<std::string, nlohmann::json> environments, series, origins;
+  // Makes a row only for the first of equal ids: a batch has few series and origins.
   for (const ResultToStore* row : rows) {
-    environments.push_back(EnvironmentRow(*row));
-    series.push_back(SeriesRow(*row));
-    ids.push_back(row->identity.series_id);
+    const Identity& identity = row->identity;
+    if (!environments.contains(identity.environment_id)) {
+      environments[identity.environment_id] = EnvironmentRow(*row);
+    }
+    if (!series.contains(identity.series_id)) series[identity.series_id] = SeriesRow(*row);
+    if (!origins.contains(row->origin->id)) origins[row->origin->id] = row->origin->row;
   }
-  const std::string environment_columns =
-      "environment_id, content, " + FieldColumns(schema::StoredIn::kEnvironment);
-  const std::string series_columns = "series_id, lineage_id, environment_id, parameters, " +
-                                     FieldColumns(schema::StoredIn::kSeries);
-  ASSAY_ASSIGN_OR_RETURN(const std::string environment_rows, StorableJson(environments));
-  ASSAY_ASSIGN_OR_RETURN(const std::string series_rows, StorableJson(series));
-  transaction.exec_params("INSERT INTO environment (" + environment_columns +
-                              ") SELECT DISTINCT ON (environment_id) " + environment_columns +
-                              " FROM json_populate_recordset(NULL::environment, $1) "
-                              "ORDER BY environment_id ON CONFLICT DO NOTHING",
-                          environment_rows);
-  transaction.exec_params("INSERT INTO series (" + series_columns +
-                              ") SELECT DISTINCT ON (series_id) " + series_columns +
-                              " FROM json_populate_recordset(NULL::series, $1) "
-                              "ORDER BY series_id ON CONFLICT DO NOTHING",
-                          series_rows);
-  std::unordered_map<std::string, int64_t> keys;
-  for (const auto& row :
-       transaction.exec_params("SELECT series_id, series_key FROM series "
-                               "WHERE series_id IN (SELECT json_array_elements_text($1))",
-                               ids.dump())) {
-    keys[row[0].as<std::string>()] = row[1].as<int64_t>();
+  ASSAY_RETURN_IF_ERROR(AddRows(
+      transaction, "environment",
+      "environment_id, content, " + FieldColumns(schema::StoredIn::kEnvironment), environments));
+  ASSAY_RETURN_IF_ERROR(AddRows(transaction, "series",
+                                "series_id, lineage_id, environment_id, parameters, " +
+                                    FieldColumns(schema::StoredIn::kSeries),
+                                series));
+  ASSAY_RETURN_IF_ERROR(AddRows(transaction, "origin",
+                                "origin_id, " + FieldColumns(schema::StoredIn::kOrigin), origins));
+  const std::map<std::string, int64_t> series_keys = KeysOf(transaction, "series", series);
+  const std::map<std::string, int64_t> origin_keys = KeysOf(transaction, "origin", origins);
+  for (ResultToStore* row : rows) {
+    row->series_key = series_keys.at(row->identity.series_id);
+    row->origin_key = origin_keys.at(row->origin->id);
   }
-  for (ResultToStore* row : rows) row->series_key = keys.at(row->identity.series_id);
   return Status::Ok();
 }
 

@@ -24,7 +24,7 @@ struct Batch {
   Result<std::string> CaseRows() const;
 };
 
-// Stores the rows' series and environments if they are new, and sets the rows' series_key.
+// Stores the rows' series, environments and origins if they are new, and sets the rows' keys.
 Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows);
 
 // Stores the batch and sets its outcomes. Rows without series_key belong to results that cannot be

@@ -33,6 +33,7 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
   job.cases.assign(spec.cases().begin(), spec.cases().end());
   job.counters = spec.counters();
   job.mixed_gpus = spec.mixed_gpus();
+  job.effort = spec.effort();
   job.nccl.insert(spec.nccl().begin(), spec.nccl().end());
   job.world_size = row["world_size"].as<int>();
   job.node_count = row["node_count"].as<int>();

@@ -13,14 +13,10 @@ namespace {
 
 // Joins the totals of a campaign's jobs as "t".
 constexpr const char* kTotals =
-    " CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 'queued') AS queued,"
-    "  count(*) FILTER (WHERE state = 'running') AS running,"
-    "  count(*) FILTER (WHERE state = 'succeeded') AS succeeded,"
-    "  count(*) FILTER (WHERE state = 'failed') AS failed,"
-    "  count(*) FILTER (WHERE state = 'cancelled') AS cancelled,"
-    "  count(*) FILTER (WHERE state = 'skipped') AS skipped,"
-    "  coalesce(sum(case_count), 0) AS case_count, coalesce(sum(cases_done), 0) AS cases_done"
-    "  FROM job WHERE job.campaign_id = c.campaign_id) t ";
+    " CROSS JOIN LATERAL (SELECT sum(queued) AS queued, sum(running) AS running,"
+    "  sum(succeeded) AS succeeded, sum(failed) AS failed, sum(cancelled) AS cancelled,"
+    "  sum(skipped) AS skipped, sum(case_count) AS case_count, sum(cases_done) AS cases_done"
+    "  FROM job_count WHERE job_count.campaign_id = c.campaign_id) t ";
 
 Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
 
@@ -54,9 +50,12 @@ class PostgresJobStore : public JobStore {
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name) override {
     return pool_.Query("get_campaign", [&](Transaction& transaction) -> Result<v1::Campaign> {
       const pqxx::result rows =
-          transaction.exec_params("SELECT " + CampaignColumns() + " FROM campaign c" + kTotals +
-                                      "WHERE c.campaign_id = $1 OR c.name = $1 "
-                                      "ORDER BY c.campaign_id = $1 DESC, c.sequence DESC LIMIT 1",
+          transaction.exec_params("SELECT " + CampaignColumns() +
+                                      " FROM (SELECT * FROM campaign c"
+                                      "       WHERE c.campaign_id = $1 OR c.name = $1"
+                                      "       ORDER BY c.campaign_id = $1 DESC, c.sequence DESC"
+                                      "       LIMIT 1) c" +
+                                      kTotals,
                                   id_or_name);
       if (rows.empty()) return NoCampaignNamed(transaction, id_or_name);
       return CampaignOf(rows[0]);
@@ -272,8 +271,11 @@ class PostgresJobStore : public JobStore {
       });
     };
     // A coordinator may have crashed after its last job ended and before it ended the campaign.
-    ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> active, list("state = 'active'"));
-    for (const std::string& id : active) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
+    ASSAY_ASSIGN_OR_RETURN(
+        const std::vector<std::string> ended,
+        list("state = 'active' AND (SELECT sum(queued + running) FROM job_count n"
+             "                      WHERE n.campaign_id = campaign.campaign_id) = 0"));
+    for (const std::string& id : ended) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
     return list("state <> 'active' AND verdict IS NULL");
   }
 
@@ -294,13 +296,21 @@ class PostgresJobStore : public JobStore {
   Result<QueueStats> GetQueueStats() override {
     return pool_.Query("queue_stats", [&](Transaction& transaction) -> Result<QueueStats> {
       QueueStats stats;
-      for (const auto& row :
-           transaction.exec("SELECT state, count(*), " + Microseconds("min(create_time)") +
-                            " FROM job GROUP BY state")) {
-        const auto state = EnumOf<v1::JobState>(row[0]);
-        AddToCounts(state, row[1].as<int>(), &stats.counts);
-        if (state == v1::JOB_STATE_QUEUED) stats.oldest_queued = TimeOf(row[2]);
-      }
+      // A campaign's jobs are created together with it.
+      const pqxx::row row = transaction.exec1(
+          "SELECT sum(queued), sum(running), sum(succeeded), sum(failed), sum(cancelled),"
+          "  sum(skipped), " +
+          Microseconds(
+              "(SELECT min(create_time) FROM campaign c WHERE state = 'active' AND 0 <"
+              "  (SELECT sum(queued) FROM job_count n WHERE n.campaign_id = c.campaign_id))") +
+          " FROM job_count");
+      stats.counts.set_queued(row[0].as<int>(0));
+      stats.counts.set_running(row[1].as<int>(0));
+      stats.counts.set_succeeded(row[2].as<int>(0));
+      stats.counts.set_failed(row[3].as<int>(0));
+      stats.counts.set_cancelled(row[4].as<int>(0));
+      stats.counts.set_skipped(row[5].as<int>(0));
+      if (!row[6].is_null()) stats.oldest_queued = TimeOf(row[6]);
       return stats;
     });
   }

@@ -55,7 +55,7 @@ std::string JsonOf(const v1::NodeDescription& node) {
 
 Status NoNode(Transaction& transaction, const std::string& id_or_name) {
   return NoSuch("node", id_or_name,
-                FirstTexts(transaction.exec("SELECT name FROM node ORDER BY name COLLATE \"C\"")));
+                FirstTexts(transaction.exec("SELECT name FROM node ORDER BY name")));
 }
 
 // Renames a disconnected node with the name of `node`.
@@ -217,12 +217,31 @@ class PostgresNodeStore : public NodeStore {
     return !rows.empty();
   }
 
-  Result<std::vector<v1::Node>> ListNodes(Duration stale_after) override {
+  Result<std::vector<v1::Node>> ListNodesAfter(const std::string& name, int limit,
+                                               Duration stale_after,
+                                               Benchmarks benchmarks) override {
     using Nodes = std::vector<v1::Node>;
     return pool_.Query("list_nodes", [&](Transaction& transaction) -> Result<Nodes> {
-      return NodesOf(transaction,
-                     transaction.exec_params(NodeQuery() + "ORDER BY n.name COLLATE \"C\"",
-                                             Interval(std::min(stale_after, kForever))));
+      const pqxx::result rows =
+          transaction.exec_params(NodeQuery() + "WHERE n.name > $2 ORDER BY n.name LIMIT $3",
+                                  Interval(std::min(stale_after, kForever)), name, limit);
+      if (benchmarks == Benchmarks::kYes) return NodesOf(transaction, rows);
+      Nodes nodes;
+      for (const auto& row : rows) nodes.push_back(NodeOf(row));
+      return nodes;
+    });
+  }
+
+  Result<NodeCounts> CountNodes(Duration stale_after) override {
+    return pool_.Query("count_nodes", [&](Transaction& transaction) -> Result<NodeCounts> {
+      const pqxx::row row = transaction.exec_params1(
+          "SELECT count(*) FILTER (WHERE connected), count(*) FROM ("
+          "  SELECT owner IS NOT NULL AND"
+          "    last_heartbeat_time >= now() - $1::interval AS connected"
+          "  FROM node_session) s",
+          Interval(std::min(stale_after, kForever)));
+      const int connected = row[0].as<int>();
+      return NodeCounts{connected, row[1].as<int>() - connected};
     });
   }
 

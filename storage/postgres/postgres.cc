@@ -1,21 +1,33 @@
 #include "storage/postgres/postgres.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "storage/postgres/listener.h"
 #include "storage/postgres/stores.h"
 
 namespace assay::storage {
 namespace {
 
+// As many as the coordinator has threads for queries of results.
+constexpr int kQueryConnections = 2;
+constexpr Duration kQueryTimeout = std::chrono::seconds(2);
+
 class PostgresDatabase : public Database {
  public:
-  explicit PostgresDatabase(std::unique_ptr<Pool> pool)
+  PostgresDatabase(std::unique_ptr<Pool> pool, std::unique_ptr<Pool> queries)
       : pool_(std::move(pool)),
+        queries_(std::move(queries)),
         jobs_(MakeJobStore(*pool_)),
         nodes_(MakeNodeStore(*pool_)),
         fleet_(MakeFleetStore(*pool_)),
-        results_(MakeResultStore(*pool_)) {}
+        results_(MakeResultStore(*pool_, *queries_)) {}
 
   Status Migrate() override { return storage::Migrate(*pool_); }
+
+  Result<Retired> Retire(const Retention& retention) override {
+    return storage::Retire(*pool_, retention);
+  }
 
   JobStore& jobs() override { return *jobs_; }
   NodeStore& nodes() override { return *nodes_; }
@@ -27,12 +39,23 @@ class PostgresDatabase : public Database {
         std::make_unique<Listener>(pool_->conninfo(), kJobsQueuedChannel, std::move(on_queued));
   }
 
-  void Abort() override { pool_->Abort(); }
+  void Abort() override {
+    pool_->Abort();
+    queries_->Abort();
+  }
 
-  PoolStats Stats() override { return pool_->Stats(); }
+  PoolStats Stats() override {
+    PoolStats stats = pool_->Stats();
+    const PoolStats queries = queries_->Stats();
+    stats.in_use += queries.in_use;
+    stats.idle += queries.idle;
+    stats.waiting += queries.waiting;
+    return stats;
+  }
 
  private:
   std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Pool> queries_;
   std::unique_ptr<JobStore> jobs_;
   std::unique_ptr<NodeStore> nodes_;
   std::unique_ptr<FleetStore> fleet_;
@@ -45,7 +68,13 @@ class PostgresDatabase : public Database {
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& conninfo,
                                                const DatabaseOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, Pool::Create(conninfo, options.pool));
-  return std::unique_ptr<Database>(std::make_unique<PostgresDatabase>(std::move(pool)));
+  Pool::Options queries = options.pool;
+  queries.connections = kQueryConnections;
+  queries.statement_timeout = std::min(queries.statement_timeout, kQueryTimeout);
+  ASSAY_ASSIGN_OR_RETURN(std::unique_ptr<Pool> query_pool,
+                         Pool::Create(conninfo, std::move(queries)));
+  return std::unique_ptr<Database>(
+      std::make_unique<PostgresDatabase>(std::move(pool), std::move(query_pool)));
 }
 
 }  // namespace assay::storage

@@ -11,12 +11,14 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
+#include "storage/postgres/retention.h"
 #include "storage/result_store.h"
 
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // The stores share these connections. Listen uses another one.
+  // The stores share these connections. Listen uses another one. ResultStore::List and Get use two
+  // more, and each of their statements ends after 2 s.
   Pool::Options pool;
 };
 
@@ -28,6 +30,9 @@ class Database {
   // Upgrades the database schema to the version of this program and creates the table partitions
   // for the coming months. Call this before using the stores, and later at least once a month.
   virtual Status Migrate() = 0;
+
+  // See storage::Retire.
+  virtual Result<Retired> Retire(const Retention& retention) = 0;
 
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;
@@ -44,6 +49,7 @@ class Database {
   // process ends, so that it ends even if the database hangs.
   virtual void Abort() = 0;
 
+  // Includes the connections of ResultStore::List and Get.
   virtual PoolStats Stats() = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "common/digest.h"
 #include "storage/postgres/sql.h"
 #include "storage/store_rules.h"
 #include "wire/result_fields.h"
@@ -37,15 +38,16 @@ std::string FieldColumns(StoredIn table, const std::string& prefix) {
 json CaseRow(const v1::CaseResult& result, const std::string& hash, size_t position) {
   v1::CaseResult bare = result;
   bare.clear_measurements();
-  return {{"position", position},    {"job_id", result.job_id()},
-          {"epoch", result.epoch()}, {"case_index", result.case_index()},
-          {"payload_hash", hash},    {"payload", HexLiteral(DeterministicBytes(bare))}};
+  return {{"position", position},         {"job_id", result.job_id()},
+          {"epoch", result.epoch()},      {"case_index", result.case_index()},
+          {"payload_hash", "\\x" + hash}, {"payload", HexLiteral(DeterministicBytes(bare))}};
 }
 
 json ResultRow(const ResultToStore& row, const std::string& result_id) {
   const v1::CaseResult& result = row.result.case_result();
   json json = {{"result_id", result_id},
                {"series_key", row.series_key},
+               {"origin_key", row.origin_key},
                {"job_id", result.job_id()},
                {"case_index", result.case_index()}};
   if (!result.measurements().empty()) {
@@ -67,6 +69,14 @@ json SeriesRow(const ResultToStore& row) {
   }
   AddFields(json, StoredIn::kSeries, row.result);
   return json;
+}
+
+Origin OriginOf(const v1::StoredResult& result) {
+  json row;
+  AddFields(row, StoredIn::kOrigin, result);
+  const std::string id = Sha256Hex(row.dump(-1, ' ', false, json::error_handler_t::replace));
+  row["origin_id"] = id;
+  return {id, std::move(row)};
 }
 
 json EnvironmentRow(const ResultToStore& row) {
@@ -116,7 +126,11 @@ static_assert(std::endian::native == std::endian::little, "samples are stored li
 std::string CompressSamples(const google::protobuf::RepeatedField<double>& samples) {
   const size_t size = static_cast<size_t>(samples.size()) * sizeof(double);
   std::string bytes(ZSTD_compressBound(size), '\0');
-  const size_t used = ZSTD_compress(bytes.data(), bytes.size(), samples.data(), size, 1);
+  // A context of its own for each call costs more than the compression.
+  thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                                  ZSTD_freeCCtx);
+  const size_t used =
+      ZSTD_compressCCtx(context.get(), bytes.data(), bytes.size(), samples.data(), size, 1);
   bytes.resize(ZSTD_isError(used) ? 0 : used);
   return bytes;
 }

@@ -4,6 +4,7 @@
 
 #include <google/protobuf/repeated_field.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -18,11 +19,21 @@
 
 namespace assay::storage {
 
+// A row of `origin`: where results come from.
+struct Origin {
+  std::string id;
+  nlohmann::json row;
+};
+Origin OriginOf(const v1::StoredResult& result);
+
 // One metric of one case, to be stored.
 struct ResultToStore {
   v1::StoredResult result;
   Identity identity;
   int64_t series_key = 0;
+  // Shared by the rows of a case.
+  std::shared_ptr<const Origin> origin;
+  int64_t origin_key = 0;
 };
 
 // Returns a list of the columns of `table` that contain result fields, for an INSERT or SELECT:
@@ -59,6 +70,17 @@ struct SqlCondition {
   std::string text;
   std::vector<std::string> values;
 };
+
+// Splits a filter into the conditions that depend only on the series of a result, which a query
+// answers first, and all others. Together they are equivalent to the filter.
+struct SplitFilter {
+  Filter of_series;
+  Filter others;
+};
+SplitFilter SplitBySeries(const Filter& filter);
+
+// Returns a FROM item named v with the columns of result_view that depend only on the series.
+std::string SeriesView();
 
 // Translates a filter from ParseResultFilter. Returns INVALID_ARGUMENT for unknown fields.
 Result<SqlCondition> FilterToSql(const Filter& filter);

@@ -20,7 +20,32 @@
 namespace assay::storage {
 namespace {
 
-constexpr size_t kMaxCachedSeries = 200'000;
+constexpr size_t kMaxCachedKeys = 200'000;
+
+// Lists of results of more series than these walk the newest results instead.
+constexpr size_t kMaxListedSeries = 2'000;
+
+// Return the statement of a page of results, newest first. Its parameters are the values of
+// `condition`, the sequence before which the page begins, its rows, and the keys of series.
+std::string ListNewestSql(const std::string& condition) {
+  return "SELECT " + StoredColumns() + StoredTables() +
+         "WHERE v.sequence < $2 AND $1::text[] IS NOT NULL AND $4::bigint[] IS NOT NULL AND " +
+         condition + " ORDER BY v.sequence DESC LIMIT $3";
+}
+
+std::string ListBySeriesSql(const std::string& condition) {
+  return "WITH page AS MATERIALIZED (SELECT p.result_id, p.ts, p.sequence "
+         "  FROM unnest($4::bigint[]) AS k(series_key) CROSS JOIN LATERAL ("
+         "    SELECT v.result_id, v.ts, v.sequence FROM result_view v"
+         "    WHERE v.series_key = k.series_key AND v.sequence < $2 AND $1::text[] IS NOT NULL"
+         "      AND " +
+         condition +
+         "    ORDER BY v.sequence DESC LIMIT $3) p ORDER BY p.sequence DESC LIMIT $3) "
+         "SELECT " +
+         StoredColumns() +
+         "FROM page JOIN result_view v USING (result_id, ts)"
+         "  JOIN case_result d USING (job_id, case_index) ORDER BY v.sequence DESC";
+}
 
 // Ends the jobs and the campaign that the transaction of an import has created.
 void EndImported(Transaction& transaction, const ImportedCampaign& imported) {
@@ -44,7 +69,7 @@ using Outcomes = Result<std::vector<CommitOutcome>>;
 
 class PostgresResultStore : public ResultStore {
  public:
-  explicit PostgresResultStore(Pool& pool) : pool_(pool) {}
+  PostgresResultStore(Pool& pool, Pool& queries) : pool_(pool), queries_(queries) {}
 
   Outcomes Commit(const std::vector<SentResult>& results) override {
     // Several results for one case go into consecutive batches.
@@ -82,7 +107,9 @@ class PostgresResultStore : public ResultStore {
                "SELECT d.job_id IS NOT NULL AS stored, j.job_id IS NOT NULL AS known "
                "FROM unnest($1::text[], $2::int[], $3::text[], $4::bigint[])"
                "  WITH ORDINALITY AS i(job_id, case_index, payload_hash, epoch, position)"
-               "LEFT JOIN case_result d USING (job_id, case_index, payload_hash)"
+               "LEFT JOIN case_result d ON d.job_id = i.job_id"
+               "  AND d.case_index = i.case_index AND d.payload_hash = decode(i.payload_hash, "
+               "'hex')"
                "LEFT JOIN job j ON j.job_id = i.job_id AND j.epoch >= i.epoch ORDER BY i.position",
                jobs.Finish(), indices.Finish(), hashes.Finish(), epochs.Finish())) {
         outcomes.push_back({row["stored"].as<bool>()  ? CommitVerdict::kStored
@@ -132,16 +159,20 @@ class PostgresResultStore : public ResultStore {
   Result<Page<v1::StoredResult>> List(const std::string& filter_text,
                                       const PageRequest& request) override {
     ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
-    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(filter));
     ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
-    return pool_.Query(
+    const SplitFilter split = SplitBySeries(filter);
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> keys, SeriesKeys(split.of_series));
+    if (keys.empty()) return Page<v1::StoredResult>();
+    const bool by_series = keys.size() <= kMaxListedSeries;
+    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition,
+                           FilterToSql(by_series ? split.others : filter));
+    return queries_.Query(
         "list_results", [&](Transaction& transaction) -> Result<Page<v1::StoredResult>> {
           PageFiller<v1::StoredResult> filler('r', request);
-          for (const auto& row :
-               transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
-                                           "WHERE v.sequence < $2 AND $1::text[] IS NOT NULL AND " +
-                                           condition.text + " ORDER BY v.sequence DESC LIMIT $3",
-                                       ArrayOf(condition.values), before, PageSize(request) + 1)) {
+          for (const auto& row : transaction.exec_params(
+                   by_series ? ListBySeriesSql(condition.text) : ListNewestSql(condition.text),
+                   ArrayOf(condition.values), before, PageSize(request) + 1,
+                   by_series ? ArrayOf(keys) : "{}")) {
             if (!filler.Add(StoredResultOf(row), row["sequence"].as<int64_t>())) break;
           }
           return std::move(filler).Take();
@@ -151,7 +182,7 @@ class PostgresResultStore : public ResultStore {
   Result<v1::StoredResult> Get(const std::string& result_id) override {
     Status missing = NotFound("no result \"" + result_id + "\"");
     if (!IsUuid(result_id)) return missing;
-    return pool_.Query("get_result", [&](Transaction& transaction) -> Result<v1::StoredResult> {
+    return queries_.Query("get_result", [&](Transaction& transaction) -> Result<v1::StoredResult> {
       const pqxx::result rows = transaction.exec_params(
           "SELECT " + StoredColumns() + ", p.n AS sample_count, p.data AS sample_data " +
               StoredTables() + "LEFT JOIN sample p USING (result_id) WHERE v.result_id = $1::uuid",
@@ -193,10 +224,22 @@ class PostgresResultStore : public ResultStore {
   }
 
  private:
+  // Returns the keys of the series that match, but at most one more than kMaxListedSeries.
+  Result<std::vector<std::string>> SeriesKeys(const Filter& of_series) {
+    using Keys = std::vector<std::string>;
+    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(of_series));
+    return pool_.Query("list_series", [&](Transaction& transaction) -> Result<Keys> {
+      return FirstTexts(transaction.exec_params(
+          "SELECT v.series_key FROM " + SeriesView() + "WHERE $1::text[] IS NOT NULL AND " +
+              condition.text + " LIMIT $2",
+          ArrayOf(condition.values), static_cast<int64_t>(kMaxListedSeries + 1)));
+    });
+  }
+
   // Stores results that all belong to different cases.
   Outcomes CommitBatch(const std::vector<const SentResult*>& results) {
     Batch batch(results);
-    const bool known = KnowsAllSeries(batch);
+    const bool known = KnowsAllKeys(batch);
     const Status status = WithPartitions([&] {
       return known ? pool_.RunStatement(
                          "insert_results",
@@ -224,23 +267,29 @@ class PostgresResultStore : public ResultStore {
     return outcomes;
   }
 
-  // Sets the keys of the rows whose series are known. Returns true if all are.
-  bool KnowsAllSeries(Batch& batch) {
+  // Sets the keys of the rows whose series and origin are known. Returns true if all are.
+  bool KnowsAllKeys(Batch& batch) {
     MutexLock lock(mutex_);
     bool all = true;
     for (ResultToStore& row : batch.rows) {
-      const auto it = series_keys_.find(row.identity.series_id);
-      if (it != series_keys_.end()) row.series_key = it->second;
-      all = all && it != series_keys_.end();
+      const auto series = series_keys_.find(row.identity.series_id);
+      const auto origin = origin_keys_.find(row.origin->id);
+      const bool known = series != series_keys_.end() && origin != origin_keys_.end();
+      if (known) row.series_key = series->second;
+      if (known) row.origin_key = origin->second;
+      all = all && known;
     }
     return all;
   }
 
   void Remember(const Batch& batch) {
     MutexLock lock(mutex_);
-    if (series_keys_.size() > kMaxCachedSeries) series_keys_.clear();
+    if (series_keys_.size() > kMaxCachedKeys) series_keys_.clear();
+    if (origin_keys_.size() > kMaxCachedKeys) origin_keys_.clear();
     for (const ResultToStore& row : batch.rows) {
-      if (row.series_key != 0) series_keys_[row.identity.series_id] = row.series_key;
+      if (row.series_key == 0) continue;
+      series_keys_[row.identity.series_id] = row.series_key;
+      origin_keys_[row.origin->id] = row.origin_key;
     }
   }
 
@@ -254,15 +303,17 @@ class PostgresResultStore : public ResultStore {
   }
 
   Pool& pool_;
+  Pool& queries_;
   Mutex mutex_;
-  // Keys of series by id. Cleared once it has more than kMaxCachedSeries entries.
+  // Keys of series and origins by id. Cleared once they have more than kMaxCachedKeys entries.
   std::unordered_map<std::string, int64_t> series_keys_ ASSAY_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, int64_t> origin_keys_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::unique_ptr<ResultStore> MakeResultStore(Pool& pool) {
-  return std::make_unique<PostgresResultStore>(pool);
+std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries) {
+  return std::make_unique<PostgresResultStore>(pool, queries);
 }
 
 }  // namespace assay::storage

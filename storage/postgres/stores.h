@@ -22,7 +22,8 @@ std::unique_ptr<NodeStore> MakeNodeStore(Pool& pool);
 std::unique_ptr<FleetStore> MakeFleetStore(Pool& pool);
 // Creates a store for results. If the database rejects a result, for example because a text is not
 // valid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others.
-std::unique_ptr<ResultStore> MakeResultStore(Pool& pool);
+// List and Get use the connections of `queries`, because they may take long.
+std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries);
 
 // One script of storage/migrations. The scripts are built into the program.
 struct Migration {

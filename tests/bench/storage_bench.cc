@@ -1,10 +1,14 @@
 // Measures storage on a private PostgreSQL with fsync on: jobs claimed and completed per second,
-// rows stored per second, and the queries of watchers. Prints the figures.
+// rows stored per second and bytes per row, and the queries of watchers. Prints the figures.
+//   storage_bench [results]    with "results" only those of storing results
+#include <atomic>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 
 #include "cli/up/private_postgres.h"
 #include "storage/postgres/postgres.h"
+#include "storage/postgres/pqxx.h"
 #include "tests/storage_records.h"
 #include "tests/temporary_folder.h"
 
@@ -17,6 +21,8 @@ constexpr int kJobs = 16'384;
 constexpr int kWaitingJobs = 10'000;
 constexpr int kResultJobs = 20;
 constexpr int kCases = 1000;
+constexpr int kBatch = 250;
+constexpr int kWriters = 2;  // As many batches are in flight.
 
 using std::chrono::steady_clock;
 
@@ -114,20 +120,47 @@ Status BenchResults(Database& database) {
                          database.jobs().ClaimJobs({"bench", std::chrono::hours(1), nodes, 128}));
   std::vector<std::vector<SentResult>> batches;
   for (const LeasedJob& job : leased) {
-    batches.emplace_back();
-    for (int c = 0; c < kCases; ++c) batches.back().push_back(AsSent({MakeResult(job, c)})[0]);
+    for (int c = 0; c < kCases; ++c) {
+      if (c % kBatch == 0) batches.emplace_back();
+      batches.back().push_back(AsSent({MakeResult(job, c)})[0]);
+    }
   }
   const auto begin = steady_clock::now();
-  for (const auto& batch : batches) {
-    ASSAY_RETURN_IF_ERROR(database.results().Commit(batch).status());
+  std::atomic<size_t> next{0};
+  std::vector<Status> statuses(kWriters);
+  std::vector<std::thread> writers;
+  for (Status& status : statuses) {
+    writers.emplace_back([&] {
+      for (size_t i = next++; i < batches.size() && status.ok(); i = next++) {
+        status = database.results().Commit(batches[i]).status();
+      }
+    });
   }
-  const double rows = static_cast<double>(batches.size()) * kCases * 2;
-  std::printf("store results: %.0f rows/s (batches of %d cases, two rows each, one thread)\n",
-              rows / SecondsSince(begin), kCases);
+  for (std::thread& writer : writers) writer.join();
+  for (const Status& status : statuses) ASSAY_RETURN_IF_ERROR(status);
+  const double rows = static_cast<double>(batches.size()) * kBatch * 2;
+  std::printf("store results: %.0f rows/s (batches of %d cases, two rows each, %d in flight)\n",
+              rows / SecondsSince(begin), kBatch, kWriters);
   return Status::Ok();
 }
 
-Status Run() {
+// Prints the size of what BenchResults stored.
+void PrintBytes(const std::string& conninfo) {
+  pqxx::connection connection(conninfo);
+  pqxx::nontransaction work(connection);
+  const pqxx::row sizes = work.exec(
+      "WITH part AS (SELECT inhrelid AS oid FROM pg_inherits WHERE inhparent = 'result'::regclass)"
+      "SELECT sum(pg_table_size(oid)), sum(pg_indexes_size(oid)), (SELECT count(*) FROM result),"
+      "  pg_total_relation_size('case_result'), (SELECT count(*) FROM case_result),"
+      "  pg_total_relation_size('sample'), (SELECT count(*) FROM sample) FROM part")[0];
+  const auto per_row = [&](int bytes, int rows) {
+    return sizes[bytes].as<double>() / sizes[rows].as<double>();
+  };
+  std::printf("bytes per row: result %.0f heap + %.0f indexes; case_result %.0f; sample %.0f\n",
+              per_row(0, 2), per_row(1, 2), per_row(3, 4), per_row(5, 6));
+}
+
+Status Run(bool only_results) {
   const TemporaryFolder folder;
   PrivatePostgresOptions options;
   options.die_with_parent = true;
@@ -136,16 +169,19 @@ Status Run() {
   ASSAY_ASSIGN_OR_RETURN(const auto database, OpenDatabase(server.ConnectionString()));
   ASSAY_RETURN_IF_ERROR(database->Migrate());
   ASSAY_RETURN_IF_ERROR(ConnectNodes(*database));
-  ASSAY_RETURN_IF_ERROR(BenchJobs(*database));
   ASSAY_RETURN_IF_ERROR(BenchResults(*database));
+  PrintBytes(server.ConnectionString());
+  if (only_results) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(BenchJobs(*database));
   return BenchWaiting(*database);
 }
 
 }  // namespace
 }  // namespace assay::storage
 
-int main() {
-  const assay::Status status = assay::storage::Run();
+int main(int argc, char** argv) {
+  const bool only_results = argc > 1 && std::string_view(argv[1]) == "results";
+  const assay::Status status = assay::storage::Run(only_results);
   if (!status.ok()) std::fprintf(stderr, "storage_bench: %s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
 #include <set>
 #include <thread>
 
 #include "common/uuid.h"
+#include "storage/store_rules.h"
 #include "tests/contract/stores.h"
 #include "wire/bounds.h"
 
@@ -32,6 +34,54 @@ TEST_P(JobStoreContract, CampaignIsStoredOnceForARequest) {
   EXPECT_EQ(stored.case_count(), 5);
   EXPECT_EQ(stored.spec().retries(), 2);
   EXPECT_EQ(jobs().GetCampaign("nothing").status().code(), Code::kNotFound);
+}
+
+// Compares what the stores say about a campaign with its jobs.
+TEST_P(JobStoreContract, CountsFollowTheJobsThroughRandomOperations) {
+  Connect({"a", "b"});
+  std::minstd_rand random(7);
+  const auto below = [&](int limit) {
+    return std::uniform_int_distribution<int>(0, limit - 1)(random);
+  };
+  std::vector<std::string> ids;
+  std::vector<LeasedJob> running;
+  for (int step = 0; step < 120; ++step) {
+    const int kind = below(8);
+    if (kind == 0 || ids.empty()) {
+      ids.push_back(Create(MakeCampaign({MakeJob({"a"}, 2), MakeJob({"b"}, 1), MakeJob({"a"})})));
+    } else if (kind == 1 && ids.size() > 2) {
+      ASSERT_TRUE(jobs()
+                      .CancelCampaign(ids[static_cast<size_t>(below(static_cast<int>(ids.size())))])
+                      .ok());
+    } else if (kind < 4) {
+      for (LeasedJob& job : Claim({"a", "b"})) running.push_back(std::move(job));
+    } else if (!running.empty() && kind == 4) {
+      Commit({MakeResult(running.front(), 0)});
+    } else if (!running.empty()) {
+      constexpr Disposition kEnds[] = {Disposition::kSucceeded, Disposition::kFailed,
+                                       Disposition::kSkipped, Disposition::kRequeue};
+      Finish(running.back(), kEnds[below(4)]);
+      running.pop_back();
+    }
+  }
+  v1::JobCounts all;
+  for (const std::string& id : ids) {
+    v1::JobCounts counted;
+    int cases = 0, done = 0;
+    const auto jobs_of = jobs().ListJobs(id, {});
+    for (const v1::Job& job : jobs_of->items) {
+      AddToCounts(job.state(), 1, &counted);
+      AddToCounts(job.state(), 1, &all);
+      cases += job.case_count();
+      done += job.cases_done();
+    }
+    const v1::Campaign campaign = Campaign(id);
+    EXPECT_EQ(campaign.jobs().ShortDebugString(), counted.ShortDebugString());
+    EXPECT_EQ(campaign.case_count(), cases);
+    EXPECT_EQ(campaign.cases_done(), done);
+  }
+  EXPECT_EQ(jobs().GetQueueStats()->counts.ShortDebugString(), all.ShortDebugString());
+  EXPECT_GT(all.cancelled() * all.failed() * all.succeeded() * all.skipped(), 0);
 }
 
 TEST_P(JobStoreContract, GetByName_ReturnsTheNewestCampaign) {
@@ -165,6 +215,7 @@ TEST_P(JobStoreContract, ClaimReturnsTheJobAsStored) {
   job.repetition = 4;
   job.counters = true;
   job.mixed_gpus = true;
+  job.effort = v1::EFFORT_QUICK;
   job.nccl = {{"NCCL_ALGO", "Ring"}};
   job.benchmark_index = 3;
   const std::string id = Create(MakeCampaign({job, MakeJob({"c"})}));
@@ -181,6 +232,7 @@ TEST_P(JobStoreContract, ClaimReturnsTheJobAsStored) {
   EXPECT_EQ(leased[0].job.repetition, 4);
   EXPECT_TRUE(leased[0].job.counters);
   EXPECT_TRUE(leased[0].job.mixed_gpus);
+  EXPECT_EQ(leased[0].job.effort, v1::EFFORT_QUICK);
   EXPECT_EQ(leased[0].job.nccl, job.nccl);
   EXPECT_EQ(leased[0].job.timeout, job.timeout);
   ASSERT_EQ(leased[0].job.cases.size(), 2U);

@@ -13,7 +13,7 @@ TEST_P(NodeStoreContract, ConnectedNodeIsListedWithItsDescription) {
   (*node.mutable_labels())["rack"] = std::string("7\0'x", 4);
   ASSERT_TRUE(nodes().Connect("owner", node, "10.0.0.7:7901", kStale).ok());
   ASSERT_TRUE(nodes().Connect("owner", MakeNode("id-a", "a"), "", kStale).ok());
-  const auto list = nodes().ListNodes(kStale);
+  const auto list = nodes().ListNodes(kStale, NodeStore::Benchmarks::kYes);
   ASSERT_TRUE(list.ok()) << list.status();
   ASSERT_EQ(list->size(), 2U);
   EXPECT_EQ((*list)[0].description().name(), "a");
@@ -23,6 +23,21 @@ TEST_P(NodeStoreContract, ConnectedNodeIsListedWithItsDescription) {
   EXPECT_EQ(nodes().GetNode("b", kStale)->description().node_id(), "id-b");
   EXPECT_EQ(nodes().GetNode("id-b", kStale)->description().name(), "b");
   EXPECT_EQ(nodes().GetNode("none", kStale).status().code(), Code::kNotFound);
+}
+
+TEST_P(NodeStoreContract, ListNodesAfter_ContinuesAfterAName) {
+  for (const char* name : {"b", "B", "a", "a-1", "a1"}) {
+    ASSERT_TRUE(nodes().Connect("owner", MakeNode(name, name), "", kStale).ok());
+  }
+  std::vector<std::string> listed;
+  for (const size_t expected : {2U, 2U, 1U, 0U}) {
+    const auto some = nodes().ListNodesAfter(listed.empty() ? "" : listed.back(), 2, kStale,
+                                             NodeStore::Benchmarks::kNo);
+    ASSERT_TRUE(some.ok()) << some.status();
+    EXPECT_EQ(some->size(), expected);
+    for (const v1::Node& node : *some) listed.push_back(node.description().name());
+  }
+  EXPECT_EQ(listed, (std::vector<std::string>{"B", "a", "a-1", "a1", "b"}));
 }
 
 TEST_P(NodeStoreContract, UnknownNameHintsAtTheClosestNode) {
@@ -80,7 +95,12 @@ TEST_P(NodeStoreContract, TwoConnectedNodesCannotShareAName) {
   }
   EXPECT_EQ(nodes().GetNode("n", kStale)->description().node_id(), "3");
   EXPECT_EQ(nodes().GetNode("n (old)", kStale)->description().node_id(), "1");
-  EXPECT_EQ(nodes().ListNodes(kStale)->size(), 3U);
+  const auto bare = nodes().ListNodes(kStale, NodeStore::Benchmarks::kNo);
+  ASSERT_EQ(bare->size(), 3U);
+  for (const v1::Node& node : *bare) EXPECT_TRUE(node.description().benchmarks().empty());
+  const auto counts = nodes().CountNodes(kStale);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->connected + counts->disconnected, 3);
 }
 
 TEST_P(NodeStoreContract, SilentNodeGivesUpItsName) {
@@ -106,7 +126,7 @@ TEST_P(NodeStoreContract, SchemasAreFoundByTheirHash) {
                            with_benchmarks("b", {"gemm", "triad"}), with_benchmarks("c", {})}) {
     ASSERT_TRUE(nodes().Connect("owner", node, "", kStale).ok());
   }
-  const auto list = nodes().ListNodes(kStale);
+  const auto list = nodes().ListNodes(kStale, NodeStore::Benchmarks::kYes);
   ASSERT_TRUE(list.ok()) << list.status();
   EXPECT_EQ(list->at(0).description().benchmarks_size(), 2);
   EXPECT_EQ(list->at(1).description().benchmarks(1).name(), "triad");

@@ -100,6 +100,23 @@ TEST(Database, StatementThatWaitsTooLong_IsUnavailable) {
   EXPECT_EQ(slow.reason(), Reason::kStatementTimeout);
 }
 
+TEST(Database, QueriesOfResultsDoNotShareConnectionsWithOtherCalls) {
+  DatabaseOptions options;
+  options.pool.connections = 1;
+  PostgresStores stores(options);
+  pqxx::connection connection(stores.conninfo());
+  pqxx::work other(connection);
+  other.exec("LOCK TABLE dial_address");
+  Status added;
+  std::thread caller([&] { added = stores.nodes().AddDialAddress("h:1"); });
+  while (stores.database().Stats().in_use == 0) std::this_thread::yield();
+  const Status listed = stores.results().List("", {}).status();
+  EXPECT_TRUE(listed.ok()) << listed;
+  other.abort();
+  caller.join();
+  EXPECT_TRUE(added.ok()) << added;
+}
+
 TEST(Pool, ErrorsOfTheServerSayWhetherToTryAgain) {
   const auto pool = *Pool::Create(TheCluster().NewDatabase(), {});
   struct Case {

@@ -73,6 +73,103 @@ TEST(Migrate, ReaderCanOnlyRead) {
   EXPECT_EQ(stores.Value("SELECT has_table_privilege('assay_reader', 'job', 'UPDATE')"), "f");
 }
 
+TEST(Migrate, ReaderSeesEveryTableAndViewAlsoLaterPartitions) {
+  PostgresStores stores;
+  stores.Execute("SELECT assay_create_partitions(9)");
+  stores.Execute("CREATE TABLE later (one int)");
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
+                         "  AND relnamespace = 'public'::regnamespace"
+                         "  AND NOT has_table_privilege('assay_reader', oid, 'SELECT')"),
+            "0");
+  pqxx::connection reader(stores.conninfo() + " user=assay_reader");
+  pqxx::work work(reader);
+  EXPECT_EQ(work.exec("SELECT count(*) FROM result_view").size(), 1U);
+  EXPECT_THROW(work.exec("DELETE FROM sample"), pqxx::sql_error);
+}
+
+// Stores one result per case of a campaign of one job. Ends the campaign if `ended`.
+std::string StoredCampaign(PostgresStores& stores, bool ended) {
+  EXPECT_TRUE(stores.nodes().Connect("c1", MakeNode("a", "a"), "", std::chrono::minutes(1)).ok());
+  const auto campaign = stores.jobs().CreateCampaign(MakeCampaign({MakeJob({"a"}, 2)}));
+  EXPECT_TRUE(campaign.ok()) << campaign.status();
+  const auto leased = stores.jobs().ClaimJobs({"c1", std::chrono::minutes(1), {"a"}, 1});
+  EXPECT_TRUE(leased.ok() && leased->size() == 1);
+  const auto& job = (*leased)[0];
+  EXPECT_TRUE(stores.results().Commit(AsSent({MakeResult(job, 0), MakeResult(job, 1)})).ok());
+  if (ended) {
+    FinishedAttempt attempt;
+    attempt.job = {job.job.job_id, job.epoch};
+    EXPECT_TRUE(stores.jobs().FinishAttempt(attempt).ok());
+    stores.Execute("UPDATE campaign SET verdict = 'passed', state = 'completed'");
+  }
+  // Moves everything a year into the past.
+  stores.Execute(
+      "DO $$ DECLARE month timestamptz := date_trunc('month', now() - interval '400 days', 'UTC');"
+      "BEGIN EXECUTE format('CREATE TABLE %I PARTITION OF result FOR VALUES FROM (%L) TO (%L)',"
+      "  'result_' || to_char(month AT TIME ZONE 'UTC', 'YYYY_MM'), month,"
+      "  month + interval '1 month'); END $$");
+  stores.Execute("UPDATE result SET ts = ts - interval '400 days'");
+  stores.Execute("UPDATE sample SET ts = ts - interval '400 days'");
+  stores.Execute("UPDATE campaign SET end_time = end_time - interval '400 days'");
+  return campaign->campaign_id();
+}
+
+constexpr Duration kYear = std::chrono::hours(24 * 365);
+
+TEST(Retire, OldEndedCampaign_LeavesNothing) {
+  PostgresStores stores;
+  StoredCampaign(stores, /*ended=*/true);
+  stores.Execute("UPDATE node SET schemas_hash = schemas_hash");
+  const auto retired = stores.database().Retire({kYear, std::nullopt});
+  ASSERT_TRUE(retired.ok()) << retired.status();
+  EXPECT_EQ(retired->partitions, 1);
+  EXPECT_EQ(retired->campaigns, 1);
+  EXPECT_EQ(retired->samples, 2);
+  for (const char* table : {"result", "sample", "case_result", "job", "campaign"}) {
+    EXPECT_EQ(stores.Value(std::string("SELECT count(*) FROM ") + table), "0") << table;
+  }
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM schema_set"), "1");  // The node has it.
+}
+
+TEST(Retire, LateReplayOfARetiredJob_IsUnknownAndStoresNothing) {
+  PostgresStores stores;
+  StoredCampaign(stores, /*ended=*/true);
+  const std::string job_id = stores.Value("SELECT job_id FROM job");
+  ASSERT_TRUE(stores.database().Retire({kYear, std::nullopt}).ok());
+  LeasedJob job;
+  job.job = MakeJob({"a"}, 2);
+  job.job.job_id = job_id;
+  job.epoch = 1;
+  const auto outcomes = stores.results().Commit(AsSent({MakeResult(job, 0)}));
+  ASSERT_TRUE(outcomes.ok()) << outcomes.status();
+  EXPECT_EQ((*outcomes)[0].verdict, CommitVerdict::kUnknownJob);
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM result"), "0");
+}
+
+TEST(Retire, ActiveOrYoungCampaign_StaysWhole) {
+  PostgresStores stores;
+  StoredCampaign(stores, /*ended=*/false);
+  const auto active = stores.database().Retire({kYear, kYear});
+  ASSERT_TRUE(active.ok()) << active.status();
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM result"), "4");
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM sample"), "2");
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM case_result"), "2");
+  stores.Execute("UPDATE campaign SET verdict = 'passed', state = 'completed', end_time = now()");
+  const auto young = stores.database().Retire({kYear, std::nullopt});
+  ASSERT_TRUE(young.ok()) << young.status();
+  EXPECT_EQ(young->partitions, 0);
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM result"), "4");
+}
+
+TEST(Retire, SamplesHaveAnAgeOfTheirOwn) {
+  PostgresStores stores;
+  StoredCampaign(stores, /*ended=*/true);
+  const auto retired = stores.database().Retire({std::nullopt, kYear});
+  ASSERT_TRUE(retired.ok()) << retired.status();
+  EXPECT_EQ(retired->samples, 2);
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM result"), "4");
+}
+
 TEST(FilterToSql, TranslatesEveryFieldAndBindsEveryValue) {
   PostgresStores stores;
   for (const schema::ResultField& field : schema::ResultFields()) {

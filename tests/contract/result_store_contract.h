@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -363,6 +364,35 @@ TEST_P(ResultStoreContract, ParametersCompareAsNumbersWhereTheyAreOrdered) {
   EXPECT_EQ(Matching("parameters.dtype < 1MiB"), 0U);
   EXPECT_EQ(Matching("parameters.dtype = 16MiB"), 0U);
   EXPECT_EQ(results().List("driver >= r580", {}).status().reason(), Reason::kBadFilter);
+}
+
+TEST_P(ResultStoreContract, LabelsAndEffortAreFilteredAndNotPartOfTheSeries) {
+  const LeasedJob job = Running(2);
+  v1::CaseResult quick = MakeResult(job, 0);
+  (*quick.mutable_provenance()->mutable_labels())["rack"] = "7";
+  for (v1::Measurement& one : *quick.mutable_measurements()) {
+    one.mutable_method()->set_effort("quick");
+  }
+  v1::CaseResult other = quick;
+  other.set_case_index(1);
+  (*other.mutable_provenance()->mutable_labels())["rack"] = "8";
+  for (v1::Measurement& one : *other.mutable_measurements()) {
+    one.mutable_method()->set_effort("standard");
+  }
+  ASSERT_TRUE(results().Commit(AsSent({quick, other})).ok());
+  for (const auto& [filter, count] :
+       std::map<std::string, size_t>{{"label.rack = \"7\"", 1},
+                                     {"label.rack : *", 2},
+                                     {"label.row : *", 0},
+                                     {"effort = quick", 1},
+                                     {"effort != quick AND label.rack = 8", 1}}) {
+    const auto page = results().List(filter, {});
+    ASSERT_TRUE(page.ok()) << filter << ": " << page.status();
+    EXPECT_EQ(page->items.size(), count) << filter;
+  }
+  const auto all = results().List("", {});
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->items[0].series_id(), all->items[1].series_id());
 }
 
 TEST_P(ResultStoreContract, NcclVariablesAreFilteredAndPartOfTheSeries) {

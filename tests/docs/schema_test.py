@@ -35,6 +35,7 @@ RIGHT = {
     "unplaceable": GOOD + "unplaceable: skip",
     "counters": GOOD + "counters: false",
     "mixed_gpus": GOOD + "mixed_gpus: true",
+    "effort": GOOD + "effort: quick",
     "nccl": GOOD + "nccl: {NCCL_ALGO: Ring, NCCL_IB_DISABLE: 1}",
     "accept": GOOD + "accept: ['gemm.tflops >= 65% of spec']",
 }

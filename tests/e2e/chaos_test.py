@@ -119,6 +119,8 @@ class Chaos:
         heapq.heappush(self._queue, (at, next(self._order), action))
 
     def _begin(self, event):
+        if event.target in self._away:  # It has not ended yet since the event before.
+            return
         print(f"{self._now():6.1f} s  {event.target} {event.kind.split()[1]} for "
               f"{event.away:.1f} s", flush=True)
         self.kinds[event.kind] += 1

@@ -2,7 +2,10 @@
 
 import json
 import os
+import re
+import subprocess
 import unittest
+import uuid
 
 import checker
 import harness
@@ -17,6 +20,16 @@ retries: 5
 benchmarks:
   - slow: {{value: [1, 2], millis: {millis}}}
 """
+
+
+GUIDE = os.path.join(harness.ROOT, "docs", "guides", "compare-and-gate-in-CI.md")
+
+
+def guide_script():
+    """Returns the only complete script of the guide about CI."""
+    with open(GUIDE, encoding="utf-8") as file:
+        [script] = re.findall(r"^```bash\n(#!.*?)^```$", file.read(), re.DOTALL | re.MULTILINE)
+    return script
 
 
 def slow(repetitions=4, millis=700):
@@ -122,6 +135,51 @@ class FleetTest(unittest.TestCase):
             self.assertEqual(fleet.await_end(campaign, 120)["jobs"]["succeeded"], 1)
             names = fleet.cli_json("results")[0]["node"]
             self.assertEqual(sorted(names), ["node-a", "node-b"])
+
+    def test_purchase_gate_of_the_guide(self):
+        with Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a")
+            script = fleet.path("gate.sh")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(guide_script())
+            evidence = fleet.path("evidence")
+
+            def gate(text, *more, **env):
+                run = subprocess.run(
+                    ["bash", script, fleet.write_campaign(text), evidence, *more], check=False,
+                    capture_output=True, text=True, timeout=120,
+                    env={**os.environ, "ASSAY_COORDINATOR": fleet.address(), **env,
+                         "PATH": f"{harness.BUILD}/bin:{os.environ['PATH']}"})
+                return run.returncode
+
+            def kept(file):
+                with open(os.path.join(evidence, file), encoding="utf-8") as text:
+                    return json.load(text)
+
+            passing = ("name: passes\nbenchmarks:\n  - ok: {value: 7}\n"
+                       "accept:\n  - ok.score >= 7 points\n")
+            build = str(uuid.uuid4())
+            for _ in range(2):
+                self.assertEqual(gate(passing, BUILD_UUID=build), 0)
+            self.assertEqual(os.listdir(evidence), [])
+            self.assertEqual(len(fleet.cli_json("campaign", "list")), 1)
+
+            # A case fails, and a rule does not hold.
+            failing = passing.replace("passes", "fails").replace(">= 7", ">= 8")
+            failing = failing.replace("accept:", "  - wrong: {}\naccept:")
+            self.assertEqual(gate(failing), 1)
+            campaign = kept("campaign.json")
+            self.assertEqual(campaign["verdict"], "VERDICT_FAILED")
+            self.assertEqual([rule["verdict"] for rule in campaign["rules"]], ["VERDICT_FAILED"])
+            self.assertEqual([(one["benchmark"], one["campaign_id"])
+                              for one in kept("failures.json")],
+                             [("wrong", campaign["campaign_id"])])
+
+            # A file that is wrong, and a campaign that is still running after the timeout.
+            self.assertEqual(gate("name: bad\n"), 2)
+            self.assertEqual(gate("name: hangs\nbenchmarks:\n  - hang: {}\n", "1s"), 124)
+            self.assertTrue(fleet.campaign("hangs")["state"].endswith("CANCELLED"))
 
     def test_cancel_stops_a_hanging_runner(self):
         with Fleet() as fleet:

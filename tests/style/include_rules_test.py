@@ -49,6 +49,7 @@ RULES = [
     ("agent/core/", {"common", "host", "model", "wire", "messages"}),
     ("agent/rpc/", CORE | {"agent/core", "grpc"}),
     ("agent/metrics/", CORE | {"host", "agent/core", "http", "prometheus"}),
+    ("agent/simulate/", CORE | {"agent", "kernels", "measure", "roofline", "runner", "grpc"}),
     ("agent/", AGENT_MAIN),
     ("storage/postgres/", CORE | {"storage", "pqxx"}),
     ("storage/", CORE),

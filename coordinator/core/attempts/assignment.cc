@@ -36,6 +36,7 @@ v1::Assign MakeAssign(const storage::LeasedJob& leased, const std::string& node_
   spec.set_seed(job.seed);
   spec.set_counters(job.counters);
   spec.set_mixed_gpus(job.mixed_gpus);
+  spec.set_effort(job.effort);
   *spec.mutable_timeout() = ToProto(job.timeout);
   const std::set<int> done(leased.done_cases.begin(), leased.done_cases.end());
   for (const v1::BenchmarkCase& one : job.cases) {

@@ -130,6 +130,7 @@ void SetProvenance(const LeasedJob& job, const JobNodes& nodes, const v1::NodeDe
   provenance->set_agent_instance_id(sender.agent_instance_id());
   provenance->set_simulated(sender.inventory().simulated());
   provenance->clear_imported_from();
+  *provenance->mutable_labels() = sender.labels();
 }
 
 google::protobuf::Timestamp Within(const google::protobuf::Timestamp& time, WallTime first,

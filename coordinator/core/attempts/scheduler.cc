@@ -241,8 +241,9 @@ Status Scheduler::JudgeOne(const std::string& campaign_id) {
   std::map<std::string, int> gpu_indices;
   if (!campaign.spec().accept().empty()) {
     ASSAY_ASSIGN_OR_RETURN(results, environment_.results.ListOfCampaign(campaign_id));
-    ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                           environment_.nodes.ListNodes(options_.Silence()));
+    ASSAY_ASSIGN_OR_RETURN(
+        const std::vector<v1::Node> nodes,
+        environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kNo));
     for (const v1::Node& node : nodes) {
       for (const v1::GpuInventory& gpu : node.description().inventory().gpus()) {
         gpu_indices[gpu.uuid()] = gpu.index();

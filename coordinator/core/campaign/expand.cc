@@ -427,6 +427,7 @@ class Expander {
           job.seed = NewSeed();
           job.counters = group.counters;
           job.mixed_gpus = spec_.mixed_gpus();
+          job.effort = spec_.effort();
           job.nccl = group.nccl;
           expansion.jobs.push_back(std::move(job));
         }

@@ -48,14 +48,16 @@ INSERT INTO series (series_id, lineage_id, environment_id, benchmark, benchmark_
 SELECT environment_id, 'seed', environment_id, 'gemm', 1, '{"m": "8192"}', 'tflops', 'TFLOP/s', 'higher',
        'cold', 'random', false
 FROM environment WHERE environment_id LIKE 'seed-%';
-INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, repetition, "primary",
-                    outcome, n, median, mad, p05, p95, ci_low, ci_high, efficiency_spec, node_id,
-                    node, flag)
-SELECT gen_random_uuid(), series_key, (SELECT min(campaign_id) FROM campaign), 'seed', 0, run, true,
-       'ok', 30, 700 + run, 1, 690, 710, 699, 701, 0.71, ARRAY[node], ARRAY[node],
+INSERT INTO origin (origin_id, node_id, node)
+SELECT node, ARRAY[node], ARRAY[node] FROM unnest(ARRAY['seed-a', 'seed-b']) AS node;
+INSERT INTO result (result_id, series_key, origin_key, campaign_id, job_id, case_index, repetition,
+                    "primary", outcome, n, median, mad, p05, p95, ci_low, ci_high, efficiency_spec,
+                    flag)
+SELECT gen_random_uuid(), series_key, origin_key, (SELECT min(campaign_id) FROM campaign), 'seed', 0, run, true,
+       'ok', 30, 700 + run, 1, 690, 710, 699, 701, 0.71,
        CASE run WHEN 1 THEN ARRAY['throttled'] END
-FROM series, generate_series(1, 3) AS run, unnest(ARRAY['seed-a', 'seed-b']) AS node
-WHERE lineage_id = 'seed';
+FROM series, generate_series(1, 3) AS run, origin
+WHERE origin_id LIKE 'seed-%' AND lineage_id = 'seed';
 """
 
 # A window with several scrapes, as Grafana would choose it.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "cli/campaign_file/campaign_fields.h"
 #include "tests/temporary_folder.h"
 #include "tests/wording.h"
 
@@ -107,6 +108,105 @@ TEST(CampaignFileTest, ExamplesAreValid) {
   EXPECT_GE(examples, 4);
 }
 
+// Removes the numbers of lines, which a file that was written differs in.
+v1::CampaignSpec WithoutLines(v1::CampaignSpec spec) {
+  spec.clear_lines();
+  for (v1::BenchmarkMatrix& matrix : *spec.mutable_benchmarks()) {
+    matrix.clear_line();
+    for (v1::ParameterAxis& axis : *matrix.mutable_axes()) axis.clear_line();
+  }
+  for (v1::AcceptRule& rule : *spec.mutable_accept()) rule.clear_line();
+  return spec;
+}
+
+// Expects that the written spec is read as it was.
+void ExpectRoundTrip(const v1::CampaignSpec& spec) {
+  const std::string yaml = CampaignYaml(spec);
+  const CampaignFile again = ParseCampaign(yaml);
+  EXPECT_EQ(FormatFaults("f", again.faults), "") << yaml;
+  std::string differences;
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&differences);
+  EXPECT_TRUE(differencer.Compare(WithoutLines(spec), WithoutLines(again.spec)))
+      << differences << yaml;
+}
+
+TEST(CampaignYamlTest, Examples_AreReadAsTheyWere) {
+  for (const auto& entry : std::filesystem::directory_iterator(ASSAY_EXAMPLES)) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path());
+    const Result<CampaignFile> file = ReadCampaignFile(entry.path());
+    ASSERT_TRUE(file.ok()) << file.status();
+    ExpectRoundTrip(file->spec);
+  }
+}
+
+TEST(CampaignYamlTest, EveryField_IsWritten) {
+  std::string text = R"(name: all
+nodes: gpu.model = "H200"
+absent: warn
+expect_nodes: 3
+placement: pairs
+exclusive: gpu
+repetitions: 5
+timeout: 1h0.123456789s
+retries: 2
+priority: -5
+unplaceable: skip
+counters: true
+mixed_gpus: true
+nccl: {NCCL_ALGO: Ring}
+accept:
+  - 'gemm[m=1].tflops >= 65% of spec'
+benchmarks:
+  - gemm: {m: [1], gpus: [0, 3], counters: false, unplaceable: refuse, nccl: {NCCL_PROTO: LL}}
+  - all_reduce: {bytes: {from: 8, to: 8GiB, factor: 2}, ranks: {from: 2, to: 8, step: 2}, n: =bytes}
+  - memory_bandwidth
+)";
+  // Every choice of a field that is not in the text yet.
+  for (const CampaignField& field : CampaignFields()) {
+    if (text.find("\n" + std::string(field.name) + ":") != std::string::npos) continue;
+    if (field.name == "name") continue;
+    ASSERT_EQ(field.kind, CampaignField::Kind::kChoice) << field.name;
+    text += std::string(field.name) + ": " + field.choices.back() + "\n";
+  }
+  const CampaignFile file = ParseCampaign(text);
+  ASSERT_EQ(FormatFaults("f", file.faults), "");
+  ExpectRoundTrip(file.spec);
+  const std::string yaml = CampaignYaml(file.spec);
+  for (const CampaignField& field : CampaignFields()) {
+    EXPECT_NE(("\n" + yaml).find("\n" + std::string(field.name) + ":"), std::string::npos)
+        << field.name;
+  }
+}
+
+TEST(CampaignYamlTest, TextsThatYamlWouldReadDifferently_AreQuoted) {
+  for (const char* value :
+       {"null", "~",    "true", "- a",   "? a",  "a: b", "a #b",   "#a",  "[a]",
+        "{a}",  "a, b", "'a'",  "\"a\"", "*a",   "&a",   "!a",     "@a",  "%a",
+        "|",    ">",    " a ",  "a\nb",  "a\tb", "\\",   "\u00e4", "---", "..."}) {
+    v1::CampaignSpec spec;
+    spec.set_repetitions(1);
+    spec.set_name(value);
+    spec.set_node_filter(value);
+    spec.add_accept()->set_text(value);
+    v1::BenchmarkMatrix& matrix = *spec.add_benchmarks();
+    matrix.set_benchmark("gemm");
+    for (const char* name : {"m", "n"}) {
+      v1::ParameterAxis& axis = *matrix.add_axes();
+      axis.set_name(name);
+      axis.mutable_list()->add_values(value);
+    }
+    matrix.mutable_axes(1)->mutable_list()->add_values("=m");
+    SCOPED_TRACE(value);
+    ExpectRoundTrip(spec);
+  }
+  // A list of one value that is not a reference.
+  v1::CampaignSpec spec = ParseCampaign("name: n\nbenchmarks: [gemm: {n: [=m]}]\n").spec;
+  ASSERT_EQ(spec.benchmarks(0).axes(0).list().values_size(), 1);
+  ExpectRoundTrip(spec);
+}
+
 TEST(CampaignFileTest, Faults_AreAllReportedAtOnce) {
   EXPECT_WORDING("cli/campaign-file-faults", Faults("nam: x\n"
                                                     "exclusive: cpu\n"
@@ -159,6 +259,7 @@ TEST(CampaignFileTest, NcclVariables_HaveTheirLines) {
       "nccl:\n"
       "  NCCL_ALGO: Ring\n"
       "mixed_gpus: true\n"
+      "effort: quick\n"
       "benchmarks:\n"
       "  - all_reduce:\n"
       "      nccl: {NCCL_NTHREADS: 256}\n");
@@ -167,8 +268,9 @@ TEST(CampaignFileTest, NcclVariables_HaveTheirLines) {
   EXPECT_EQ(file.spec.nccl().at("NCCL_ALGO"), "Ring");
   EXPECT_EQ(file.spec.lines().at("nccl.NCCL_ALGO"), 4);
   EXPECT_EQ(file.spec.benchmarks(0).nccl().at("NCCL_NTHREADS"), "256");
-  EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 8);
+  EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 9);
   EXPECT_TRUE(file.spec.mixed_gpus());
+  EXPECT_EQ(file.spec.effort(), v1::EFFORT_QUICK);
   EXPECT_EQ(file.spec.benchmarks(0).axes_size(), 0);
   std::string faults;
   for (const char* nccl : {"Ring", "{}", "{NCCL_ALGO: [Ring]}"}) {

@@ -52,7 +52,6 @@ class FakeCoordinator {
   // Returns the last request.
   v1::CreateCampaignRequest last_create() const;
   std::string last_filter() const;
-  std::string last_order() const;
   v1::RunJobRequest last_run() const;
   v1::ImportResultsRequest last_import() const;
   int create_calls() const;
@@ -69,7 +68,6 @@ class FakeCoordinator {
   std::condition_variable changed_;
   v1::CreateCampaignRequest last_create_;
   std::string last_filter_;
-  std::string last_order_;
   v1::RunJobRequest last_run_;
   v1::ImportResultsRequest last_import_;
   int create_calls_ = 0;

@@ -90,6 +90,22 @@ TEST(CampaignProgress, FailuresAndRetries_AreReported) {
                           "evil \xef\xbf\xbd[2J"));
 }
 
+TEST(CampaignProgress, StoppedAgent_MovesTheJob) {
+  CampaignProgress progress;
+  progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING)}));
+  v1::Job again = MakeJob("j", v1::JOB_STATE_QUEUED);
+  again.mutable_failure()->set_reason(v1::REASON_AGENT_STOPPED);
+  const std::vector<JobEvent> events = progress.Apply(Message({again}));
+  EXPECT_THAT(Texts(events), ElementsAre("gemm on node-a GPU 3: moved: its agent was stopped"));
+  EXPECT_EQ(events[0].name, "job_moved");
+}
+
+TEST(CampaignProgress, Line_IsForOutputWithoutATerminal) {
+  CampaignProgress progress;
+  progress.Apply(Message({}));
+  EXPECT_EQ(progress.Line(1180), "2/8 cases after 3m00s: 3 queued, 1 running");
+}
+
 TEST(CampaignProgress, AttemptMissedWhileDisconnected_IsReported) {
   CampaignProgress progress;
   progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING, 1)}));

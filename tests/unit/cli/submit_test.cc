@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/subprocess.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/cli/fake_coordinator.h"
 #include "tests/wording.h"
@@ -85,6 +86,80 @@ TEST(SubmitTest, JsonWithWatch_PrintsTheFinalCampaign_ExitsWithTheVerdict) {
     EXPECT_EQ(run.exit_code, verdict == v1::VERDICT_PASSED ? 0 : 1);
     EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], v1::Verdict_Name(verdict));
   }
+}
+
+TEST(SubmitTest, Name_PrintsOnlyTheId) {
+  const TemporaryFolder folder;
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().set_campaign_id("c1");
+  fake.Start();
+  const std::string file = WriteFile(folder);
+  const ProgramRun run = RunAssay({"campaign", "submit", file, "-o", "name"}, fake.address());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "c1\n");
+  EXPECT_EQ(
+      RunAssay({"campaign", "submit", file, "-o", "name", "--dry-run"}, fake.address()).exit_code,
+      2);
+}
+
+TEST(SubmitTest, RequestId_IsSentInLowerCase_AnythingElseIsRefused) {
+  const TemporaryFolder folder;
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().set_campaign_id("c1");
+  fake.Start();
+  const std::string file = WriteFile(folder);
+  const auto submit = [&](const char* id) {
+    return RunAssay({"campaign", "submit", file, "--request-id", id}, fake.address()).exit_code;
+  };
+  EXPECT_EQ(submit("8A0C5F1E-2222-4333-8444-555555555555"), 0);
+  EXPECT_EQ(fake.last_create().request_id(), "8a0c5f1e-2222-4333-8444-555555555555");
+  EXPECT_EQ(submit("build-17"), 2);
+  EXPECT_EQ(submit(""), 2);
+  EXPECT_EQ(fake.create_calls(), 1);
+}
+
+TEST(SubmitTest, Dash_ReadsStandardInput) {
+  const TemporaryFolder folder;
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().set_campaign_id("c1");
+  fake.Start();
+  SubprocessOptions options;
+  options.argv = {"sh", "-c",
+                  "cat '" + WriteFile(folder) +
+                      "' | " ASSAY_PROGRAM " campaign submit - -o name --coordinator " +
+                      fake.address()};
+  const Result<CommandOutput> output = RunCommand(options, std::chrono::seconds(20));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->output, "c1\n");
+  EXPECT_EQ(fake.last_create().spec().name(), "quick");
+}
+
+TEST(ExportTest, FileSubmitsTheSameCampaign) {
+  const TemporaryFolder folder;
+  FakeCoordinator fake;
+  v1::Campaign& campaign = fake.campaigns.emplace_back();
+  campaign.set_campaign_id("c1");
+  campaign.mutable_spec()->set_name("quick");
+  campaign.mutable_spec()->set_repetitions(3);
+  campaign.mutable_spec()->add_benchmarks()->set_benchmark("cpu_gemm");
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "export", "c1"}, fake.address());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string file = folder.path() + "/again.yaml";
+  std::ofstream(file) << run.out;
+  EXPECT_EQ(RunAssay({"campaign", "submit", file}, fake.address()).exit_code, 0);
+  EXPECT_EQ(fake.last_create().spec().name(), "quick");
+  EXPECT_EQ(fake.last_create().spec().repetitions(), 3);
+  EXPECT_EQ(fake.last_create().spec().benchmarks(0).benchmark(), "cpu_gemm");
+}
+
+TEST(ExportTest, ImportedCampaign_IsRefused) {
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().mutable_spec()->set_name("imported");
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "export", "imported"}, fake.address());
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(run.out, "");
 }
 
 TEST(SubmitTest, FirstCoordinatorIsDown_NextOneGetsTheCampaign) {

@@ -1,11 +1,14 @@
-// assay campaign watch, also while the coordinator restarts.
+// assay campaign watch and wait, also while the coordinator restarts.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/subprocess.h"
 #include "tests/unit/cli/fake_coordinator.h"
@@ -13,6 +16,8 @@
 
 namespace assay::cli {
 namespace {
+
+using ::testing::ElementsAre;
 
 v1::WatchCampaignResponse Message(v1::CampaignState state, v1::JobState job_state) {
   v1::WatchCampaignResponse message;
@@ -121,6 +126,81 @@ TEST(WatchTest, NoCoordinatorAnswers_EachIsNamed) {
   EXPECT_NE(run.err.find(one.address()), std::string::npos) << run.err;
   EXPECT_NE(run.err.find(other.address()), std::string::npos) << run.err;
   EXPECT_EQ(RunAssay({"campaign", "watch", "nightly"}, both).exit_code, 3);
+}
+
+TEST(WatchTest, Json_IsOneLinePerEvent_TheLastHasTheVerdict) {
+  FakeCoordinator fake;
+  fake.watches = {
+      {Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING), End(v1::VERDICT_FAILED)}};
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "watch", "nightly", "-o", "json"}, fake.address());
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.err, "");
+  std::istringstream lines(run.out);
+  std::vector<std::string> events;
+  nlohmann::json last;
+  for (std::string line; std::getline(lines, line);) {
+    last = nlohmann::json::parse(line);
+    events.push_back(last["event"]);
+    if (events.size() == 1) {
+      EXPECT_EQ(last["job"]["job_id"], "j");
+    }
+  }
+  EXPECT_THAT(events, ElementsAre("job_started", "progress", "job_failed", "verdict"));
+  EXPECT_EQ(last["campaign"]["verdict"], "VERDICT_FAILED");
+}
+
+// Two campaigns to wait for. Their watches are answered in this order.
+void AddCampaigns(FakeCoordinator& fake) {
+  for (const char* id : {"c1", "c2"}) fake.campaigns.emplace_back().set_campaign_id(id);
+}
+
+TEST(WaitTest, PrintsOneLinePerCampaign_OneThatFailedIsTheExitCode) {
+  FakeCoordinator fake;
+  AddCampaigns(fake);
+  fake.watches = {{End(v1::VERDICT_FAILED)}, {End(v1::VERDICT_PASSED)}};
+  fake.Start();
+  ProgramRun run = RunAssay({"campaign", "wait", "c1", "c2"}, fake.address());
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_WORDING("cli/wait", run.out + run.err);
+  fake.watches = {{End(v1::VERDICT_PASSED)}};
+  run = RunAssay({"campaign", "wait", "c1"}, fake.address());
+  EXPECT_EQ(run.exit_code, 0);
+}
+
+TEST(WaitTest, UnknownCampaign_ExitsWith4_BeforeWaitingForOthers) {
+  FakeCoordinator fake;
+  AddCampaigns(fake);
+  fake.watches = {{Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING)}};
+  fake.hang_last_watch = true;
+  fake.Start();
+  EXPECT_EQ(RunAssay({"campaign", "wait", "c1", "c3"}, fake.address()).exit_code, 4);
+}
+
+TEST(WaitTest, CampaignRemovedMeanwhile_ExitsWith4) {
+  FakeCoordinator fake;
+  AddCampaigns(fake);  // There is no watch: the fake answers NOT_FOUND.
+  fake.Start();
+  EXPECT_EQ(RunAssay({"campaign", "wait", "c1"}, fake.address()).exit_code, 4);
+}
+
+TEST(WaitTest, Timeout_ExitsWith124_SaysThatTheCampaignGoesOn) {
+  FakeCoordinator fake;
+  AddCampaigns(fake);
+  fake.watches = {{Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING)}};
+  fake.hang_last_watch = true;
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "wait", "c1", "--timeout", "200ms"}, fake.address());
+  EXPECT_EQ(run.exit_code, 124) << run.err;
+  EXPECT_WORDING("cli/wait-timeout", run.out + run.err);
+  EXPECT_EQ(RunAssay({"campaign", "wait", "c1", "--timeout", "20"}, fake.address()).exit_code, 2);
+}
+
+TEST(WaitTest, NoCoordinator_ExitsWith3) {
+  FakeCoordinator fake;
+  fake.Start();
+  fake.Stop();
+  EXPECT_EQ(RunAssay({"campaign", "wait", "c1"}, fake.address()).exit_code, 3);
 }
 
 // Signals a program that watches a campaign. Returns how it ended and its last line.

@@ -68,6 +68,7 @@ TEST_F(ResultIntakeTest, ProvenanceAndHardwareComeFromTheNodesDescription) {
   provenance.set_agent_instance_id("9");
   provenance.set_simulated(true);
   provenance.set_imported_from("nccl-tests 2.17.6");
+  (*provenance.mutable_labels())["rack"] = "9";
   v1::Environment& environment = *forged.mutable_environment();
   environment.set_gpu_model("B300");
   environment.set_gpu_form_factor("PCIe");
@@ -92,6 +93,7 @@ TEST_F(ResultIntakeTest, ProvenanceAndHardwareComeFromTheNodesDescription) {
   EXPECT_EQ(stored.provenance().agent_instance_id(), "instance-7");
   EXPECT_FALSE(stored.provenance().simulated());
   EXPECT_EQ(stored.provenance().imported_from(), "");
+  EXPECT_EQ(stored.provenance().labels().count("rack"), 0U);
   EXPECT_EQ(stored.environment().gpu_model(), "H200");
   EXPECT_EQ(stored.environment().gpu_form_factor(), "SXM");
   EXPECT_EQ(stored.environment().gpu_count(), 1);

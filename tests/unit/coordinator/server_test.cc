@@ -11,6 +11,7 @@
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/fleet_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
+#include "assay/v1/result_service.grpc.pb.h"
 #include "common/uuid.h"
 #include "common/violations.h"
 #include "coordinator/rpc/stream_link.h"
@@ -22,6 +23,31 @@ namespace assay::coordinator::rpc {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
+
+// A store of results whose lists block while the gate is closed.
+class GatedResultStore : public storage::FakeResultStore {
+ public:
+  using FakeResultStore::FakeResultStore;
+
+  void SetOpen(bool open) {
+    MutexLock lock(mutex_);
+    open_ = open;
+    opened_.NotifyAll();
+  }
+
+  Result<Page<v1::StoredResult>> List(const std::string& filter, const PageRequest& page) override {
+    {
+      MutexLock lock(mutex_);
+      while (!open_) opened_.Wait(mutex_);
+    }
+    return FakeResultStore::List(filter, page);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar opened_;
+  bool open_ ASSAY_GUARDED_BY(mutex_) = true;
+};
 
 class ServerTest : public ::testing::Test {
  protected:
@@ -36,6 +62,7 @@ class ServerTest : public ::testing::Test {
   }
 
   void TearDown() override {
+    results_.SetOpen(true);
     if (server_) server_->Shutdown(std::chrono::seconds(2));
     executor_ = nullptr;
   }
@@ -69,7 +96,7 @@ class ServerTest : public ::testing::Test {
   storage::FakeDatabase database_{clock_};
   storage::FakeJobStore jobs_{database_};
   storage::FakeNodeStore nodes_{database_};
-  storage::FakeResultStore results_{database_};
+  GatedResultStore results_{database_};
   storage::FakeFleetStore fleet_{database_};
   Observer observer_;
   std::unique_ptr<Executor> executor_ = NewThreadPool(2, "test");
@@ -134,7 +161,8 @@ TEST_F(ServerTest, NodeThatDialledUs_IsNotRemovedWhileConnected) {
       v1::NodeService::NewStub(channel_)->RemoveNode(&context, request, &response));
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_EQ(refused.reason(), Reason::kFailedPrecondition);
-  EXPECT_EQ(nodes_.ListNodes(std::chrono::minutes(1))->size(), 1U);
+  EXPECT_EQ(nodes_.ListNodes(std::chrono::minutes(1), storage::NodeStore::Benchmarks::kYes)->size(),
+            1U);
 }
 
 TEST_F(ServerTest, DryRun_SaysWhichNodesAreCovered) {
@@ -233,6 +261,75 @@ TEST_F(ServerTest, Lists_ArePagedByMessageSize) {
     for (const v1::Node& node : page.nodes()) listed.insert(node.description().node_id());
   } while (!page.next_page_token().empty());
   EXPECT_EQ(listed.size(), kNodes);
+}
+
+TEST_F(ServerTest, ListNodes_LeavesOutDetailsUnlessAskedForAll) {
+  v1::NodeDescription node = MakeFleetNode("a", '1', 2).description();
+  node.mutable_inventory()->add_gpu_links()->set_kind("NV18");
+  node.add_health()->set_check("disk_free");
+  node.mutable_health(0)->set_message("1 GB is free");
+  ASSERT_TRUE(nodes_.Connect("c", node, "", std::chrono::minutes(1)).ok());
+  Serve();
+  const auto list = [&](v1::NodeView view) {
+    v1::ListNodesRequest request;
+    request.set_view(view);
+    request.set_filter("benchmark = gemm");
+    v1::ListNodesResponse page;
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const grpc::Status status =
+        v1::NodeService::NewStub(channel_)->ListNodes(&context, request, &page);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return page.nodes_size() == 1 ? page.nodes(0).description() : v1::NodeDescription();
+  };
+  EXPECT_EQ(list(v1::NODE_VIEW_FULL).SerializeAsString(), node.SerializeAsString());
+  for (const auto view : {v1::NODE_VIEW_UNSPECIFIED, v1::NODE_VIEW_BASIC}) {
+    const v1::NodeDescription basic = list(view);
+    EXPECT_EQ(basic.inventory().gpus_size(), 2);
+    ASSERT_EQ(basic.health_size(), 1);
+    EXPECT_EQ(basic.health(0).check(), "disk_free");
+    EXPECT_EQ(basic.health(0).message(), "");
+    EXPECT_EQ(basic.benchmarks_size(), 0);
+    EXPECT_EQ(basic.inventory().gpu_links_size(), 0);
+  }
+}
+
+TEST_F(ServerTest, QueriesOfResults_BeyondTheirLimitAreRefusedAndDelayNoOtherCall) {
+  constexpr int kRunOrWait = 34;
+  Serve();
+  results_.SetOpen(false);
+  const auto stub = v1::ResultService::NewStub(channel_);
+  struct Query {
+    grpc::ClientContext context;
+    v1::ListResultsResponse response;
+    grpc::Status status;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ListResultsResponse>> call;
+  };
+  std::vector<Query> queries(kRunOrWait + 1);
+  grpc::CompletionQueue ended;
+  for (Query& query : queries) {
+    SetDeadline(query.context);
+    query.call = stub->AsyncListResults(&query.context, {}, &ended);
+    query.call->Finish(&query.response, &query.status, &query);
+  }
+  const auto next = [&] {
+    void* query = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(ended.Next(&query, &ok));
+    return assay::rpc::FromGrpc(static_cast<Query*>(query)->status);
+  };
+  const Status refused = next();  // The others wait for the gate.
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  EXPECT_EQ(refused.reason(), Reason::kOverloaded);
+  EXPECT_FALSE(refused.hint().empty());
+
+  v1::ListCampaignsResponse campaigns;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  EXPECT_TRUE(v1::CampaignService::NewStub(channel_)->ListCampaigns(&context, {}, &campaigns).ok());
+
+  results_.SetOpen(true);
+  for (int i = 0; i < kRunOrWait; ++i) EXPECT_TRUE(next().ok());
 }
 
 TEST_F(ServerTest, Violations_KeepTheirLines) {
@@ -420,6 +517,7 @@ TEST_F(ServerTest, TheLargestNodesCanAllBeListed) {
   const auto stub = v1::NodeService::NewStub(channel_);
   int listed = 0;
   v1::ListNodesRequest request;
+  request.set_view(v1::NODE_VIEW_FULL);
   do {
     grpc::ClientContext context;
     SetDeadline(context);

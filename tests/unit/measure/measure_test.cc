@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <tuple>
 
 #include "tests/virtual_clock.h"
 
@@ -114,10 +115,70 @@ TEST(Measure, ReadingsCountForLongIterationsToo) {
 
 TEST(Measure, StationaryNoiseStopsWhenItHasStabilised) {
   VirtualDevice device(Noisy(10e-3, 0.2));
-  const auto times = Measure(device, MeasureRule(), device.clock);
+  MeasureRule rule;
+  const auto times = Measure(device, rule, device.clock);
   ASSERT_TRUE(times.ok());
   EXPECT_EQ(times->stop_reason, "noise_stable");
   EXPECT_GE(times->seconds.size(), 60u);
+}
+
+// Noise that grows without end, so that neither confidence nor stable noise ends a measurement.
+std::function<double(int64_t)> GrowingNoise(double seconds) {
+  auto random = std::make_shared<std::mt19937_64>(7);
+  return [=](int64_t i) {
+    const double spread = 1e-3 * std::sqrt(static_cast<double>(i));
+    return seconds * std::exp(spread * std::normal_distribution<double>()(*random));
+  };
+}
+
+double SecondsToMeasure(VirtualDevice& device, Effort effort) {
+  MeasureRule rule;
+  rule.noise_tolerance = 0;
+  rule.target_confidence = 0;
+  rule.max_samples = 1'000'000'000;
+  rule.total_seconds = 4.0;  // As on CPUs.
+  ApplyEffort(effort, &rule);
+  rule.target_confidence = 0;
+  const MonotonicTime begin = device.clock.Now();
+  const auto times = Measure(device, rule, device.clock);
+  EXPECT_TRUE(times.ok());
+  EXPECT_EQ(times->stop_reason, "time_budget");
+  return std::chrono::duration<double>(device.clock.Now() - begin).count();
+}
+
+TEST(MeasureEffort, NoisySmallKernel_EndsWithinTheBoundOfItsEffort) {
+  for (const auto& [effort, least, most] :
+       {std::tuple(Effort::kQuick, 0.7, 1.2), std::tuple(Effort::kStandard, 3.9, 4.4),
+        std::tuple(Effort::kThorough, 25.0, 35.0)}) {
+    VirtualDevice device(GrowingNoise(2e-3));
+    const double seconds = SecondsToMeasure(device, effort);
+    EXPECT_GE(seconds, least) << EffortWord(effort);
+    EXPECT_LE(seconds, most) << EffortWord(effort);
+  }
+}
+
+TEST(MeasureEffort, LongIterations_StandardTakesItsSamples_QuickDoesNotWait) {
+  VirtualDevice standard(GrowingNoise(0.25));
+  EXPECT_GT(SecondsToMeasure(standard, Effort::kStandard), 7.5);
+  VirtualDevice quick(GrowingNoise(0.25));
+  EXPECT_LT(SecondsToMeasure(quick, Effort::kQuick), 2.0);
+}
+
+TEST(MeasureEffort, FixedDurationIsNotChanged) {
+  for (const Effort effort : {Effort::kQuick, Effort::kThorough}) {
+    MeasureRule rule;
+    rule.min_seconds = rule.max_seconds = 60;
+    ApplyEffort(effort, &rule);
+    EXPECT_EQ(rule.min_seconds, 60);
+    EXPECT_EQ(rule.max_seconds, 60);
+  }
+}
+
+TEST(MeasureEffort, WordsAreParsed) {
+  for (const Effort effort : {Effort::kQuick, Effort::kStandard, Effort::kThorough}) {
+    EXPECT_EQ(*ParseEffort(EffortWord(effort)), effort);
+  }
+  EXPECT_EQ(ParseEffort("fast").status().code(), Code::kInvalidArgument);
 }
 
 TEST(Measure, GrowingNoiseHitsTheTimeBudget) {

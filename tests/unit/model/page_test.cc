@@ -13,5 +13,18 @@ TEST(PageToken, IsRefusedUnlessMadeForTheSameList) {
   }
 }
 
+struct Item {
+  size_t ByteSizeLong() const { return 1; }
+};
+
+TEST(PageFiller, TokenHoldsTheTextOfTheLastItem) {
+  PageFiller<Item> filler('n', {1, ""});
+  EXPECT_TRUE(filler.Add(Item(), "a/b 7"));
+  EXPECT_FALSE(filler.Add(Item(), "c"));
+  EXPECT_EQ(*ParseTextToken('n', std::move(filler).Take().next_token), "a/b 7");
+  EXPECT_EQ(*ParseTextToken('n', ""), "");
+  EXPECT_EQ(ParseTextToken('n', "a").status().reason(), Reason::kBadPageToken);
+}
+
 }  // namespace
 }  // namespace assay

@@ -1,0 +1,44 @@
+// Faults that a file plants in a simulated fleet.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/status.h"
+
+namespace assay::agent {
+
+// One fault of one node.
+struct Fault {
+  enum class Kind {
+    kSlowGpu,        // A GPU has `factor` times its speed.
+    kDriverStep,     // The node has the driver `driver` and `factor` times its speed.
+    kLyingNode,      // The node reports `factor` times the peak of the spec sheet.
+    kVanishingNode,  // The node's connection breaks after `after`, until `returns_after`.
+    kFailingNode,    // Every job fails.
+  };
+  Kind kind = Kind::kFailingNode;
+  std::string node;  // Name; "*" for all nodes.
+  int gpu = -1;
+  double factor = 1;
+  std::string driver;
+  WallTime since = WallTime::min();
+  Duration after{0};  // Counted from the start of the simulation.
+  std::optional<Duration> returns_after;
+
+  bool IsOf(const std::string& name) const { return node == "*" || node == name; }
+};
+
+// Parses the YAML text of a file:
+//   faults:
+//     - slow_gpu: {node: sim-0007, gpu: 3, factor: 0.9, since: 2026-11-20}
+//     - driver_step: {node: "*", driver: "590.10", factor: 1.02, since: 2026-11-24}
+//     - lying_node: {node: sim-0003, factor: 3}
+//     - vanishing_node: {node: sim-0004, after: 30s, returns_after: 90s}
+//     - failing_node: {node: sim-0005}
+// An error names the file and the line.
+Result<std::vector<Fault>> ParseFaults(const std::string& file, const std::string& text);
+
+}  // namespace assay::agent

@@ -1,0 +1,37 @@
+// Runs a simulated node's jobs, without processes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "agent/core/job_launcher.h"
+#include "agent/core/node.h"
+#include "agent/simulate/faults.h"
+#include "agent/simulate/measurement.h"
+#include "common/executor.h"
+
+namespace assay::agent {
+
+// Answers jobs with simulated results after `job_time`. The jobs of all nodes share `executor`,
+// which must have one thread, and which must outlive this object and its jobs.
+class SimulatedLauncher : public JobLauncher {
+ public:
+  SimulatedLauncher(std::shared_ptr<const Node> node, std::vector<Fault> faults, uint64_t seed,
+                    Duration job_time, Executor* executor);
+
+  std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) override;
+
+  // The parts that all jobs of the node share.
+  struct Shared {
+    std::shared_ptr<const Node> node;
+    std::vector<Fault> faults;
+    Duration job_time;
+    Executor* executor;
+    SimulatedMeasurements measurements;  // Used on the executor.
+  };
+
+ private:
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace assay::agent

@@ -1,0 +1,50 @@
+// Deterministic noise for simulated measurements.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace assay::agent {
+
+// A small random number generator (SplitMix64). Gives the same numbers on every platform.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+
+  uint64_t Next();
+  double Uniform();  // In [0, 1).
+  double Normal();   // Mean 0, standard deviation 1.
+
+ private:
+  uint64_t state_;
+};
+
+// Returns a hash of `text` and `seed`.
+uint64_t HashOf(uint64_t seed, const std::string& text);
+
+// The noise of one case on one node. Its kind and its strength follow from the case:
+//   independent        normal, 0.3% to 1%
+//   autocorrelated     AR(1) with a coefficient of 0.5 or 0.8, the same strength
+//   spikes             independent, and 3% of the runs are slower by an exponential of 6%
+//   two modes          normal 0.4%, and 30% of the runs are 3% slower
+class CaseNoise {
+ public:
+  // `case_seed` selects the kind, `series_seed` (case and hardware) the random numbers.
+  CaseNoise(uint64_t case_seed, uint64_t series_seed);
+
+  // Returns the factor on the time of run number `run`, from 0. The mean is about 1.
+  double RunFactor(uint64_t run) const;
+  // Returns the factors on the times of the run's samples, relative to the run.
+  std::vector<double> SampleFactors(uint64_t run, int samples) const;
+
+ private:
+  enum class Kind { kIndependent, kAutocorrelated, kSpikes, kTwoModes };
+
+  const uint64_t series_seed_;
+  Kind kind_;
+  double deviation_;
+  double correlation_;
+};
+
+}  // namespace assay::agent

@@ -1,0 +1,58 @@
+// Many simulated nodes in one process, each with a session of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/core/node.h"
+#include "agent/core/session.h"
+#include "agent/rpc/attach_client.h"
+#include "agent/simulate/faults.h"
+#include "common/executor.h"
+
+namespace assay::agent {
+
+struct SimulateOptions {
+  std::string coordinator;  // HOST:PORT.
+  int nodes = 8;
+  std::string profile = "8x-h200";
+  std::string prefix = "sim-";
+  uint64_t seed = 1;
+  std::string faults_file;  // Empty: none.
+  Duration job_time = std::chrono::seconds(1);
+  bool insecure = false;
+  std::string log_level = "warn";
+  int ready_fd = -1;
+};
+
+// Simulates nodes until it is destroyed. All sessions share one thread, all jobs another one.
+class SimulatedFleet {
+ public:
+  // Begins to connect the nodes, 500 a second. The error says which option or file is wrong.
+  static Result<std::unique_ptr<SimulatedFleet>> Start(const SimulateOptions& options);
+
+  // Hands all jobs back (see Session::HandBack) and stops. Takes up to 10 s.
+  ~SimulatedFleet();
+  SimulatedFleet(const SimulatedFleet&) = delete;
+  SimulatedFleet& operator=(const SimulatedFleet&) = delete;
+
+ private:
+  class SimulatedNode;
+
+  explicit SimulatedFleet(SimulateOptions options);
+  Status Open();
+  Status MakeChannels(int count);
+  void Add(int number, const v1::NodeDescription& profile,
+           const std::shared_ptr<const Benchmarks>& benchmarks);
+  void Schedule(SimulatedNode* node);
+
+  const SimulateOptions options_;
+  std::vector<Fault> faults_;
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;
+  std::unique_ptr<Executor> jobs_;
+  std::unique_ptr<Executor> sessions_;
+  std::vector<std::unique_ptr<SimulatedNode>> nodes_;
+};
+
+}  // namespace assay::agent
