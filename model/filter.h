@@ -40,8 +40,8 @@ inline constexpr int kMaxFilterDepth = 32;
 
 // Parses a filter in the language of AIP-160. AND may be omitted between conditions, OR binds
 // tighter than AND, and NOT and - negate a condition. AND, OR and NOT must be upper case. Values
-// are quoted strings or single words. `field in (a, b)` means `field = a OR field = b`. The error gives the position (in characters, from 1), what
-// was found and what was expected.
+// are quoted strings or single words. `field in (a, b)` means `field = a OR field = b`. The error
+// gives the position (in characters, from 1), what was found and what was expected.
 Result<Filter> ParseFilter(std::string_view text);
 
 // True if the filter names `field` anywhere.
