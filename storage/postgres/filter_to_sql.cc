@@ -153,8 +153,8 @@ bool DependsOnSeriesOnly(const Filter& filter) {
   if (!named) return false;
   const schema::ResultField& field = *named->field;
   return field.stored_in == schema::StoredIn::kSeries ||
-         field.stored_in == schema::StoredIn::kEnvironment || field.type == FieldType::kMap ||
-         field.name == "series_id" || field.name == "lineage_id";
+         field.stored_in == schema::StoredIn::kEnvironment || field.name == "parameters" ||
+         field.name == "nccl_variables" || field.name == "series_id" || field.name == "lineage_id";
 }
 
 void AddConjunct(Filter& conjunction, const Filter& filter) {

@@ -228,7 +228,7 @@ class PostgresResultStore : public ResultStore {
   Result<std::vector<std::string>> SeriesKeys(const Filter& of_series) {
     using Keys = std::vector<std::string>;
     ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(of_series));
-    return pool_.Query("list_series", [&](Transaction& transaction) -> Result<Keys> {
+    return queries_.Query("list_series", [&](Transaction& transaction) -> Result<Keys> {
       return FirstTexts(transaction.exec_params(
           "SELECT v.series_key FROM " + SeriesView() + "WHERE $1::text[] IS NOT NULL AND " +
               condition.text + " LIMIT $2",
