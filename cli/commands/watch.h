@@ -10,7 +10,7 @@
 
 namespace assay::cli {
 
-// How to show a campaign and its end.
+// Form in which a watch shows a campaign and its end.
 enum class Summary {
   kOnStdout,  // Progress on stderr, then the summary as text on stdout.
   kOnStderr,  // Both on stderr, because stdout is needed for other data.

@@ -164,7 +164,7 @@ CREATE INDEX job_queue_unpinned ON job (campaign_id, sequence)
 -- Without lease_until, so that renewals touch no index.
 CREATE INDEX job_running ON job (campaign_id) WHERE state = 'running';
 
--- Counts of a campaign's jobs and cases, so that nobody counts the jobs. A campaign's counts are the
+-- Counts of a campaign's jobs and cases, which save counting the jobs. A campaign's counts are the
 -- sums over its shards, which let jobs of one campaign end at the same time.
 CREATE TABLE job_count (
   campaign_id text NOT NULL REFERENCES campaign ON DELETE CASCADE,
