@@ -28,9 +28,9 @@ namespace assay::agent {
 // An agent's data folder. It is locked while the object exists, so a second agent cannot use it.
 class DataFolder {
  public:
-  // Creates the folder if it does not exist, and stores a node id in it if there is none. If
-  // `required_id` is not empty, it becomes the node's id. A folder that already contains another id
-  // causes an error.
+  // Opens and locks the folder, and creates it if it does not exist. A folder without a node id
+  // gets `required_id`, or a new random id if `required_id` is empty. Returns an error if the
+  // folder already contains an id other than `required_id`.
   static Result<DataFolder> Open(const std::string& path, const std::string& required_id);
 
   const std::string& node_id() const { return node_id_; }
@@ -52,8 +52,8 @@ class AgentProcess {
   // starts serving. If the start fails, the error says why.
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options);
 
-  // Hands the jobs back to the coordinator (see Session::HandBack) and stops. Takes up to 10 s, or
-  // longer if a driver does not answer.
+  // Hands the jobs back to the coordinator (see Session::HandBack) and stops the agent. Takes up to
+  // 10 s, or longer if the GPU driver does not respond.
   ~AgentProcess();
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;

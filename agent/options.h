@@ -36,7 +36,8 @@ struct ParsedOptions {
   int exit_code = 0;
 };
 // Parses the command line. Returns either the options or the exit code with which the program must
-// end: 0 after --help and --version, or 2 after an error, which has already been printed to stderr.
+// end: 0 for --help and --version, or 2 for an error. In both cases, the output has already been
+// printed.
 ParsedOptions ParseOptions(int argc, char** argv);
 
 }  // namespace assay::agent

@@ -67,9 +67,9 @@ double PairFit::Noise() const {
                     [](const std::vector<size_t>& equations) { return !equations.empty(); }));
   const size_t sides = second_side_ < effects_.size() ? 2 : 1;
   const size_t fitted = measured - sides + 1;
-  // A fit by medians passes exactly through about as many equations as it has effects. The
-  // residuals of these equations are 0 and say nothing about the noise, so they are left out. If
-  // fewer than kFew others remain, one bad link could dominate the estimate. In that case, all
+  // A fit by medians passes exactly through about as many equations as there are effects. The
+  // residuals of these equations are 0 and say nothing about the noise, so they are omitted. But if
+  // fewer than kFew residuals would remain, a single bad link could dominate the estimate, so all
   // residuals are used, with a correction for the degrees of freedom.
   constexpr size_t kFew = 4;
   double correction = 1;
@@ -118,9 +118,9 @@ void PairFit::Sweep(double mean) {
   }
 }
 
-// Returns how much to change one effect so that the cost becomes minimal while all other effects
-// stay fixed. This is the median of the negative effect and of the residuals of the effect's
-// equations. If several changes are equally good, returns the one that brings the effect closest to
+// Returns how much to change one effect to minimize the cost while all other effects stay fixed.
+// This is the median of two things taken together: the negated effect and the residuals of the
+// effect's equations. Among equally good changes, returns the one that brings the effect closest to
 // 0.
 double PairFit::Step(size_t index) const {
   if (occurrences_[index].empty()) return 0;

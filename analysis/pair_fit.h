@@ -18,21 +18,20 @@ struct PairEquation {
 
 // Fits the scores of pairs of nodes to score = mean + effects[first] + effects[second] + residual.
 // Uses repeated medians, as in median polish (Tukey 1977), so that a minority of bad measurements
-// does not influence the fit.
-// The fit minimizes the sum of all |residual| and |effect|. A bad node therefore gives one large
-// effect instead of many large residuals. A bad link gives one large residual instead of two
-// effects.
+// does not influence the fit. The fit minimizes the sum of all |residual| and |effect|. A bad node
+// therefore causes one large effect instead of many large residuals, and a bad link causes one
+// large residual instead of two large effects.
 class PairFit {
  public:
   // Creates and fits a model with effects numbered from 0 to `effects` - 1. If senders and
-  // receivers have separate effects, those below `second_side` belong to `first` in the equations,
-  // and the others to `second`. If not, `second_side` equals `effects`, and every effect may occur
-  // in both places. Without equations, all effects are 0.
+  // receivers have separate effects, PairEquation::first is below `second_side`, and
+  // PairEquation::second is not. Otherwise, `second_side` equals `effects`, and both may be any
+  // effect. Without equations, all effects are 0.
   PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
-  // Returns the standard deviation of the scores around the fitted model, or 0 without equations.
-  // This is the larger of two estimates: one from the median residual and one from the scores'
-  // median standard error.
+  // Returns the standard deviation of the scores around the fitted model, or 0 if there are no
+  // equations to fit. It is the larger of two estimates: one derived from the median residual, the
+  // other from the median standard error of the scores.
   double Noise() const;
 
   // Returns an effect relative to the median effect of its side.

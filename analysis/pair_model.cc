@@ -14,18 +14,18 @@ namespace assay::analysis {
 namespace {
 
 constexpr size_t kMinLinks = 3;
-// A node counts as bad only if its effect is below 0 by more than this many standard errors. The
-// limit is high for two reasons: the worst of many nodes is tested, and the noise is estimated from
-// few values.
+// A node counts as bad only if its effect is more than this many standard errors below 0. The limit
+// is high because the worst of many nodes is tested, and because the noise is estimated from few
+// values.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;
-// If one direction of a link is bad, the other direction also counts as bad if its deviation is at
-// least this fraction of the first one's. The same rule applies to the two roles of a node, sender
-// and receiver.
+// If one direction of a link is bad, the opposite direction also counts as bad if its deviation is
+// at least this fraction of the bad direction's. The same rule applies to a node as sender and as
+// receiver.
 constexpr double kAlike = 0.5;
 
 // How certain it is that a link or a node is bad, in ascending order. kUncertain means that the
-// deviation could be explained by the standard errors of the measured values.
+// standard errors of the measured values could explain the deviation.
 enum class Level { kFine, kUncertain, kCertain };
 
 using Pair = std::pair<size_t, size_t>;
@@ -85,9 +85,9 @@ class Scale {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
-  // Converts a difference of scores so that it can be compared with ErrorOf(). In the additive
-  // model, nothing needs to be converted. Otherwise scores are logarithms, and the result is a
-  // fraction of the measured value.
+  // Converts a difference of scores to a number that can be compared with ErrorOf(). In the
+  // additive model, this is the difference itself. Otherwise scores are logarithms, and the result
+  // is a fraction of the measured value.
   double Distance(double below) const {
     if (additive_) return below;
     return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);
@@ -243,9 +243,9 @@ class PairModel {
     return found;
   }
 
-  // Finds bad links. Both directions between two nodes are reported as one link if both are bad, or
-  // if one is bad and the other deviates at least half as much. Otherwise only the bad direction is
-  // reported.
+  // Finds bad links. The two directions between two nodes are reported as one link if both are bad,
+  // or if one is bad and the other deviates at least half as much. Otherwise, only the bad
+  // direction is reported.
   void JudgeLinks() {
     std::map<Pair, const PairEquation*> links;
     for (const PairEquation& equation : fit_->equations()) {

@@ -1,7 +1,6 @@
-// Finds bad nodes, and bad links between two nodes, in measurements between pairs of nodes. The
-// model is
+// Finds bad nodes and bad links in measurements between pairs of nodes. The model is
 //   log(value from i to j) = mean + effect of i + effect of j + deviation of the link from i to j.
-// A node's effect is common to all of its links; the rest is the link's own deviation. If most
+// The effect of a node is common to all of its links. The rest is the link's own deviation. If most
 // pairs were measured in both directions, a node has one effect as sender and another as receiver.
 // Values that can be 0, such as error counts, have no logarithm. For them, an additive model uses
 // the values themselves.
@@ -13,8 +12,8 @@
 
 namespace assay::analysis {
 
-// A measurement between two nodes. The caller numbers the nodes. Numbers should be small, because
-// memory use grows with the largest one.
+// A measurement between two nodes. The caller chooses the numbers of the nodes, which should be
+// small, because memory use grows with the largest number.
 struct PairValue {
   size_t from = 0;
   size_t to = 0;
@@ -26,7 +25,7 @@ struct PairValue {
 
 struct PairRule {
   bool higher_is_better = true;
-  // How much worse than the others a node or link must be to count as bad: 0.10 means 10%. For
+  // Deficit from which a node or a link counts as bad, where 0.10 means 10% worse than others. For
   // counts, this is a fraction of the mean count.
   double threshold = 0.10;
   // The values are counts, such as retransmitted segments.
@@ -39,8 +38,9 @@ enum class NodeSide { kBoth, kSending, kReceiving };
 struct BadNode {
   size_t node = 0;
   NodeSide side = NodeSide::kBoth;
-  // How much worse this node is than the median node. 0.43 means that its values are 43% lower, or
-  // 43% higher if lower values are better. For counts, the deficit has the unit of the values.
+  // Deficit of this node from the median node. 0.43 means that the node's values are 43%
+  // lower, or 43% higher if lower values are better. For counts, the deficit has the unit of the
+  // values.
   double deficit = 0;
   // Links that are worse by the threshold, and all measured links of the node.
   size_t bad_links = 0;
@@ -89,8 +89,8 @@ struct PairAnalysis {
   // Certain ones first, then the worst first.
   std::vector<BadNode> nodes;
   std::vector<BadLink> links;
-  // Nodes with fewer than three measured links, which are too few to tell a bad node from a bad
-  // link. If there are fewer than four nodes, all of them are listed here.
+  // Nodes with fewer than three measured links, which are too few to distinguish a bad node from a
+  // bad link. If there are fewer than four nodes, this list contains all of them.
   std::vector<size_t> unjudged_nodes;
   // One per value given, in order.
   std::vector<JudgedValue> values;
@@ -98,9 +98,9 @@ struct PairAnalysis {
   double noise = 0;
   // PairRule::threshold as a deficit.
   double threshold = 0;
-  // The smallest deficit for which a node (`node_limit`) or a link (`link_limit`) counts as bad. It
-  // equals `threshold`, or is larger if noise would hide a deficit of that size. `node_limit` holds
-  // for nodes with the maximum number of links.
+  // The smallest deficit at which a node (`node_limit`) or a link (`link_limit`) counts as bad.
+  // Normally `threshold`, but higher if noise could cause a deficit of that size. `node_limit`
+  // applies to the nodes with the most links; nodes with fewer links may have a higher limit.
   double node_limit = 0;
   double link_limit = 0;
 

@@ -8,8 +8,8 @@ namespace assay::analysis {
 namespace {
 
 // Returns half the width of a 95% confidence interval of Student's t distribution, in standard
-// errors. Values up to four degrees of freedom come from a table. The others are computed by the
-// expansion about the normal quantile (Abramowitz and Stegun, 26.7.5), with an error below 0.3%.
+// errors. Values for up to four degrees of freedom come from a table. For more, uses the expansion
+// about the normal quantile (Abramowitz and Stegun, 26.7.5), which has an error below 0.3%.
 double StudentHalfInterval(size_t freedom) {
   constexpr double kExact[] = {12.706, 4.303, 3.182, 2.776};
   if (freedom <= std::size(kExact)) return kExact[std::max<size_t>(freedom, 1) - 1];

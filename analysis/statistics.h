@@ -12,21 +12,21 @@ inline constexpr double kHalfInterval = 1.96;
 // The standard error of a median of normal values over that of their mean: sqrt(pi / 2).
 inline constexpr double kMedianToMeanError = 1.2533;
 
-// A measured value and its standard error, in the same unit. The error is nullopt if it is unknown,
-// for example for a single sample.
+// A measured value and its standard error, in the same unit. `error` is nullopt if the error is
+// unknown, for example because there is only a single sample.
 struct Estimate {
   double value = 0;
   std::optional<double> error;
 };
 
-// Returns the median of `values`: the mean of the two middle values if their number is even, and 0
-// if there are none.
+// Returns the median of `values`. This is the mean of the two middle values if the number of values
+// is even, and 0 if there are no values.
 double MedianOf(std::vector<double> values);
 
 // Returns the median of one or more repetitions of a measurement, with its standard error. The
-// error is the larger of two estimates. One is from the repetitions' own errors. The other is from
-// the spread between repetitions, widened by Student's t so that the value +- kHalfInterval * error
-// is a 95% confidence interval.
+// error is the larger of two estimates: one derived from the errors of the repetitions, the other
+// from the spread between them. The latter is widened by Student's t, so that value +-
+// kHalfInterval * error is a 95% confidence interval.
 Estimate CombineRepetitions(const std::vector<Estimate>& repetitions);
 
 }  // namespace assay::analysis

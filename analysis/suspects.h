@@ -22,12 +22,12 @@ struct FailingNode {
   size_t pairs = 0;   // out of so many.
 };
 
-// Returns the nodes that probably caused the failures of pairs, the one with the most failures
-// first. This includes a node if
+// Returns the nodes that probably caused the failures of pairs, starting with the node that has the
+// most failures. Includes a node if
 //   - at least two of its pairs were tried and all of them failed, or
-//   - at least three of its pairs failed, and these are more than half of its pairs.
-// A pair that is attributed to one node does not count for another. If every pair failed, returns
-// nothing, because no node differs from the others.
+//   - at least three of its pairs failed, and more than half of its pairs failed.
+// A failure that is attributed to one node does not count for the other node of the pair. If every
+// pair failed, returns an empty list, because no node differs from the others.
 std::vector<FailingNode> FailingNodes(const std::vector<TriedPair>& tried);
 
 // A node or link to check.
@@ -42,10 +42,10 @@ struct Suspect {
   bool is_node() const { return a == b; }
 };
 
-// Returns the nodes and links that a user should check: all that are certainly bad in one of
-// `analyses`, and the failures in `tried`. Leaves out failed pairs if a failing node explains them.
-// Nodes come before links, failures before slowness, and then suspects in more analyses before
-// those in fewer.
+// Returns the nodes and links that a user should check: those that are certainly bad in one of
+// `analyses`, and those that failed in `tried`. Omits failed pairs that a failing node explains.
+// The order is nodes before links, then failures before slowness, then suspects that are bad in
+// more analyses before those that are bad in fewer.
 std::vector<Suspect> RankSuspects(const std::vector<PairAnalysis>& analyses,
                                   const std::vector<TriedPair>& tried);
 

@@ -16,8 +16,8 @@ struct Listener {
 };
 
 // Listens on the addresses that `address.host` resolves to. Port 0 selects a free port. If none of
-// the addresses can be used, returns an error with reason ADDRESS_IN_USE and the cause in its
-// message.
+// the addresses can be used, returns an error with reason ADDRESS_IN_USE and a message that gives
+// the cause.
 Result<Listener> ListenOn(const HostPort& address);
 
 }  // namespace assay

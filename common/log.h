@@ -11,13 +11,13 @@
 namespace assay {
 
 // Returns the program's logger, for example Log().info("job {} assigned to {}", job, node).
-// Thread-safe. Every message is one line: its control characters are replaced, because it may have
-// text of other machines. Never log secrets, such as keys, tokens, connection strings or whole
-// environments.
+// Thread-safe. Messages may contain text from other machines, so control characters are replaced,
+// and every message is a single line. Never log secrets, such as keys, tokens, connection strings
+// or whole environments.
 spdlog::logger& Log();
 
 // Sets up logging. Call this once, at the start of main(). `program` appears in every line.
-// Messages below `level` ("debug", "info", "warn" or "error") are not written.
+// Messages below `level` ("debug", "info", "warn" or "error") are not logged.
 Status InitLog(std::string program, std::string_view level);
 
 }  // namespace assay

@@ -43,8 +43,8 @@ class ASSAY_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// A condition variable. A wait may return without a notification. Therefore wait in a loop that
-// checks the condition while `mutex` is held.
+// A condition variable. Waits may wake up spuriously, so always wait in a loop that rechecks the
+// condition while holding `mutex`.
 class CondVar {
  public:
   void Wait(Mutex& mutex) ASSAY_REQUIRES(mutex) {

@@ -1,6 +1,6 @@
-// Lets a server tell its parent process that it has started, or why it could not start. It writes
-// one line of JSON, with the server's addresses or the error, to the file descriptor given by the
-// option --ready-fd.
+// Lets a server tell its parent process that it has started, or why it could not start. The server
+// writes one line of JSON, with its addresses or the error, to the file descriptor that the option
+// --ready-fd specifies.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Writes `line` and a newline to the file descriptor `fd`, then closes it. Does nothing if `fd` is
-// negative. If the server exits without calling this, the reader sees the end of the file.
+// Writes `line` and a newline to the file descriptor `fd`, then closes `fd`. Does nothing if `fd`
+// is negative. If a server exits without calling this, its parent process reads end-of-file.
 Status TellReady(int fd, const std::string& line);
 
 // Writes the error that prevented the start in the same way.

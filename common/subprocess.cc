@@ -61,8 +61,8 @@ constexpr std::array<const char*, 5> kSteps = {"set up file descriptors",
                                                "set the parent-death signal", "execute it"};
 constexpr int kExecuteStep = 4;
 
-// Gives the child's file descriptors their final numbers. All of them are first duplicated to
-// numbers above the final ones. Otherwise dup2() could overwrite a descriptor that is still needed.
+// Gives the child's file descriptors their final numbers. First duplicates all of them to numbers
+// above the final ones, because otherwise dup2() could overwrite a descriptor that is still needed.
 bool PlaceDescriptors(ChildPlan& plan) {
   int floor = 3;
   for (const auto& [target, source] : plan.descriptors) floor = std::max(floor, target + 1);
@@ -198,8 +198,7 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   // Unlike fork(), _Fork() does not run the handlers that libraries have registered. OpenBLAS
-  // registers a handler that waits for its threads to end. This may never happen if memory is
-  // short.
+  // registers a handler that waits for its threads to end, which may never happen if memory is low.
   const pid_t pid = ::_Fork();
   if (pid == 0) RunChild(std::move(plan));
   const int fork_error = errno;

@@ -1,5 +1,5 @@
-// Starts and controls child processes. Each child runs in its own process group, and gets only the
-// file descriptors, environment and user that the caller specifies.
+// Starts and controls child processes. Each child runs in its own process group, with only the file
+// descriptors, environment variables and user that the caller specifies.
 #pragma once
 
 #include <sys/types.h>
@@ -48,9 +48,8 @@ struct SubprocessOptions {
   // The whole environment of the child. If absent, the child inherits this process's.
   std::optional<std::vector<std::string>> environment;
   std::string working_directory;
-  // Maps each file descriptor of the child to a descriptor of this process. Descriptors 0, 1 and 2
-  // are connected to /dev/null if they are not in the map. All other descriptors are closed in the
-  // child.
+  // Maps each file descriptor of the child to a descriptor of this process. The child's descriptors
+  // 0, 1 and 2 refer to /dev/null if they are not in the map. All other descriptors are closed.
   std::map<int, int> descriptors;
   // The user and group of the child. Setting it needs root.
   std::optional<std::pair<uid_t, gid_t>> user;
@@ -66,8 +65,8 @@ struct ExitStatus {
   std::string ToString() const;
 };
 
-// A child process that is running or has ended. The destructor kills its process group and reaps
-// it. Signal() and Wait() may be called concurrently.
+// A child process that is running or has ended. The destructor kills the child's process group and
+// reaps the child. Signal() and Wait() may be called concurrently.
 class Subprocess {
  public:
   // Starts a child. The error names the program and the reason.
@@ -87,8 +86,8 @@ class Subprocess {
   // Waits for the end of the child. Returns nothing if it still runs after `timeout`.
   std::optional<ExitStatus> Wait(Duration timeout);
 
-  // Disables the destructor, which would kill the child and wait for it. Use this if the child does
-  // not end even after SIGKILL.
+  // Disables the destructor, which would kill the child and wait for its end. Use this for a child
+  // that does not end even after SIGKILL.
   void Abandon() { reaped_.reset(); }
 
   // Sends SIGTERM to the group, SIGKILL after `grace`, and reaps the child.
@@ -115,7 +114,8 @@ struct CommandOutput {
 };
 
 // Runs a program until it ends. Returns its exit status and the last 64 KiB of its combined stdout
-// and stderr. If it is still running after `timeout`, kills it and returns DEADLINE_EXCEEDED.
+// and stderr. If the program is still running after `timeout`, kills it and returns
+// DEADLINE_EXCEEDED.
 Result<CommandOutput> RunCommand(SubprocessOptions options, Duration timeout);
 
 // Returns the folder of the running program, which has Assay's other programs too.

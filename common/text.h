@@ -24,9 +24,9 @@ std::string Join(const Parts& parts, std::string_view separator = ", ") {
   return text;
 }
 
-// Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists the first `most` and
-// counts the others: "a, b and 5 more". This count includes `unnamed` further items that are not in
-// `parts`.
+// Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists only the first `most`
+// and the number of the others, as in "a, b and 5 more". `unnamed` is the number of further items
+// that are not in `parts` but are counted too.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most = 10, size_t unnamed = 0);
 
 // Returns "rank 1" or "ranks 0, 2, 3". Needs at least one number and names at most sixteen.
@@ -46,7 +46,7 @@ std::string Counted(int64_t count, std::string_view one, std::string_view many =
 std::string Cut(std::string_view text, size_t most = 64);
 
 // Returns `text` in double quotes, truncated to `most` bytes and made safe to print by Sanitize().
-// Use it for text from users and from other machines.
+// Use this for text from users and from other machines.
 std::string Quote(std::string_view text, size_t most = 64);
 
 // Returns the most similar of `names` by edit distance. Empty if none is close enough to suggest.
@@ -57,8 +57,8 @@ std::string ClosestName(std::string_view name, const std::vector<std::string>& n
 std::string Suggest(std::string_view name, const std::vector<std::string>& names);
 
 // Describes the differences between values that should be equal, such as "NCCL is 2.28.9 on a, c
-// and 2.27.3 on b". Returns "" if all are equal. `say` describes one distinct value: it gets the
-// value and its positions in `values`, and returns a part such as "2.28.9 on a, c".
+// and 2.27.3 on b". Returns "" if all values are equal. `say` is called for each distinct value
+// with its positions in `values`, and must return a part such as "2.28.9 on a, c".
 std::string DifferenceText(
     const std::string& what, const std::vector<std::string>& values,
     const std::function<std::string(const std::string& value,
@@ -82,8 +82,8 @@ struct Utf8Character {
 // Decodes the first character of `text`, which must not be empty.
 Utf8Character DecodeUtf8(std::string_view text);
 
-// Returns true if `text` is valid UTF-8 without control characters (C0, DEL, C1). Use it to check
-// input: Protobuf and PostgreSQL reject text that is not valid UTF-8.
+// Returns true if `text` is valid UTF-8 without control characters (C0, DEL, C1). Use this to check
+// input, because Protobuf and PostgreSQL reject text that is not valid UTF-8.
 bool IsPlainText(std::string_view text);
 
 // Makes `text` safe to print by replacing control characters and malformed UTF-8 with U+FFFD. Line

@@ -12,8 +12,8 @@
 namespace assay {
 
 // Parses a size in bytes such as "4096", "4KiB", "1 GiB" or "1MB". Accepts binary and decimal
-// suffixes up to T, in upper or lower case. A fraction such as "1.5KiB" must give a whole number of
-// bytes.
+// suffixes up to T, in upper or lower case. Fractions such as "1.5KiB" are allowed if the result is
+// a whole number of bytes.
 Result<int64_t> ParseBytes(std::string_view text);
 
 // Returns the shortest exact form: 1073741824 -> "1GiB", 1000000 -> "1MB", 1023 -> "1023B".

@@ -11,9 +11,10 @@
 
 namespace assay {
 
-// Ranks grouped by whether their hosts answer. Rank 0 is connected to all ranks and lists all of
-// them; every other rank lists only rank 0. A rank whose host last answered between the two time
-// limits below is not listed, because it is unclear whether that host or this process was slow.
+// The ranks that this rank is connected to, grouped by whether their hosts answer. Rank 0 is
+// connected to all other ranks; every other rank is connected only to rank 0. A rank whose host
+// last answered between the two time limits below is in no group, because either that host or this
+// process may have been slow.
 struct Contacts {
   std::vector<int> heard;   // Answered within kHeardWithin.
   std::vector<int> silent;  // Has not answered for kSilentAfter.
@@ -24,9 +25,9 @@ struct Contacts {
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// Returns the time since anything last arrived from the other host on this TCP connection,
-// including acknowledgements by its kernel. Also works after the connection has ended, as long as
-// its descriptor is open. Returns nullopt if the kernel does not report this time.
+// Returns the time since the other host last sent anything on this TCP connection, even a mere
+// acknowledgement by its kernel. Works even after the connection has ended, as long as `fd` is
+// open. Returns nullopt if this host's kernel does not report the time.
 std::optional<Duration> SilenceOf(int fd);
 
 // The error for a rank whose host has not answered for `silence`.
@@ -35,9 +36,8 @@ Status PeerUnreachable(int rank, Duration silence);
 // The error for a rank that has sent nothing for `silence` while its host answers.
 Status PeerFrozen(int rank, Duration silence);
 
-// Returns which ranks' hosts answer and which are silent. Does not fill in `absent`. `heartbeats`
-// must be the open connections from Peers::Heartbeats(), with a PeerWatch at both ends.
-// Thread-safe.
+// Returns which ranks' hosts answer and which are silent. Leaves `absent` empty. `heartbeats` must
+// be the open connections from Peers::Heartbeats(), with a PeerWatch at both ends. Thread-safe.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

@@ -97,8 +97,8 @@ Status NotConnected(const std::set<Caller>& missing) {
 }
 
 // Checks whether the hosts of connected ranks still answer while this rank waits for others to
-// connect. If the network separates two hosts, the ranks on both must notice it at about the same
-// time, because only then do both report it.
+// connect. If the network between two hosts fails, the ranks on both hosts must notice at about the
+// same time; otherwise only one of the two ranks would report the failure.
 class ArrivedHosts {
  public:
   explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}

@@ -1,6 +1,7 @@
-// Lets the ranks of a gang (processes that run a collective together) recognize each other. The
-// rank that opens a connection sends the connection's purpose, the gang's nonce and its own rank
-// number. A connection that sends anything else is dropped without an answer.
+// Lets the ranks of a gang (processes that run a collective together) recognize each other. A rank
+// that opens a connection sends a greeting: the purpose of the connection, the gang's nonce (a
+// secret random number), and its own rank number. A connection without a valid greeting is dropped
+// without a reply.
 #pragma once
 
 #include <map>
@@ -51,16 +52,16 @@ struct AcceptWatch {
   // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends, the wait
   // fails at once with PEER_LOST.
   std::vector<int> processes;
-  // Limits for hosts that do not answer. Every `interval`, the hosts of all ranks with a heartbeat
-  // connection are checked. If one has not answered for `host_patience`, the wait fails with
-  // PEER_UNREACHABLE.
+  // Limits for hosts that stop answering. The hosts of all ranks with a heartbeat connection are
+  // checked at intervals of `hosts.interval`. If one of these hosts has not answered for
+  // `hosts.host_patience`, the wait fails with PEER_UNREACHABLE.
   HeartbeatRule hosts;
 };
 
 // Waits until each of `callers` has connected to `listener` and has sent a valid greeting. Drops
 // all other connections. A connection that sends nothing does not delay the others.
-// If callers are missing at the deadline, the error names their ranks, and its peer is the lowest
-// of them. `arrived` gets the connections that were made, even if this fails.
+// If callers are missing at the deadline, the error lists their ranks, and Status::peer is the
+// lowest of these. Stores the accepted connections in `*arrived`, even on failure.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
@@ -70,12 +71,12 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
 // Time limit for two ranks to open a data connection once they know the address. It is shorter than
-// kPeerTimeout, so that both can report a failure while the other ranks are still waiting.
+// kPeerTimeout, so that both ranks can report a failure while the other ranks are still waiting.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
-// Connects to a rank and sends a greeting. Tries again until `deadline`. After a failure, sets
-// `*host_answers` unless that is null. True means that the other host received the greeting and
-// still answers, so that only the process there is silent.
+// Connects to a rank and sends a greeting. Retries until `deadline`. On failure, sets
+// `*host_answers` (unless `host_answers` is null): true means that the other host received the
+// greeting and still answers, so only the rank's process is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr);
 

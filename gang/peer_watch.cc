@@ -28,8 +28,8 @@ PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_l
     watched_.push_back({one.rank, one.fd, rule.first_patience});
   }
   if (watched_.empty()) return;
-  // Start the thread even if there is no pipe, because the other ranks need this rank's heartbeats.
-  // Without the pipe, the thread does not notice until its next heartbeat that it must stop.
+  // If pipe2() fails, start the thread anyway, because the other ranks need this rank's heartbeats.
+  // Without the pipe, the thread notices only at its next heartbeat that it must stop.
   if (pipe2(stop_, O_CLOEXEC) != 0) stop_[0] = stop_[1] = -1;
   thread_ = std::thread([this] { Watch(); });
 }
@@ -60,8 +60,8 @@ void PeerWatch::Watch() {
     if (const MonotonicTime now = Clock::Real().Now(); now >= next_beat) {
       next_beat = now + rule_.interval;
       Beat();
-      // Read the other ranks' heartbeats last. If this process was suspended, all heartbeats that
-      // arrived meanwhile are then read before any rank is reported as lost.
+      // Read the other ranks' heartbeats before any rank is reported as lost. If this process was
+      // suspended, many heartbeats may have arrived in the meantime.
       Listen();
     }
     for (const Watched& one : watched_) {

@@ -1,5 +1,5 @@
-// Detects that another rank of a gang has died or is frozen. It uses a thread of its own, because
-// the benchmark's thread may be waiting for a GPU that in turn waits for the lost rank.
+// Detects on a separate thread that another rank of a gang has died or is frozen. The benchmark's
+// own thread cannot do this, because it may be waiting for a GPU that in turn waits for that rank.
 #pragma once
 
 #include <atomic>
@@ -14,43 +14,43 @@
 
 namespace assay {
 
-// The interval of heartbeats and the limits for missing ones. Time without an answer is counted in
-// heartbeats sent by this rank. Therefore, time during which this process was suspended counts as a
-// single heartbeat.
+// The interval between heartbeats and the limits for missing ones. `patience` counts heartbeats
+// that this rank has sent rather than seconds, so that a suspension of this process, however long,
+// counts as a single heartbeat.
 struct HeartbeatRule {
   Duration interval = std::chrono::seconds(1);
-  // A rank counts as frozen after this many heartbeats without an answer. This is longer than a
-  // busy host may delay a thread, and shorter than the timeout of any measurement.
+  // A rank counts as frozen after this many heartbeats without an answer. That takes longer than a
+  // busy host may delay a thread, but less time than the timeout of any measurement.
   int patience = 15;
   // The same limit for a rank that has not sent its first heartbeat yet.
   int first_patience = patience;
-  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. It is shorter
-  // than `patience` heartbeats. So when a rank reaches `patience`, its host still answers and only
-  // the process is frozen.
+  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. This limit is
+  // shorter than `patience` heartbeats. If a rank reaches `patience`, its host must therefore still
+  // be answering, and only the process is frozen.
   Duration host_patience = std::chrono::seconds(11);
 };
 
-// Exchanges heartbeats with other ranks on its own thread until it is destroyed. Notices after
-// about ten seconds that a host no longer answers. If a host answers but the heartbeats of its rank
-// are missing, that rank's process counts as frozen.
+// Exchanges heartbeats with other ranks, on its own thread, until this object is destroyed. Notices
+// after about ten seconds that a host has stopped answering. If a host answers but its rank sends
+// no heartbeats, that rank's process counts as frozen.
 class PeerWatch {
  public:
-  // Called once, on the watching thread, when a rank is lost. The error's peer is that rank. Its
-  // reason is PEER_FROZEN if only the rank is silent, PEER_UNREACHABLE if its host is silent too,
-  // and PEER_LOST if the connection ended. The callback may end the process.
+  // Called once, on the watching thread, when a rank is lost. Status::peer is that rank. The
+  // status's reason is PEER_FROZEN if only the rank is silent, PEER_UNREACHABLE if its host is
+  // silent too, and PEER_LOST if the connection has ended. The callback may end the process.
   using OnLost = std::function<void(const Status& lost)>;
 
-  // `connections` are those of Peers::Heartbeats and stay open until this is destroyed.
+  // `connections` holds those of Peers::Heartbeats, which stay open until this is destroyed.
   PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_lost,
             const HeartbeatRule& rule = {});
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // Sets whether the end of a connection is reported as the loss of a rank; false by default. Use
-  // true while ranks wait for each other by other means than messages, for example in NCCL.
-  // Use false while ranks only exchange messages: a rank may then leave after its last message, and
-  // a lost rank is noticed because a message fails.
+  // Sets whether the end of a connection is reported as the loss of a rank. The default is false.
+  // Use true while ranks wait for each other without exchanging messages, for example in NCCL.
+  // Use false while ranks only exchange messages, because a rank may leave after its last message,
+  // and the loss of a rank already shows up as a message that fails.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:

@@ -1,6 +1,6 @@
 // Connections for control messages between the ranks of a gang (processes that run a collective
 // together). Every rank has two TCP connections to rank 0: one for messages and one for the
-// heartbeats of PeerWatch. Benchmark data never uses them.
+// heartbeats of PeerWatch. Benchmark data is never sent over these connections.
 //
 // Rank 0 listens and creates a token, HOST:PORT/NONCE, which the agents forward to the other ranks.
 // Connections that do not send the nonce are dropped.
@@ -22,19 +22,19 @@ struct PeerConnection {
   int fd = -1;
 };
 
-// One rank's connections to the other ranks. All ranks must call the same functions in the same
-// order, each on one thread. Functions fail with PEER_LOST if a connection ended, and with
-// PEER_TIMEOUT if a rank did not answer in time. Status::peer is that rank, or the lowest of
-// several. After an error, the gang cannot continue.
+// One rank's connections to the other ranks of its gang. All ranks must call the same functions in
+// the same order, each on a single thread. A function fails with PEER_LOST if a connection ends and
+// with PEER_TIMEOUT if a rank does not answer in time. Status::peer is then the rank at the other
+// end, or the lowest such rank if several fail. The gang cannot continue after an error.
 class Peers {
  public:
   virtual ~Peers() = default;
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  // Returns the connections for a PeerWatch, the only class that may send on them. Rank 0 has one
-  // to every other rank, and the other ranks have one to rank 0. They stay open until this object
-  // is destroyed.
+  // Returns the connections for heartbeats. Only a PeerWatch may send on them. Rank 0 has one such
+  // connection to every other rank; every other rank has one to rank 0. The connections stay open
+  // until this object is destroyed.
   virtual std::vector<PeerConnection> Heartbeats() const = 0;
 
   // Returns when all ranks have called it.
@@ -45,8 +45,9 @@ class Peers {
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
 
   // Returns PEER_LOST if a connection of this rank has ended. Returns at once, and may be called on
-  // any thread at any time. Use this while waiting for other ranks by other means, such as NCCL.
-  // Only rank 0 is connected to all ranks: when it loses one, it exits, and the others notice that.
+  // any thread at any time. Use this while waiting for other ranks outside this class, for example
+  // in NCCL. Only rank 0 is connected to all ranks: when rank 0 loses a rank, rank 0 exits, which
+  // the other ranks notice.
   virtual Status Check() const = 0;
 };
 
@@ -54,31 +55,31 @@ class Peers {
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
 // Combines the statuses of all ranks. Returns OK on every rank if `mine` is OK on every rank.
-// Otherwise returns the same error on every rank, namely that of the lowest failing rank, with its
-// number in Status::rank. An error from an earlier Agree() keeps its rank. PEER_LOST is returned
-// only if there is no other error, because it is usually a consequence of one.
+// Otherwise returns the error of the lowest failing rank on every rank, with that rank's number in
+// Status::rank. An error from an earlier Agree() keeps its rank number. PEER_LOST is returned only
+// if there is no other error, because a lost rank is usually the consequence of another error.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
-// Time limit for ranks to wait for each other outside the timed measurement. It is long because a
-// rank may need time to allocate memory or to compute a reference. A frozen rank is noticed
-// earlier, by PeerWatch.
+// Time limit for ranks to wait for each other outside the timed measurement. The limit is long
+// because a rank may need time to allocate memory or to compute a reference. PeerWatch notices a
+// frozen rank earlier.
 inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
 
 // Rank 0's listening socket.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  // Returns the token that the other ranks need to connect to rank 0. It contains a secret, so do
-  // not log it.
+  // Returns the token that the other ranks need to connect to rank 0. The token contains a secret,
+  // so do not log it.
   virtual const std::string& token() const = 0;
   // Waits until ranks 1 to world_size - 1 have connected. Drops all other connections. Must be
   // called only once. `processes` may contain pidfds of ranks on this machine: if one of these
-  // processes ends, returns PEER_LOST at once.
+  // processes ends, Accept() returns PEER_LOST at once.
   virtual Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
                                                 Duration timeout) = 0;
-  // Returns the ranks that had connected before Accept() failed, each with one connection: its
-  // heartbeat connection if it has one, and its message connection otherwise. The connections stay
-  // open until this object is destroyed.
+  // Returns the ranks that had connected before Accept() failed, each with one connection: the
+  // rank's heartbeat connection if there is one, otherwise its message connection. The connections
+  // stay open until this object is destroyed.
   virtual std::vector<PeerConnection> Arrived() const = 0;
 };
 

@@ -53,8 +53,8 @@ void NoticeSilence(const Socket& socket);
 // leave data unread for a long time: NoticeSilence() would then end a healthy connection.
 void NoticeSilentHost(const Socket& socket);
 
-// Ends the connection at both ends at once. A shutdown would not be enough if the other end is
-// waiting to send more: it would keep waiting until NoticeSilence() ends the connection.
+// Ends the connection at both ends at once. A shutdown() would not be enough: if the other end is
+// waiting to send more data, that end would keep waiting until NoticeSilence() takes effect.
 void Reset(const Socket& socket);
 
 // Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or has ended.

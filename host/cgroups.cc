@@ -42,7 +42,7 @@ std::optional<Mount> FindMount(const std::string& root) {
 
 // Returns the path of `group` relative to `ancestor`: "/b" if the group is /a/b and the ancestor is
 // /a, and "" if both are the same. Also returns "" if `group` is not below `ancestor`. This happens
-// in containers that see only their own group, but under the path that it has on the host.
+// in a container that sees only its own group, under the path that the group has on the host.
 std::string Relative(const std::string& ancestor, const std::string& group) {
   const std::string prefix = ancestor == "/" ? "" : ancestor;
   if (group.rfind(prefix, 0) != 0) return "";

@@ -17,8 +17,8 @@ struct CpuQuota {
 };
 
 // Returns the CPU quotas of this process's control group and of the group's ancestors, because all
-// of them limit the process. Ancestors that are not visible, as in containers, are left out. Tests
-// use `root`, which replaces "/" in paths.
+// of them limit the process. Ancestors that this process cannot see, as in a container, are left
+// out. Tests pass `root`, which is prepended to every path.
 std::vector<CpuQuota> ReadCpuQuotas(const std::string& root = "");
 
 // The tightest memory limits that apply to this process, from its own control group and the group's

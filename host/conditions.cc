@@ -124,8 +124,8 @@ class NvmlSampler : public ConditionsSampler {
     CountOthers();
   }
 
-  // Counts the processes of other programs on the GPU. Assumes that one of the listed processes is
-  // this one. Their ids cannot be compared with this process's id, because they may belong to
+  // Counts the processes of other programs on the GPU. Assumes that this process is one of the
+  // listed ones. Its id cannot be used to find it in the list, because the listed ids may belong to
   // another PID namespace.
   void CountOthers() {
     const auto processes = source_.processes();

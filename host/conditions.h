@@ -32,14 +32,15 @@ class ConditionsSampler {
   virtual void Start() = 0;
   // Returns the conditions since Start. Unreadable facts are absent. Cannot fail.
   virtual WindowConditions Stop() = 0;
-  // Returns the current power in watts, or an empty list if it cannot be read. The warm-up of a
-  // measurement continues until this value is stable. Clocks are not used for this: at the power
-  // limit they keep varying by several percent. Must not be called between Start() and Stop().
+  // Returns the current power readings in watts, or an empty list if there are none. The warm-up of
+  // a measurement continues until these readings are stable. Clocks are not used for this, because
+  // at the power limit they never stop varying by several percent. Must not be called between
+  // Start() and Stop().
   virtual std::vector<double> Readings() { return {}; }
 };
 
-// Returns a sampler for the conditions of the host and, if `gpu` is not null, of a GPU. It sets the
-// flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
+// Returns a sampler for the conditions of the host and, if `gpu` is not null, of a GPU. The sampler
+// sets the flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
 
 // Reads one GPU. Called on the sampler's thread, and by Readings on the caller's.
@@ -48,18 +49,18 @@ struct NvmlSource {
   std::function<std::optional<std::vector<NvmlProcess>>()> processes;
 };
 
-// Returns a sampler for the conditions of one GPU, such as clocks and power. It also counts the
-// processes on the GPU and reports the largest count. Counting is slow, so it happens only at the
-// start, at the end and every `process_period`.
+// Returns a sampler for the conditions of one GPU, such as clocks and power. The sampler also
+// reports the largest number of processes on the GPU. Counting processes is slow, so it happens
+// only at the start, at the end, and once every `process_period` in between.
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// Measures how much CPU time other programs used. Assay's own processes do not count. To find them,
-// the search starts at this process and goes up as long as the parent's name begins with "assay".
-// All descendants of the topmost such process are Assay's. Not thread-safe.
+// Measures how much CPU time other programs used. Assay's own processes do not count. These are
+// found by going up from this process for as long as the parent's name begins with "assay": the
+// topmost such process and all its descendants belong to Assay. Not thread-safe.
 class HostLoad {
  public:
-  // `cpus` are those that this process may use. `proc` replaces /proc.
+  // `cpus` holds those that this process may use. `proc` replaces /proc.
   explicit HostLoad(std::vector<int> cpus, std::string proc = "/proc");
 
   void Begin();

@@ -30,7 +30,7 @@ int UsableThreads() {
 }
 
 // Returns the total size of the machine's last-level caches in bytes, or nullopt if unknown. Each
-// cache is counted once: /sys lists the caches of every CPU and which CPUs share them.
+// cache is counted once, although /sys lists it under every CPU that shares it.
 std::optional<int64_t> LastLevelCacheBytes() {
   std::map<std::string, int64_t> instances;  // By the CPUs that share it.
   int highest = 0;

@@ -24,8 +24,8 @@ const HostCpu& Cpu();
 // least one. Rounds down, because the kernel would repeatedly suspend threads that exceed a quota.
 int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas);
 
-// Returns the CPUs that this process may use. The list is empty if unknown. It is read only at the
-// first call, because benchmarks later bind threads to single CPUs.
+// Returns the CPUs that this process may use. The list is empty if they are unknown. The system is
+// asked only at the first call, because benchmarks later bind threads to single CPUs.
 const std::vector<int>& UsableCpus();
 
 }  // namespace assay

@@ -22,8 +22,9 @@ struct GpuModel {
 // H200" becomes {"H200", "SXM"}, because the other form factor is named "H200 NVL".
 GpuModel ParseGpuName(std::string_view name);
 
-// Returns how the GPUs `gpus` of a node are connected: "nvlink" if every pair has NVLink, "pcie" if
-// not, "single" for one GPU and "none" for no GPU. `links` must contain all links of the node.
+// Returns how these GPUs of a node are connected: "none" if there are no GPUs, "single" if there is
+// only one, "nvlink" if every pair is connected by NVLink, and "pcie" otherwise. `links` must
+// contain all links of the node.
 std::string TopologyClass(const std::set<int>& gpus, const std::vector<NvmlLink>& links);
 
 }  // namespace assay

@@ -24,8 +24,8 @@ struct LocalGpu {
   int64_t l2_bytes = 0;
   int sm_count = 0;
   std::string compute_capability;  // "9.0".
-  // The GPU's boost clock in MHz, for which the spec sheet states peak rates. Predictions scale
-  // these rates to the clock during the measurement.
+  // The GPU's boost clock in MHz. The peak rates on the spec sheet are valid at this clock;
+  // predictions scale the rates to the clock during the measurement.
   std::optional<double> sm_clock_max_mhz;
   std::optional<double> power_limit_watts;
   std::optional<bool> ecc_enabled;
@@ -64,9 +64,9 @@ struct GpuTrouble {
   bool context_broken = false;  // CUDA refuses all further work of this process.
   int other_processes = 0;      // Other processes that compute on it.
   int64_t other_bytes = 0;      // GPU memory of those processes.
-  // How many bytes of GPU memory were missing when an allocation by this process last failed. 0 if
-  // no allocation has failed. In a case with several ranks, only the rank whose allocation failed
-  // reports this.
+  // The number of bytes of GPU memory that were missing when an allocation by this process last
+  // failed, or 0 if no allocation has failed. In a case with several ranks, only the rank whose
+  // allocation failed reports this number.
   int64_t missing_bytes = 0;
   std::string evidence;  // Summary for people; empty if nothing was found.
 };
@@ -119,8 +119,8 @@ inline LinkedSoftware Software() {
   return software;
 }
 
-// Returns the log of GPU libraries for the current benchmark, if it has several ranks. This is at
-// most 16 KiB: NCCL's warnings, followed by the end of its log. Thread-safe.
+// Returns what GPU libraries logged during the current benchmark, if it has several ranks: NCCL's
+// warnings, followed by the end of NCCL's log, at most 16 KiB in total. Thread-safe.
 std::string LibraryLog();
 
 // CUDA's answer to the query for GPUs, and related facts about the node.

@@ -7,9 +7,10 @@
 
 namespace assay {
 
-// Returns how many bytes this process can still allocate. This is what Linux reports as available,
-// or what the control groups' limits leave if that is less. Returns nullopt if both are unknown.
-// Tests use `root`, which replaces "/" in the paths of /proc and /sys.
+// Returns how many bytes this process can still allocate. This is the smaller of two numbers: the
+// memory that Linux reports as available, and what the limits of control groups leave. Returns
+// nullopt if both are unknown. Tests pass `root`, which is prepended to the paths of /proc and
+// /sys.
 std::optional<int64_t> AvailableHostBytes(const std::string& root = "");
 
 // Returns the machine's total memory in bytes, or the tightest control group limit if that is less.

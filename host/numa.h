@@ -25,7 +25,7 @@ NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
 std::vector<int> ParseCpuList(const std::string& list);
 
 // Binds the calling thread, and the memory that it allocates, to a NUMA node while this object
-// exists. Binds only what the container permits.
+// exists. Skips any binding that the container does not permit.
 class OnNumaNode {
  public:
   // Does nothing if `node` is absent.

@@ -67,8 +67,8 @@ struct NvmlErrors {
   std::optional<bool> row_remap_failed;
 };
 
-// The utilization of a GPU over a period, as fractions from 0 to 1. It is read from the GPU's
-// performance monitors (GPM), which GPUs have had since the Hopper generation.
+// The utilization of a GPU over a period, as fractions from 0 to 1. The values come from the GPU's
+// performance monitors (GPM), which only Hopper and newer GPUs have.
 struct NvmlUtilization {
   std::optional<double> sm_active;         // Share of SMs with work.
   std::optional<double> occupancy;         // Resident warps, relative to the maximum.
@@ -97,10 +97,10 @@ class Nvml {
   // Receives the first failure of each function: "nvmlDeviceGetEccMode failed: not supported ...".
   using Warn = std::function<void(const std::string& problem)>;
 
-  // Loads NVML from `library`. If that is empty, uses the path in the variable ASSAY_NVML_LIBRARY
-  // or, without this variable, libnvidia-ml.so.1. Returns NOT_FOUND (NO_NVIDIA_DRIVER) if the
-  // library is missing and UNAVAILABLE if NVML cannot be initialized. `warn` is called on the
-  // thread that notices a problem.
+  // Loads NVML from `library`. If `library` is empty, uses the path in the environment variable
+  // ASSAY_NVML_LIBRARY or, if that is not set, libnvidia-ml.so.1. Returns NOT_FOUND
+  // (NO_NVIDIA_DRIVER) if the library is missing and UNAVAILABLE if NVML cannot be initialized.
+  // `warn` is called on the thread that notices a problem.
   static Result<std::unique_ptr<Nvml>> Open(Warn warn, const std::string& library = "");
 
   ~Nvml();
@@ -137,7 +137,7 @@ class Nvml {
   std::vector<NvmlLink> Links() const;
 
   // Returns why GPU `a` cannot read the memory of GPU `b`, such as "the chipset does not support
-  // it". Returns "" if it can, or if this is unknown.
+  // it". Returns "" if GPU `a` can read it, or if NVML gives no reason.
   std::string WhyNoPeerAccess(int a, int b) const;
 
   // Returns the number of the GPU with this UUID ("GPU-...").

@@ -81,8 +81,9 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
 };
 static_assert(sizeof(FieldValue) == 40);
 // NVML's field numbers for the speed of an NVLink, in MB/s (unsigned int). The first field,
-// NVML_FI_DEV_NVLINK_GET_SPEED, needs the link's number as its scope. GPUs before Hopper have only
-// the second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which holds for all active links.
+// NVML_FI_DEV_NVLINK_GET_SPEED, needs the link's number as its scope. GPUs older than Hopper have
+// only the second field, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which gives the common speed of all
+// active links.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 

@@ -9,7 +9,7 @@ namespace assay {
 
 // The place of a PCI function.
 struct PciPlace {
-  // The root port of the CPU to which the PCI function is connected, such as "0000:16:01.0". Empty
+  // The CPU's root port through which the PCI function is connected, such as "0000:16:01.0". Empty
   // if the function is directly on a root bus, like the GPUs of many virtual machines.
   std::string root_port;
   // The upstream port of the nearest PCIe switch. Empty without a switch.

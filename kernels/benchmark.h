@@ -1,5 +1,6 @@
 // The interface of a benchmark and of its cases. A case is a benchmark with a value for every
-// parameter. Needs neither CUDA nor protobuf, and is C++17 so that nvcc can compile it.
+// parameter. This file needs neither CUDA nor protobuf, and is written in C++17 so that nvcc can
+// compile it.
 //
 // For each case, the runner calls these functions in order, on every rank (process):
 //   Benchmark::Prepare, Case::Verify, Case::Run (for the warm-up, then for the timed window),
@@ -99,9 +100,9 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // The formulas of FLOPs, bytes and predicted time, for users.
   std::string model;
-  // Explains to users how the time of an iteration is predicted. If it is not predicted, this is
-  // "none: " and the reason. Empty for the usual prediction, max(FLOPs / peak, bytes / bandwidth,
-  // link bytes / link bandwidth).
+  // Explains to users how the time of an iteration is predicted. If there is no prediction, the
+  // text is "none: " and the reason. The text is empty for the usual prediction, max(FLOPs / peak,
+  // bytes / bandwidth, link bytes / link bandwidth).
   std::string prediction;
   // A case that verifies within a second; parameters that are not here have their defaults.
   ParameterMap selftest_parameters;
@@ -138,8 +139,8 @@ struct CollectiveChoice {
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
   std::string source;     // Where this comes from: "NCCL profiler".
-  // The number of bytes that the links carry per iteration, including the protocol's overhead, as a
-  // mean over ranks. 0 if unknown for this algorithm.
+  // The number of bytes that the links carry per iteration, including the protocol's overhead,
+  // averaged over ranks, or 0 if that number is unknown for this algorithm.
   double wire_bytes = 0;
 };
 
@@ -154,8 +155,8 @@ struct Diagnosis {
   std::optional<CollectiveChoice> choice;
 };
 
-// A benchmark with chosen parameters on one rank. It is ready to run: buffers are allocated and
-// filled, and code is loaded. Used by one thread. The destructor releases everything and never
+// A benchmark with chosen parameters on one rank, ready to run: buffers are allocated and filled,
+// and code is loaded. Must be used by a single thread. The destructor releases everything and never
 // throws.
 class Case {
  public:
@@ -183,13 +184,14 @@ class Case {
   // Takes `samples` samples. Each sample times `batch` iterations back to back. Appends each
   // sample's time, divided by `batch`, to `seconds`. The caller discards the results of the first
   // call after a change of `batch`.
-  // If there are several ranks, this is called on all of them at about the same time, with the same
-  // arguments. If a late rank could delay the first sample, start with an untimed iteration.
+  // If there are several ranks, this function is called on all ranks at about the same time, with
+  // the same arguments. An implementation in which a late rank could delay the first sample should
+  // start with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
   // Runs `iterations` iterations back to back and waits for them; `iterations` is a multiple of
-  // BatchGranularity(). Called while a profiler records, so it should run nothing else. The default
-  // takes one sample with Run().
+  // BatchGranularity(). Called while a profiler records, so implementations should run nothing
+  // else. The default takes one sample with Run().
   virtual Status RunUntimed(int64_t iterations);
 
   // Compares the output of the last iteration of Run with the reference.
@@ -197,13 +199,12 @@ class Case {
 
   // Returns the values of a metric that the case measures itself (kObserved). There is one value
   // for every sample of Run() since Prepare(), in order and in the metric's unit. The report uses
-  // the last ones, which are those of the timed window. If there are no values, the metric is
-  // omitted.
+  // only the last values, those of the timed window. If there are no values, the metric is omitted.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
   // Runs additional, untimed iterations to find out more about the case, such as which rank was
-  // late. If there are several ranks, this is called on all of them at about the same time, after
-  // VerifyLast(). The default does nothing.
+  // late. If there are several ranks, this function is called on all ranks at about the same time,
+  // after VerifyLast(). The default does nothing.
   virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
   // Measures the device's best rates in well under a second. The default measures none.
@@ -242,16 +243,16 @@ Result<std::unique_ptr<Case>> PrepareCase(Arguments&&... arguments) {
 
 class Benchmark;
 
-// Checks the parameters `given` for a case of `benchmark`. Returns them in canonical form, with
-// defaults for missing ones. The error contains one violation per mistake, whose `field` is the
-// parameter's name.
+// Checks `given`, the parameters for a case of `benchmark`. Returns them in canonical form, with
+// default values for missing parameters. On failure, the error contains one violation per mistake,
+// each with the parameter's name as its `field`.
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
 // Returns the number of ranks of a case: "ranks" of a collective benchmark, else 1.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
-// Returns the error that Prepare() uses if this hardware or software cannot run the case. The case
-// is then recorded as UNSUPPORTED and not as failed.
+// Returns the error with which Prepare() reports that this hardware or software cannot run the
+// case. The case is then recorded as UNSUPPORTED rather than as failed.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
 // Returns the error of an allocation that failed. `what` names the device and the requested bytes.
@@ -265,7 +266,7 @@ class Benchmark {
   virtual const BenchmarkInfo& Info() const = 0;
 
   // Returns the reason why this machine cannot run the benchmark, such as "needs a CUDA GPU; this
-  // node has none". Returns "" if it can run.
+  // node has none". Returns "" if the machine can run it.
   virtual std::string UnsupportedReason() const { return ""; }
 
   // Checks rules that the constraints in Info().parameters cannot express. `parameters` must be in
@@ -281,7 +282,7 @@ class Benchmark {
 
   // Prepares a case so that its first iteration can run. Returns Unsupported() if this hardware
   // cannot run it.
-  // If there are several ranks, an implementation proceeds in this order:
+  // If there are several ranks, an implementation must proceed in this order:
   //   1. Do what may fail on this rank alone, such as allocating memory.
   //   2. Share the result with the other ranks by calling Agree().
   //   3. Do what needs the other ranks.

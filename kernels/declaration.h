@@ -95,8 +95,8 @@ class Declaration {
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
   // Sets a function that checks rules which constraints cannot express, such as a limit on the
   // product of two parameters. It must return InvalidParameter() errors. Prefer constraints
-  // (Parameter::With) where possible. They are checked as soon as users submit a benchmark, but
-  // this function is called only on the node that runs it.
+  // (Parameter::With) where possible: those are checked as soon as a user submits a benchmark,
+  // whereas this function is called only on the node that runs the benchmark.
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // A case that verifies within a second, and changes to it: see BenchmarkInfo.

@@ -1,6 +1,6 @@
-// Selects the fastest of several implementations of the same work. Noise makes this difficult:
-// times vary by one percent or more, and at its power limit, a GPU's clock also depends on what ran
-// before.
+// Selects the fastest of several implementations of the same work. Noise makes this difficult,
+// because times vary by one percent or more. In addition, the clock of a GPU at its power limit
+// depends on what ran before.
 #pragma once
 
 #include <cstddef>
@@ -40,9 +40,9 @@ struct Candidate {
 using TimeCandidate =
     std::function<Result<double>(const Candidate& candidate, const CandidateRule& rule)>;
 
-// Returns the index of the fastest candidate. Prefers the first one of `candidates`, which must not
-// be empty, unless another is clearly faster. Compares the first with up to `rule.others` others,
-// in up to `rule.rounds` rounds. Ends early when all others have been dropped.
+// Returns the index of the fastest candidate, or 0 if no other candidate is clearly faster than the
+// first. Compares the first candidate with up to `rule.others` others, in up to `rule.rounds`
+// rounds, and ends early when all others have been dropped. `candidates` must not be empty.
 Result<size_t> FastestCandidate(const std::vector<Candidate>& candidates, const CandidateRule& rule,
                                 const TimeCandidate& turn);
 

@@ -11,9 +11,9 @@ namespace {
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
 // Windows before the warm-up can end: a first one of a single iteration, and three to compare.
 constexpr size_t kSettleWindows = 4;
-// Limits the effect of wrong times, which occur if samples are too short for the timer. From one
-// window to the next, the number of iterations per sample grows at most by this factor. A series of
-// samples takes at most this many times its planned duration.
+// Limits the damage from inaccurate times, which occur if samples are too short for the timer. The
+// number of iterations per sample grows by at most this factor from one window to the next, and a
+// series of samples takes at most this factor times its planned duration.
 constexpr int64_t kMaxGrowth = 10;
 // How often the timed window may restart because samples turned out too short.
 constexpr int kMostNewBatches = 3;
@@ -193,7 +193,7 @@ class Engine {
   }
 
   // Returns true if the timed samples show that times have settled, because the medians of their
-  // first, second and last third agree. Used if the warm-up was too short to tell. If there are
+  // first, second and last thirds agree. Used if the warm-up was too short to tell. If there are
   // fewer than three samples, the last windows of the warm-up are put in front of them.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;

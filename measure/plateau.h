@@ -1,5 +1,5 @@
-// Finds the levels of a memory hierarchy from load latencies. If latency is plotted over the size
-// of the working set, each cache level appears as a plateau.
+// Finds the levels of a memory hierarchy from load latencies. If latency is plotted against the
+// size of the working set, each cache level appears as a plateau.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, doubl
                                   int64_t min_points);
 
 // Returns the plateau of a level of the memory hierarchy. "l1" is the first plateau and "dram" is
-// the last. "l2" is the one between them that covers the widest range of sizes. If there are too
-// few plateaus, returns NOT_FOUND (NO_PLATEAU) and lists those that were found.
+// the last. "l2" is the plateau between these two that covers the widest range of sizes. If there
+// are too few plateaus, returns NOT_FOUND (NO_PLATEAU) and lists those that were found.
 Result<Plateau> PlateauOf(const std::string& level, const std::vector<Plateau>& plateaus);
 
 }  // namespace assay

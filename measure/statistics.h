@@ -14,7 +14,7 @@ struct Summary {
   double p95 = 0;
   // The 95% confidence interval of the median, from order statistics. It is valid for any
   // distribution, because the number of samples below the median is Binomial(n, 1/2). If
-  // HasInterval() is false, these are the smallest and the largest sample.
+  // HasInterval() is false, ci_low and ci_high are the smallest and the largest sample.
   double ci_low = 0;
   double ci_high = 0;
 

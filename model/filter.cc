@@ -183,8 +183,8 @@ class Parser {
     return filter;
   }
 
-  // Parses the values of `field in (a, b)`. Returns `field = a OR field = b`, so that evaluation
-  // and SQL need no list.
+  // Parses the value list of `field in (a, b)` and returns the equivalent `field = a OR field = b`,
+  // so that neither the evaluator nor the SQL generator has to support lists.
   Result<Filter> ParseList(const Filter& restriction) {
     if (Peek() != '(') return Unexpected("`(` after in");
     std::vector<Filter> children;
@@ -243,8 +243,8 @@ class Parser {
     while (!AtEnd() && !EndsWord(Peek())) ++position_;
   }
 
-  // Returns the error for a list that is not in quotes, such as Ring,Tree or ^=eth0. The list
-  // begins at position `begin`. The error's hint shows the list in quotes.
+  // Returns the error for a list without quotes, such as Ring,Tree or ^=eth0. The list begins at
+  // position `begin`. The error's hint shows how to write the list in quotes.
   Status UnquotedList(size_t begin) {
     const Status found = Unexpected("AND, OR, another condition or the end");
     while (Peek() == ',' || Peek() == '=') {

@@ -1,4 +1,4 @@
-// Filters that select items of a list, in the language of Google's AIP-160. For example:
+// Filters that select items from a list, in the language of Google's AIP-160. For example:
 //   gpu.model = "H200" AND (driver >= "580" OR label.rack : "7")
 // A filter is parsed into a tree. The tree is evaluated in memory here, or translated to SQL by
 // storage/postgres.
@@ -29,8 +29,8 @@ struct Filter {
   Comparator comparator = Comparator::kEqual;
   std::string value;
   // If true, the comparators < <= > >= match only numbers and versions, never other text (see
-  // CompareNumbers). The parser sets this to false. Callers that know that the field is a number
-  // may set it to true.
+  // CompareNumbers). The parser sets this to false. Callers may set it to true if they know that
+  // the field is a number.
   bool numbers_only = false;
 };
 
@@ -41,7 +41,7 @@ inline constexpr int kMaxFilterDepth = 32;
 // Parses a filter in the language of AIP-160. AND may be omitted between conditions, OR binds
 // tighter than AND, and NOT and - negate a condition. AND, OR and NOT must be upper case. Values
 // are quoted strings or single words. `field in (a, b)` means `field = a OR field = b`. The error
-// gives the position (in characters, from 1), what was found and what was expected.
+// gives the position (in characters, starting from 1), what was found and what was expected.
 Result<Filter> ParseFilter(std::string_view text);
 
 // True if the filter names `field` anywhere.
@@ -53,24 +53,22 @@ bool Mentions(const Filter& filter, std::string_view field);
 using FieldLookup = std::function<Result<std::vector<std::string>>(const std::string& field)>;
 
 // Returns true if the object matches `filter`. If a field has several values, a condition holds if
-// it holds for any of them, except that != holds only if none of them is equal.
-// Numbers are compared as numbers, versions part by part ("580.95" < "580.105"), and anything else
-// as text. With `=`, a * at the end or start of the value matches by prefix or suffix. The
-// comparator `:` means that the text contains the value. `field:*` means that the field has a
-// value.
+// it holds for any of them, except that != holds only if none of them is equal. Numbers are
+// compared as numbers, versions part by part ("580.95" < "580.105"), and anything else as text.
+// `field = abc*` matches values that start with "abc", and `field = *abc` values that end with it.
+// `field:abc` matches values that contain "abc". `field:*` means that the field has a value.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
 // Compares two values as Matches() does. Returns a negative number, 0 or a positive number. Two
 // texts of digits and dots are compared as versions, so "2.5" < "2.49". Other texts are compared as
-// numbers if both can be parsed as such, for example with a sign or an exponent.
+// numbers if both are numbers, for example because one has a sign or an exponent.
 int CompareValues(std::string_view a, std::string_view b);
 
-// Like CompareValues(), but compares only versions and numbers. Returns nullopt for other values,
-// which CompareValues() would compare as text.
+// Like CompareValues(), but returns nullopt for values that CompareValues() would compare as text.
 std::optional<int> CompareNumbers(std::string_view a, std::string_view b);
 
-// Formats a measured number as the value of a filter's field. The text always has an exponent, as
-// in "2.49e+00", so that it is compared as a number and never as a version.
+// Formats a measured number for comparison in a filter. The text always has an exponent, as in
+// "2.49e+00", so that it is compared as a number and never as a version.
 std::string FilterNumber(double number);
 
 }  // namespace assay

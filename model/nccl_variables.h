@@ -13,8 +13,8 @@
 namespace assay {
 
 // An NCCL environment variable and the values that Assay accepts for it. Assay checks the values
-// because NCCL does not: it reads "4M" as 4 and ignores most unknown words. Without the check, a
-// result could name a setting that had no effect.
+// because NCCL reads "4M" as 4 and ignores most unknown words. Without this check, a result could
+// list a setting that had no effect.
 struct NcclVariable {
   enum class Kind {
     kInteger,  // A decimal number from `minimum` to `maximum`.
@@ -31,8 +31,8 @@ struct NcclVariable {
   bool per_host = false;
 };
 
-// Returns all variables in nccl_variables.inc, sorted by name. They select NCCL's algorithms,
-// transports and resources.
+// Returns all variables in nccl_variables.inc, sorted by name. These variables select NCCL's
+// algorithms, transports and resources.
 const std::vector<NcclVariable>& NcclVariables();
 
 // The variable that --nccl-host-id of an agent sets; results record it with the others.
@@ -41,13 +41,13 @@ inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
 // Returns null if a campaign may not set the variable.
 const NcclVariable* FindNcclVariable(std::string_view name);
 
-// Returns OK if a campaign may set the variable to this value. Otherwise returns INVALID_ARGUMENT,
-// with the name, the value and the allowed values. Every value must consist of 1 to 256 characters
-// from [A-Za-z0-9_,:;^.=+-].
+// Returns OK if a campaign may set the variable to this value. Otherwise returns INVALID_ARGUMENT
+// with the name, the value and the allowed values. Values must consist of 1 to 256 characters from
+// [A-Za-z0-9_,:;^.=+-].
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
 // Returns those variables in `environment` that a campaign may set. `environment` is a
-// null-terminated array of "NAME=VALUE" strings. Values are not checked, but a value with
+// null-terminated array of "NAME=VALUE" strings. Values are not checked, except that a value with
 // characters that CheckNcclVariable() forbids is replaced by "?".
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 

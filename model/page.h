@@ -23,24 +23,24 @@ struct PageRequest {
 };
 
 // Returns a page token that encodes `position`. Every list has its own `kind`, so that the tokens
-// of one list are not accepted for another.
+// of one list are rejected by all others.
 std::string MakePageToken(char kind, int64_t position);
 
 // Returns the position that `token` encodes, or `first` if the token is empty. Returns
 // INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Like ParsePageToken, for lists that are sorted by a unique text. Returns the text of the last
-// item on the page before. Returns an empty text if the token is empty.
+// Like ParsePageToken, but for lists that are sorted by a unique text. Returns the text of the last
+// item on the previous page, or an empty text if the token is empty.
 Result<std::string> ParseTextToken(char kind, const std::string& token);
 
-// Returns the maximum number of items on a page. This is `request.size` but at most 10,000, or 100
-// if the size is below 1.
+// Returns the maximum number of items on a page: `request.size`, but at most 10,000. Returns 100 if
+// `request.size` is below 1.
 int PageSize(const PageRequest& request);
 
-// The size in bytes at which a page or a streamed message counts as full. Many clients refuse
-// messages above 4 MiB. The difference leaves room for the last item, which may be large, such as a
-// failed job with 64 KiB of evidence.
+// The size in bytes at which a page or a streamed message counts as full. Many clients reject
+// messages above 4 MiB. The difference leaves room for the last item, which may be large, for
+// example a failed job with 64 KiB of evidence.
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 // Builds a page from a list of messages that are read in order.

@@ -28,7 +28,7 @@ std::string FormatNumber(ParameterType type, int64_t number) {
   return type == ParameterType::kBytes ? FormatBytes(number) : std::to_string(number);
 }
 
-// Returns Assay's name for an element type that is written in another way, such as "fp64" for
+// Returns Assay's name for an element type that has a different name elsewhere, such as "fp64" for
 // "double". Returns "" for any other text.
 std::string ShortTypeName(std::string_view text) {
   static const std::map<std::string_view, std::string> names = {

@@ -1,4 +1,4 @@
-// Defines which values a benchmark's parameter accepts, and one canonical text for each value. All
+// Defines which values a benchmark parameter accepts, and one canonical text for each value. All
 // Assay programs share these rules, so that "1GiB" and "1073741824" mean the same everywhere.
 #pragma once
 
@@ -20,8 +20,8 @@ enum class ParameterType {
   kBoolean,
 };
 
-// Restricts a parameter further when another parameter has certain values. For example, if the
-// parameter "variant" is "warp", the parameter "columns" must be at most 32.
+// An additional restriction of a parameter when another parameter has certain values. For example,
+// if the parameter "variant" is "warp", the parameter "columns" must be at most 32.
 struct Constraint {
   // The rule holds where `parameter` has one of `values`, which are canonical.
   std::string parameter;
@@ -60,15 +60,15 @@ using ParameterMap = std::map<std::string, std::string>;
 // which values are allowed.
 Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text);
 
-// Describes how the value of the parameter `spec` violates its constraints. Returns "" if it
-// violates none. The text is meant to follow the parameter's name: "is nn; with dtype int8 it must
-// be nt". `values` must be canonical. Constraints on parameters that are not in `values` are
-// skipped.
+// Describes how the value of the parameter `spec` violates its constraints, in words that can
+// follow the parameter's name, such as "is nn; with dtype int8 it must be nt". Returns "" if no
+// constraint is violated. `values` must be canonical. Skips constraints on parameters that are not
+// in `values`.
 std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
 // Returns all parameters in canonical form, using defaults for those that are not in `given`. The
-// error has one violation per mistake, such as an unknown name or a wrong value. The violation's
-// `field` is the parameter's name.
+// error has one violation per mistake, such as an unknown name or an invalid value. The `field` of
+// a violation is the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 

@@ -54,21 +54,21 @@ std::string_view ToText(Traffic traffic);
 std::string_view ToText(LinkKind link);
 std::string_view ToText(SmRate rate);
 
-// The amounts of work in one iteration of a benchmark on one rank. They follow from the algorithm
-// and are not measured. An amount is 0 if the benchmark does not use it.
+// The amounts of work in one iteration of a benchmark on one rank. They are computed from the
+// algorithm, not measured. An amount is 0 if the benchmark does no work of that kind.
 struct Work {
   double flops = 0;
   Peak peak = Peak::kNone;
   double bytes = 0;  // To and from main memory: the GPU's memory for a GPU benchmark.
   Traffic traffic = Traffic::kCopy;
-  // The bytes that each rank must send in one direction. For a collective, these are the bytes that
-  // nccl-tests uses for the bus bandwidth. Otherwise they are the bytes copied between host and GPU
-  // or between GPUs.
+  // The bytes that each rank must send in one direction. For a collective, this is the number of
+  // bytes from which nccl-tests computes the bus bandwidth. Otherwise, it is the number of bytes
+  // copied between host and GPU or between GPUs.
   double link_bytes = 0;
   LinkKind link = LinkKind::kNvlink;
-  // The size of the data from the user's point of view. For a collective, it is the size that
-  // nccl-tests uses for the algorithm bandwidth. For a cache or shared memory, it is the number of
-  // bytes read from there.
+  // The size of the data from the user's point of view. For a collective, this is the size from
+  // which nccl-tests computes the algorithm bandwidth. For a cache or shared memory, it is the
+  // number of bytes read from there.
   double payload_bytes = 0;
   // The number of whatever the benchmark counts: dependent loads, kernel launches or elements.
   double operations = 0;
@@ -88,8 +88,8 @@ struct Ceilings {
   std::optional<double> flops;
   std::optional<double> bytes;
   std::optional<double> link_bytes;
-  // The time of an iteration with almost no work, in seconds, such as the time to wake up threads.
-  // Predictions use this or Work::fixed_seconds, the larger of the two.
+  // The time in seconds of an iteration with almost no work, for example to wake up threads.
+  // Predictions use the larger of this and Work::fixed_seconds.
   std::optional<double> fixed_seconds;
 };
 

@@ -33,10 +33,10 @@ struct AlphaBeta {
   }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
   // Returns true if `seconds` is much longer than predicted, so that the model's inaccuracy cannot
-  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. It is generous
-  // because healthy hardware deviates too: on two healthy H200s, an all-reduce of 1 MiB took 1.6
-  // times the predicted time although `error` was 0.05. Returns false for sizes outside the fitted
-  // range.
+  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. This limit is
+  // generous because healthy hardware deviates too: on two healthy H200s, an all-reduce of 1 MiB
+  // took 1.6 times the predicted time although `error` was 0.05. Returns false for sizes outside
+  // the fitted range.
   bool LeavesUnexplained(double bytes, double seconds) const {
     constexpr double kLeast = 1;
     constexpr double kErrors = 6;

@@ -7,7 +7,8 @@ namespace {
 
 // Returns the bandwidth of a GPU's PCI Express link with 16 lanes, in one direction. Generations 3,
 // 4 and 5 transfer 8, 16 and 32 GT/s per lane, and 128 of 130 bits are data (PCI Express Base
-// Specification 5.0). Returns nullopt for other generations. Generation 6 uses another encoding.
+// Specification 5.0). Returns nullopt for other generations, such as generation 6, which uses
+// another encoding.
 std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
   if (!spec.pcie_generation || *spec.pcie_generation < 3 || *spec.pcie_generation > 5) {
     return std::nullopt;
@@ -51,7 +52,7 @@ std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
 }
 
 // Returns what dominates the time of an iteration. This is "launch" if the fixed cost is at least
-// the ideal time or at least half of the measured time. The second condition works even if no peak
+// the ideal time, or at least half of the measured time. The second condition also works if no peak
 // rates are known. Otherwise returns the resource that limits the ideal time, such as "memory".
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;

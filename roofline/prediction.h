@@ -32,18 +32,20 @@ struct Prediction {
   std::optional<double> efficiency_measured;
   std::optional<double> efficiency_clock;
   std::string spec;  // The row used, such as "H200 SXM"; empty without one.
-  // The ridge point: the arithmetic intensity, in FLOP per byte, above which arithmetic is the
-  // limit instead of memory. `ridge_point` is computed from the peak rates that the prediction
+  // The ridge point: the arithmetic intensity, in FLOP per byte, above which arithmetic rather than
+  // memory limits the speed. `ridge_point` is computed from the peak rates that the prediction
   // uses, and `ridge_measured` from the measured ceilings.
   std::optional<double> ridge_point;
   std::optional<double> ridge_measured;
   // The main part of an iteration's time. This is "launch" if the fixed cost is at least the ideal
-  // time or half of the measured time. Otherwise it is the resource that limits the ideal time:
-  // "compute", "memory", "link" or "cache" (caches or shared memory). The ideal time uses measured
-  // ceilings if they cover all of the work, and the spec sheet otherwise. Empty if unknown.
+  // time, or at least half of the measured time. Otherwise it is the resource that limits the ideal
+  // time: "compute", "memory", "link" or "cache" (caches or shared memory). The ideal time uses
+  // measured ceilings if they cover all of the work, and the spec sheet otherwise. Empty if
+  // unknown.
   std::string regime;
-  // A model of latency and bandwidth that was fitted to this machine's times of other message
-  // sizes, and the time that it predicts for this size. Predict() does not set these.
+  // A model of latency and bandwidth that was fitted to this machine's times for other message
+  // sizes, and the time that the model predicts for this size. Predict() sets neither of these
+  // fields.
   std::optional<AlphaBeta> link_model;
   double link_model_seconds = 0;
 };
@@ -82,8 +84,9 @@ struct Evidence {
 Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
 
 // Returns a line that explains to users how times are predicted for a benchmark on `resource`. This
-// is the benchmark's own explanation `own`, unless it is empty. Otherwise it names the roofline
-// model or, for networks, which have no spec sheet, the model fitted to measured times.
+// is `own`, the benchmark's own explanation, unless that is empty. Otherwise the line names the
+// roofline model. For networks, which have no spec sheet, it names the model fitted to measured
+// times.
 std::string DescribePrediction(const std::string& own, Resource resource);
 
 }  // namespace assay

@@ -46,7 +46,8 @@ struct PublishedQuery {
 };
 
 // Returns the name under which the published figures list a result's GPU, or "" if there are none
-// for this GPU. Prefers the name of the spec sheet, because it distinguishes variants of a model.
+// for this GPU. Prefers the name of the spec sheet, because that name distinguishes variants of a
+// model.
 std::string PublishedGpu(const PublishedQuery& query);
 
 // Returns the figures for the same GPU, benchmark, case and metric, in the file's order.

@@ -31,8 +31,8 @@ const std::vector<GpuSpec>& SpecSheets();
 
 // Returns the spec sheet of a GPU, or null if there is none. `device_name` is the name that NVML
 // and CUDA report, such as "NVIDIA H200". The memory size distinguishes variants that have the same
-// name. A variant without a sheet of its own, such as a MIG instance, never gets that of a similar
-// model.
+// name. A variant without a sheet of its own, such as a MIG instance, never gets the sheet of a
+// similar model.
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.

@@ -23,8 +23,8 @@ struct ExecutedCase {
   v1::CaseResult result;
   // Why the outcome is not OK.
   Status error;
-  // An error if the case succeeded but profiling it broke the GPU's CUDA context. This process can
-  // then run no further case.
+  // An error if the case succeeded but profiling it broke the GPU's CUDA context. If so, this
+  // process cannot run any more cases.
   Status context_lost;
 };
 

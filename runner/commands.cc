@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-// Redirects stdout to stderr while it exists, including the output of libraries and child
+// Redirects stdout to stderr while this object exists, including the output of libraries and child
 // processes. If NCCL_DEBUG is set, for example, NCCL prints its log to stdout, where it would
 // corrupt a result in JSON. Create only one at a time. Has no effect if stderr is closed.
 class StdoutToStderr {

@@ -20,7 +20,7 @@ int Refuse(const Status& status);
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 // Implements `assay-runner check NAME k=v...`, which prints the parameters that contradict each
-// other and returns kExitUsage if there are any. It needs no GPU, so that agents can check
+// other and returns kExitUsage if there are any. The command needs no GPU, so that agents can check
 // parameters on machines that cannot run the benchmark.
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
@@ -48,16 +48,16 @@ struct SelftestTimes {
 //   kExitSignal + N   signal N ended the self-test,
 //   kExitFailed       a test failed, or the driver did not list its GPUs in time,
 //   kExitUsage        the given parameters contradict each other,
-//   kExitUnsupported  this machine cannot run a named benchmark, or does not have a GPU that --gpu
-//                     or --require-gpu asks for; without that GPU no test runs,
+//   kExitUnsupported  this machine cannot run a named benchmark, or lacks a GPU that --gpu or
+//                     --require-gpu asks for (in that case no test runs),
 //   kExitDone         otherwise.
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
                     const SelftestTimes& times = {});
 
-// Runs the self-test on one GPU. SelftestCommand calls this in one child process per GPU if there
-// are several. `arguments` are the GPU's number and the arguments of SelftestCommand. Writes the
-// outcome of every test to `events_fd`, as a CaseResult whose case_index is the position of the
-// test.
+// Runs the self-test on one GPU. On a machine with several GPUs, SelftestCommand calls this in one
+// child process per GPU. `arguments` holds the GPU's number, followed by the arguments of
+// SelftestCommand. Writes the outcome of every test to `events_fd`, as a CaseResult whose
+// case_index is the position of the test.
 int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,
                        int events_fd);
 

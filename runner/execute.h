@@ -18,8 +18,8 @@ struct ExecuteOptions {
   std::function<void(const std::string& phase)> on_phase;
 };
 
-// Returns the rule for when a measurement ends. For GPUs, it includes a longer warm-up so that
-// clocks and power can settle.
+// Returns the rule for when a measurement ends. For GPUs, the rule includes a longer warm-up, so
+// that clocks and power can settle.
 MeasureRule RuleFor(Resource resource);
 
 // Runs one case in this process, which may be one rank of a gang (processes that run a collective

@@ -15,9 +15,9 @@ struct GangVerdict {
   int failed_rank = -1;  // The first rank that failed; -1 if all passed, or without a gang.
 };
 
-// Combines the verification results of all ranks into one, which every rank gets. It passes if all
-// ranks passed. The error is the largest of all ranks, where NaN counts as largest. The element
-// counts are added up. The detail is that of the first rank that failed.
+// Combines the verification results of all ranks into one and returns it on every rank. The
+// combined result passes if all ranks passed. Its error is the largest error of any rank, where NaN
+// counts as largest. Element counts are added up. The detail is that of the first rank that failed.
 Result<GangVerdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
 // Measures the case on all ranks. Rank 0 decides how many samples are taken. A sample is the time

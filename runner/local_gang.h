@@ -21,9 +21,9 @@ struct RankOrder {
   static Result<RankOrder> Parse(const std::string& line);
 };
 
-// The child processes that run the other ranks, and the connections to them. Their output goes to
+// The child processes that run the other ranks, and the connections to them. The children write to
 // this process's stderr. They end when this process ends, because that closes their stdin. If one
-// of them freezes, all are killed, so that this process gets an error and does not wait forever.
+// child freezes, all are killed, so that this process gets an error and does not wait forever.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.

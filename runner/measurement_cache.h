@@ -13,9 +13,9 @@
 
 namespace assay {
 
-// Caches measured values in memory and, if a folder is given, on disk for later processes. Errors
-// of the folder are printed to stderr and otherwise ignored, because a lost value can be measured
-// again. Not thread-safe, but several processes may share the folder.
+// Caches measured values in memory and, if a folder is given, on disk for later processes. File
+// errors are printed to stderr and otherwise ignored, because a lost value can be measured again.
+// Not thread-safe, but several processes may share the folder.
 class MeasurementCache {
  public:
   // Older values are forgotten, and so are the oldest ones beyond this number per owner.
@@ -55,16 +55,17 @@ MeasurementCache& ProcessCache();
 
 // Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
 // for Work::traffic and arithmetic for Work::peak. Cached values are used if they are at most 24
-// hours old and driver, power limit and libraries have not changed. Otherwise the ceilings are
-// measured. Each measurement takes up to a second and up to 2 GiB of GPU memory. A ceiling that
-// cannot be measured is nullopt.
+// hours old and the driver, the power limit and the libraries have not changed. Otherwise the
+// ceilings are measured. Each measurement takes up to a second and up to 2 GiB of GPU memory. A
+// ceiling that cannot be measured is nullopt.
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
 // A collective on one machine, for the alpha-beta model of its times.
 struct LinkSeries {
-  // Identifies the hardware and software of all ranks: for each rank, the GPU's UUID (or the host's
-  // name), and also the driver, NCCL, and the NCCL_* environment variables of this process.
+  // Identifies the hardware and software of all ranks. Consists of each rank's GPU UUID and driver
+  // version (or host name and address), and the NCCL version and NCCL_* environment variables of
+  // this process.
   std::string machine;
   // The case without its size: benchmark, version, and all parameters except "bytes".
   std::string name;
@@ -78,7 +79,7 @@ struct LinkSeries {
 };
 
 // Returns the series of cached times to which a case of a collective belongs. `gpu` is this rank's
-// GPU, or null if it has none. All ranks of the gang must call this. After an error, the gang
+// GPU, or null if the rank has none. All ranks of the gang must call this. After an error, the gang
 // cannot continue.
 Result<LinkSeries> LinkSeriesOf(const BenchmarkInfo& info, const RunContext& context,
                                 const LocalGpu* gpu);

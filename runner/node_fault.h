@@ -17,14 +17,15 @@ namespace assay {
 // agreed. `trouble` describes the GPU's problems. Returns OK if the GPU did not cause the error.
 // Otherwise returns UNAVAILABLE with the evidence and one of these reasons:
 //   GPU_LOST          The GPU fell off the bus or needs a reset.
-//   GPU_BUSY          Another process uses the GPU alone or holds memory that the case needed.
-//   GPU_CONTEXT_LOST  The case caused it, but CUDA refuses all further work in this process.
+//   GPU_BUSY          Another process uses the GPU exclusively or holds memory the case needed.
+//   GPU_CONTEXT_LOST  The case caused the error, but CUDA refuses all further work in this process.
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
-// Returns the status with which this rank must end. All ranks must call this; `mine` is the rank's
-// result of NodeFault(). A rank with a GPU fault returns that fault, so that only its node is
-// blamed. The other ranks return PEER_LOST, such as "rank 2: the GPU is lost". If GPU_CONTEXT_LOST
-// is the only fault, all ranks return it and no node is blamed. `peers` may be null.
+// Returns the status with which this rank must end. All ranks must call this, each with its own
+// result of NodeFault() as `mine`. A rank with a GPU fault gets that fault and the others get
+// PEER_LOST with a message such as "rank 2: the GPU is lost", so that only the faulty node is
+// blamed. If GPU_CONTEXT_LOST is the only fault, all ranks get it and no node is blamed. `peers`
+// may be null.
 Status FaultInGang(Peers* peers, const Status& mine);
 
 // Returns true if the fault makes the result of the case invalid, because the GPU's state may have
@@ -32,8 +33,8 @@ Status FaultInGang(Peers* peers, const Status& mine);
 bool EndsWithoutResult(const Status& fault);
 
 // Returns UNAVAILABLE (GPU_UNUSABLE), with the problem and its remedy, if the machine has GPUs that
-// cannot be used. Returns OK if it has none, because GPU benchmarks are then simply unsupported.
-// `platform` may be null.
+// cannot be used. Returns OK if the machine has no GPUs, because GPU benchmarks are then simply
+// unsupported. `platform` may be null.
 Status CheckGpusUsable(GpuPlatform* platform);
 
 // The GPUs of the machine as NVML and the PCI bus list them.
@@ -54,8 +55,8 @@ struct RequiredGpus {
 };
 
 // Finds GPUs of this machine that CUDA does not offer to this process. `visible` is the value of
-// CUDA_VISIBLE_DEVICES. A GPU that is excluded by this variable is not missing. A GPU that is named
-// by it but not offered by CUDA is missing.
+// CUDA_VISIBLE_DEVICES. A GPU that is excluded by this variable is not missing. A GPU that the
+// variable names but that CUDA does not offer is missing.
 RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
                                const std::optional<std::string>& visible);
 

@@ -19,8 +19,8 @@ struct RankTimes {
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // How long this rank waited for others in the collective, in seconds. This is the time that it
-  // spent there minus the shortest time of any rank. The median over all iterations.
+  // Seconds that this rank waited for others in the collective, that is, the time that it spent
+  // there minus the shortest time of any rank, as a median over all iterations.
   double wait = 0;
 };
 

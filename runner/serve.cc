@@ -253,8 +253,8 @@ class RankSession {
   }
 
   // Returns the GPU fault that affects this case, or OK. If profiling broke the CUDA context,
-  // returns that; this happens only in jobs with a single rank. Otherwise asks all ranks, for two
-  // reasons: a case must fail on all of them or on none, and rank 0 must not send a result that
+  // returns that fault; this happens only in jobs with a single rank. Otherwise asks all ranks, for
+  // two reasons: a case must fail on all ranks or on none, and rank 0 must not send a result that
   // another rank's GPU corrupted.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;

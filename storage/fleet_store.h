@@ -1,4 +1,4 @@
-// The identity of a fleet, and the coordinator that schedules it. Contract:
+// Stores the identity of a fleet and the coordinator that schedules it. Implementations must pass
 // tests/contract/fleet_store_contract.h.
 #pragma once
 
@@ -26,12 +26,12 @@ class FleetStore {
   // Returns the id of the fleet, a UUID that is made once in a database.
   virtual Result<std::string> GetFleetId() = 0;
 
-  // Makes `owner` the leader for the duration of `lease`, or extends its lease, unless another
-  // coordinator holds an unexpired lease. Returns the leader after that.
+  // Makes `owner` the leader for the duration of `lease`, or extends its lease if it is the leader
+  // already. Changes nothing if another coordinator holds an unexpired lease. Returns the leader.
   virtual Result<Leader> Elect(const std::string& owner, const std::string& address,
                                Duration lease) = 0;
-  // Ends the lease of `owner`, so that another coordinator can be elected at once. Does nothing if
-  // `owner` is not the leader.
+  // Ends the lease of `owner`, so that another coordinator can be elected immediately. Does nothing
+  // if `owner` is not the leader.
   virtual Status Resign(const std::string& owner) = 0;
 };
 

@@ -10,7 +10,8 @@
 namespace assay::storage {
 
 // An immutable, ordered list of node ids. Copies share the same list, which saves memory if
-// thousands of jobs can run on the same thousands of nodes. Threads may read it at the same time.
+// thousands of jobs can run on the same thousands of nodes. Several threads may read a list at the
+// same time.
 class NodeIds {
  public:
   using List = std::vector<std::string>;

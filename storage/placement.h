@@ -14,22 +14,23 @@ namespace assay::storage {
 bool HoldsWholeNodes(const NewJob& job);
 
 // Restricts which candidate nodes the next attempt of a job should use, for example to avoid a node
-// that failed. The restriction is ignored if too few of the remaining nodes are reachable. A busy
-// node still counts as reachable.
+// that failed. The restriction is ignored if too few of the remaining nodes are reachable. Nodes
+// may be reachable even if they are busy.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.
 };
 
 // Returns the first `job.node_count` candidate nodes that are reachable and free, or nullopt if
-// there are fewer. If enough preferred candidates are reachable, considers only these.
+// there are fewer. Considers only the preferred candidates if enough of them are reachable.
 std::optional<std::vector<std::string>> ChooseNodes(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,
     const std::function<bool(const std::string&)>& is_free);
 
-// Returns the nodes to reserve for a job that has waited too long and still cannot be placed. Takes
-// reachable candidates, and free ones before busy ones. Returns nullopt if there are too few.
+// Returns the nodes to reserve for a job that has waited too long and still cannot be placed.
+// Chooses reachable candidates, and prefers free nodes to busy ones. Returns nullopt if there are
+// too few.
 std::optional<std::vector<std::string>> NodesToReserve(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,

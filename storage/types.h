@@ -28,8 +28,8 @@ struct NewJob {
   v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
   std::vector<v1::BenchmarkCase> cases;
   int world_size = 1;
-  // Number of nodes that the job needs. `candidate_node_ids` lists the nodes that it may use. If
-  // there are only as many candidates as needed, the job is pinned to these nodes.
+  // Number of nodes that the job needs. `candidate_node_ids` lists the nodes that the job may use.
+  // If there are exactly as many candidates as needed, the job is pinned to these nodes.
   int node_count = 1;
   NodeIds candidate_node_ids;
   // Indices of the GPUs to use on each node, in rank order. Empty for CPU and network jobs. The
@@ -119,22 +119,22 @@ struct FinishedAttempt {
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
   std::vector<std::string> also_node_ids;  // Nodes at fault besides failure->node_id.
-  // This and the next two members are used only if the job is queued again (kRequeue). They say
-  // which nodes the next attempt avoids if possible, how long it is delayed, and whether it should
-  // use the same nodes as this attempt.
+  // The next three members are used only if the job is queued again (kRequeue). They say which
+  // nodes the next attempt should avoid if possible, how long the attempt is delayed, and whether
+  // it should use the same nodes as this attempt.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;
   // Nodes that this failure counts against. A node that fails kQuarantineJobs jobs one after the
-  // other, or jobs of kQuarantineCampaigns campaigns, is quarantined. A job counts once per node. A
-  // job that succeeds clears the counts of its nodes.
+  // other, or jobs of kQuarantineCampaigns campaigns, is quarantined. A job counts only once per
+  // node, even if several attempts fail. A job that succeeds resets the counts of its nodes.
   std::vector<std::string> suspect_node_ids;
-  // Ends a job that is not running: its last attempt failed or was requeued, and then its remaining
-  // results arrived late. Has no effect if a newer attempt has begun or a case has no result. If
-  // the campaign has a verdict, removes it, so that the campaign is judged anew.
+  // If true, ends a job that is not running: its last attempt failed or was requeued, but its
+  // remaining results arrived afterwards. Has no effect if a newer attempt has begun or a case has
+  // no result. Removes the campaign's verdict, if any, so that the campaign is judged anew.
   bool mend = false;
-  // The caller's term as scheduler, or 0 for a caller that needs none. Has no effect in a later
-  // term.
+  // The caller's term as scheduler, or 0 for a caller that needs none. If another scheduler has
+  // been elected since that term, FinishAttempt has no effect.
   int64_t term = 0;
 };
 

@@ -1,6 +1,6 @@
-// Accepts the connections for a gRPC server. After a process has run out of file descriptors once,
-// the listener of gRPC 1.51 never accepts a connection again (CVE-2023-4785). This acceptor keeps a
-// descriptor in reserve, so it can continue.
+// Accepts the connections for a gRPC server. The listener of gRPC 1.51 never accepts a connection
+// again once the process has run out of file descriptors (CVE-2023-4785). This acceptor keeps a
+// descriptor in reserve, so that it can continue in this situation.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -23,13 +23,13 @@ namespace assay::rpc {
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
-  // A new connection is closed at once if its descriptor has this number or a higher one. The
-  // remaining descriptors are for files, the database and the HTTP port.
+  // A new connection is closed immediately if the number of its descriptor is not below this limit.
+  // Descriptors above the limit are reserved for files, the database and the HTTP port.
   int descriptors = 0;
 
-  // Returns limits based on the number of descriptors that this process may open. A quarter of
-  // them, but at least 64, are kept for everything else. A single network address may use half of
-  // the others.
+  // Returns limits based on the number of descriptors that this process may open. A quarter of the
+  // descriptors, but at least 64, are not used for connections. A single network address may use
+  // half of the others.
   static ConnectionLimits OfProcess();
 };
 

@@ -16,19 +16,19 @@ namespace assay::rpc {
 // The request header in which a proxy forwards its client's certificate: DER in base64.
 inline constexpr char kForwardedPeer[] = "x-assay-peer";
 
-// Returns a processor that checks each call before its handler runs. It accepts callers of `fleet`
-// whose role may call the method (see wire/roles.h). All others get PERMISSION_DENIED or
-// UNAUTHENTICATED. Use it only with credentials that require client certificates.
+// Returns a processor that checks each call before its handler runs. Callers must belong to `fleet`
+// and have a role that may call the method (see wire/roles.h). All others get PERMISSION_DENIED or
+// UNAUTHENTICATED. Use this only with credentials that require client certificates.
 std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet);
 
-// Returns the identity of the caller. If the peer is a proxy that forwards a certificate, this is
-// the identity in that certificate. On a server without client certificates, the caller's role is
-// kLocalAdmin.
+// Returns the identity of the caller. If the peer is a proxy that forwards a client's certificate,
+// this is the identity in the forwarded certificate. On a server that does not require client
+// certificates, the caller's role is kLocalAdmin.
 Identity CallerOf(const grpc::ServerContextBase& context);
 
-// Returns the identity of the server that answers a call. Use this only after the first answer has
-// arrived. The role is kLocalAdmin if the connection is not encrypted, and kNone if the server's
-// certificate contains no identity.
+// Returns the identity of the server that answers a call. Use this only after the first response
+// has arrived. The role is kLocalAdmin if the connection is not encrypted, and kNone if the
+// server's certificate contains no identity.
 Identity ServerOf(const grpc::ClientContext& context);
 
 }  // namespace assay::rpc

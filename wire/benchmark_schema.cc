@@ -108,8 +108,8 @@ const std::string* ImpossibleValue(const ParameterSpec& spec,
   return nullptr;
 }
 
-// Describes what is wrong with a constraint of the parameter `spec`, in words that can follow "a
-// constraint", such as "by itself". Returns an empty string if the constraint is valid.
+// Returns what is wrong with a constraint of the parameter `spec`, or an empty string if the
+// constraint is valid. The text continues a sentence that begins with "a constraint".
 std::string ErrorOf(const ParameterSpec& spec, const Constraint& constraint,
                     const SpecsByName& specs) {
   const auto other = specs.find(constraint.parameter);

@@ -1,5 +1,6 @@
-// Converts the parameters that a benchmark declares to the specs of model/parameter.h. The
-// coordinator, the agent and the CLI all use these specs, so they accept the same values.
+// Converts the parameters declared by a benchmark to the specs defined in model/parameter.h. The
+// coordinator, the agent and the CLI all validate against these specs, so they accept the same
+// values.
 #pragma once
 
 #include <string>
@@ -12,9 +13,9 @@
 
 namespace assay::schema {
 
-// Returns the specs of a benchmark's parameters, in the order of declaration. The schema may come
-// from another machine, so it is validated first. If it is invalid, returns INVALID_ARGUMENT with
-// reason INVALID_SCHEMA and the name of the invalid parameter.
+// Returns the specs of a benchmark's parameters, in the order of declaration. First validates the
+// schema, because it may come from another machine. If the schema is invalid, returns
+// INVALID_ARGUMENT with reason INVALID_SCHEMA and the name of the invalid parameter.
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema);
 
 // Returns the canonical and complete parameters of one case; see CanonicalParameters.

@@ -23,15 +23,15 @@ struct TlsFiles {
   // This side's certificate chain and private key. Give both or neither.
   std::string certificate;
   std::string key;
-  // The certificate authorities that must have signed the other side's certificate. If this is set,
-  // a server accepts only clients with such a certificate (mutual TLS). If it is empty, a client
-  // trusts the authorities of the operating system.
+  // The certificate authorities, one of which must have signed the peer's certificate. If this is
+  // set, a server accepts only clients with such a certificate (mutual TLS). If this is empty, a
+  // client trusts the authorities of the operating system.
   std::string authorities;
 
   bool empty() const { return certificate.empty() && key.empty() && authorities.empty(); }
 };
 
-// Returns the identity in this side's certificate, or nullopt if `files` has no certificate.
+// Returns the identity in this program's certificate, or nullopt if `files` has no certificate.
 // Returns an error with reason NO_IDENTITY if the certificate contains no identity.
 Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
 
@@ -51,11 +51,11 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPo
                                                                     bool insecure);
 
 // Applies the settings that all gRPC servers share:
-// - The server pings clients every 30 s. It closes a connection after 10 s without a reply, or
-//   if the handshake takes longer than 10 s.
+// - The server pings clients every 30 s. It closes a connection if a ping gets no reply within
+//   10 s, or if the handshake takes longer than 10 s.
 // - Clients may send a ping every 15 s.
-// - Messages may have up to 16 MiB. They must not be compressed, because a few compressed bytes
-//   could fill the memory.
+// - Messages may have up to 16 MiB. They must not be compressed, because a small compressed message
+//   could expand to fill the memory.
 // - All buffers together may have up to 1 GiB.
 void ApplyServerLimits(grpc::ServerBuilder& builder);
 

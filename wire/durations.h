@@ -19,8 +19,8 @@ inline google::protobuf::Duration ToProto(Duration duration) {
 }
 
 // Converts a duration from a message and limits it to the range from zero to one year. Messages
-// from other machines can contain any value. With the limit, adding the result to a time cannot
-// overflow.
+// from other machines can contain any value. The limit ensures that adding the result to a time
+// cannot overflow.
 inline Duration FromProto(const google::protobuf::Duration& proto) {
   constexpr int64_t kYear = 365 * 86'400;
   const int64_t seconds = std::clamp<int64_t>(proto.seconds(), 0, kYear);

@@ -1,6 +1,6 @@
-// Describes one field of a record, such as a result or a node. Filters, CSV, JSON, SQL and the
-// reference documentation are all generated from tables of these descriptions, so a field has the
-// same name everywhere.
+// Describes the fields of a record, such as a result or a node. Filters, CSV, JSON, SQL and the
+// reference documentation are all generated from tables of these descriptions, so every field has
+// the same name everywhere.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -42,7 +42,7 @@ using FieldValue = nlohmann::ordered_json;
 // Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
 // become words, times become RFC 3339 text, and maps are sorted by key. Returns null for empty
 // texts, enum value 0, absent optional fields, and all fields of an absent message. If a field on
-// the path is repeated, list types collect the values of all its elements. Other types use only its
+// the path is repeated, list types get the values of all elements, and other types only that of the
 // first element.
 FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
                     FieldType type);

@@ -1,6 +1,5 @@
 // Defines the table of all fields of a stored result. The JSON and CSV output and the reference
-// documentation are generated from this table. result_filter.h contains the filters over these
-// fields.
+// documentation are generated from this table. Filters on these fields are in result_filter.h.
 #pragma once
 
 #include <string>
@@ -22,13 +21,13 @@ const ResultField* FindResultField(std::string_view name);
 // Returns "ok", "failed" or "unsupported", or an empty string if the outcome is unspecified.
 std::string OutcomeName(v1::CaseOutcome outcome);
 
-// Splits the result of a case into one result per metric, each with the measurement of only that
-// metric. A case without measurements yields one result. Sets only the fields `case_result` and
+// Splits the result of a case into one result per metric, which contains only the measurement of
+// this metric. A case without measurements gives one result. Sets only the fields `case_result` and
 // `primary`.
 std::vector<v1::StoredResult> SplitByMetric(const v1::CaseResult& result);
 
-// Formats a result as one line of JSON: a nested object with all fields that have a value. All
-// programs of Assay use this function, so they print the same JSON for a result.
+// Formats a result as one line of JSON, a nested object with all fields that have a value. All
+// programs of Assay use this function, so they all print the same JSON for the same result.
 std::string ResultJson(const v1::StoredResult& result);
 
 // Return the names and the values of the CSV columns, in the same order.

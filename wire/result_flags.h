@@ -7,18 +7,18 @@
 
 namespace assay::schema {
 
-// All warning flags that this program may attach to a result. tests/style/source_test.py checks
-// that the list matches the code. Readers of results must accept unknown flags, because a newer
-// agent may use more.
+// All warning flags that this version of Assay may attach to a result. tests/style/source_test.py
+// checks that the list matches the code. Readers of results must accept unknown flags, because a
+// newer agent may attach flags that are not in this list.
 inline constexpr std::array<std::string_view, 14> kResultFlags = {
     "above_ceiling", "below_model",      "busy_host",  "disk_free",  "gpu_processes",
     "memory_free",   "pcie_generation",  "pcie_width", "row_remap",  "shared_gpu",
     "throttled",     "throttled_before", "unsettled",  "unverified",
 };
 
-// Warnings that tables show next to a result's flags, although they are not stored as flags but
-// derived from other fields of the result. Each name is paired with the filter that finds such
-// results.
+// Warnings that tables show together with a result's flags, but that are derived from other fields
+// of the result instead of being stored as flags. Each name is paired with a filter that finds the
+// results with this warning.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOtherDoubts = {{
     {"graph", "parameters.launch = graph"},
     {"hot_cache", "cache = hot"},

@@ -17,7 +17,7 @@ enum class Role {
   kSubmitter,
   kOperator,
   kAdmin,
-  // Any caller on a port that does not require client certificates. Such a port is on loopback, or
+  // Any caller on a port that does not require client certificates, because it is on loopback or
   // the server was started with --insecure. This role may call everything.
   kLocalAdmin,
   kNode,

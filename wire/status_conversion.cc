@@ -13,8 +13,8 @@ namespace assay::rpc {
 namespace {
 
 // Limits, in bytes, for the parts of an error status. gRPC sends a status in the trailer of a call,
-// where clients accept at most 8 KiB. Encoding makes the parts longer: texts are percent-encoded,
-// and details grow by a third because of base64.
+// where clients accept at most 8 KiB. The parts become longer when they are sent, because texts are
+// percent-encoded and details are base64-encoded.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 5000;
 // Part of the bytes left for violations that ErrorDetail may use. BadRequest uses the rest.

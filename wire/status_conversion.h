@@ -1,7 +1,7 @@
 // Converts assay::Status to and from gRPC's status. The code and the message have direct
 // equivalents. The reason, hint and violations are sent in gRPC's binary error details, a
-// google.rpc.Status: as google.rpc.ErrorInfo and BadRequest, which clients in any language know,
-// and as an assay.v1.ErrorDetail.
+// google.rpc.Status. This contains them twice: as google.rpc.ErrorInfo and BadRequest, which
+// clients in any language know, and as an assay.v1.ErrorDetail.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -12,7 +12,7 @@ namespace assay::rpc {
 
 // Converts a status to gRPC's form. A gRPC client drops all details if they exceed 8 KiB, so long
 // texts are truncated. If there are too many violations, only the first ones are kept, followed by
-// kMoreErrors; of these, BadRequest may have fewer than ErrorDetail.
+// kMoreErrors. BadRequest may contain fewer violations than ErrorDetail.
 grpc::Status ToGrpc(const Status& status);
 
 // Ignores details that cannot be parsed, because a peer may be another program.

@@ -20,13 +20,14 @@ WallTime FromTimestamp(const google::protobuf::Timestamp& timestamp);
 //   2026-01-31T08:00
 //   2026-01-31T08:00:00
 //   2026-01-31T08:00:00.123456
-// A time of day may be followed by Z. Returns INVALID_ARGUMENT for all other texts.
+// A time of day may be followed by Z. Returns INVALID_ARGUMENT for any other form.
 Result<WallTime> ParseTime(std::string_view text);
 
 double SecondsSince1970(WallTime time);
 
-// Formats a time as RFC 3339 text in UTC, such as "2026-01-31T08:00:00Z". Adds fractional seconds
-// if there are any. Returns an empty string if the time is 0 or outside the range of RFC 3339.
+// Formats a time as RFC 3339 text in UTC, such as "2026-01-31T08:00:00Z". Includes fractional
+// seconds unless they are 0. Returns an empty string if the time is 0 or outside the range of RFC
+// 3339.
 std::string TimeText(const google::protobuf::Timestamp& timestamp);
 
 }  // namespace assay::schema

@@ -8,17 +8,18 @@
 
 namespace assay::agent {
 
-// Computes random delays before reconnecting. A delay is uniformly distributed between 0.2 s and a
-// bound, which doubles with each attempt from 1 s to 60 s. Thousands of agents that lose their
-// coordinator together therefore do not reconnect at the same time. Not thread-safe.
+// Computes random delays before reconnecting, so that thousands of agents that lose their
+// coordinator together do not all reconnect at the same time. A delay is uniformly distributed
+// between 0.2 s and a bound, which starts at 1 s and doubles with each attempt up to 60 s. Not
+// thread-safe.
 class Backoff {
  public:
   explicit Backoff(uint64_t seed) : random_(seed) {}
 
   // Returns the delay before the next attempt. `within` limits the bound.
   Duration Next(std::optional<Duration> within = std::nullopt);
-  // Records the end of a session that lasted `lived`. After a session of at least two minutes, the
-  // delays start again with the shortest bound.
+  // Records the end of a session that lasted `lived`. A session of at least two minutes resets the
+  // bound to 1 s.
   void SessionEnded(Duration lived);
 
  private:

@@ -1,5 +1,5 @@
-// The interface through which a session with a coordinator runs jobs. Supervisor implements it by
-// starting processes. Tests use a fake implementation.
+// The interface through which a session with a coordinator runs jobs. Supervisor implements this
+// interface by starting processes. Tests use a fake implementation.
 #pragma once
 
 #include <functional>
@@ -26,29 +26,29 @@ struct JobOutcome {
   Duration runner_time{0};
 };
 
-// Callbacks for the events of a job. All of them must be set. They are called on the job's own
-// thread, one at a time. `finished` is called last.
+// Callbacks for the events of a job. All of them must be set. The job calls them one at a time, on
+// its own thread. `finished` is called last.
 struct JobEvents {
   // The phase is "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;
-  // Called when all ranks of this node are ready and wait for LaunchedJob::Go. If rank 0 runs on
-  // this node, `token` is what the other ranks need to connect to it. Otherwise `token` is empty.
+  // Called when all ranks of this node are ready and waiting for LaunchedJob::Go. If rank 0 runs on
+  // this node, the other ranks need `token` to connect to rank 0. Otherwise `token` is empty.
   std::function<void(std::string token)> gang_ready;
   // Called with a result of the runner, completed with the agent's facts (see ResultContext).
   std::function<void(v1::CaseResult result)> result;
   std::function<void(JobOutcome outcome)> finished;
 };
 
-// A job that runs on this node. All methods may be called from any thread and return at once. The
-// destructor stops the job and waits up to about two seconds for its end. Do not destroy the object
-// in a callback of its own job.
+// A job that runs on this node. All methods may be called from any thread and return immediately.
+// The destructor stops the job and waits up to about two seconds until it has ended. Do not destroy
+// this object in one of the job's own callbacks.
 class LaunchedJob {
  public:
   virtual ~LaunchedJob() = default;
   // Starts a gang whose ranks are all ready.
   virtual void Go(std::string token) = 0;
-  // Ends the job with SIGTERM, and with SIGKILL if that is not enough. The job's outcome then
-  // contains the failure `why`, unless the job had already failed or ended.
+  // Ends the job's processes with SIGTERM, followed by SIGKILL if necessary. The job's outcome then
+  // contains the failure `why`, unless the job has already failed or ended.
   virtual void Stop(v1::Failure why) = 0;
 };
 

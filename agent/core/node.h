@@ -1,5 +1,5 @@
-// The agent's description of its node. Messages to coordinators, the inventory, results and metrics
-// all take their facts from this one source.
+// The agent's description of its node. This is the only source of facts about the node for messages
+// to coordinators, the inventory, results and metrics.
 #pragma once
 
 #include <memory>
@@ -35,14 +35,15 @@ class Node {
   // Includes the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Returns the node's introduction to a coordinator. It names the benchmarks by their hash,
-  // because most nodes of a fleet have the same ones.
+  // Returns the message with which the node introduces itself to a coordinator. The message
+  // contains only a hash of the list of benchmarks, because most nodes of a fleet have the same
+  // list.
   v1::Hello Greeting() const;
   // Returns the benchmarks that the hash stands for.
   const v1::Schemas& Schemas() const { return benchmarks_->schemas; }
 
-  // Replaces the health findings of earlier checks with `findings`. Keeps lasting findings, such as
-  // a runner program that does not answer.
+  // Replaces the health findings of earlier checks with `findings`. Keeps permanent findings, such
+  // as the finding that the runner program does not answer.
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 

@@ -1,6 +1,6 @@
-// Decides who may use this node for measurements: either jobs of a coordinator, or one job that a
-// user started with RunJob. The two never run at the same time, because they would disturb each
-// other's results.
+// Decides who may use this node for measurements: either the jobs of a coordinator, or a single job
+// that a user started with RunJob. Both never run at the same time, because they would disturb each
+// other's measurements.
 #pragma once
 
 #include <functional>

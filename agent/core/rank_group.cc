@@ -34,9 +34,9 @@ Status ProtocolError(std::string message) {
   return Status(Code::kDataLoss, Reason::kRunnerProtocol, std::move(message));
 }
 
-// Returns true if a runner process may report `failure` as its reason for giving up. Only reasons
-// that the agent cannot detect itself are accepted. With any other reason, a runner could cancel
-// the job or prevent its retry.
+// Returns true if a runner process may report `failure` as its reason for giving up. Accepts only
+// reasons that the agent cannot detect itself. If other reasons were accepted, a runner could
+// cancel the job or prevent its retry.
 bool MayAbortWith(const v1::Failure& failure, bool gang) {
   if (failure.message().size() > kMaxMessageBytes ||
       failure.evidence().size() > kMaxEvidenceBytes) {
@@ -192,8 +192,9 @@ void RankGroup::TakeRequests() {
 }
 
 void RankGroup::Serve(RankState* state) {
-  // Check for the exit before reading, so that everything that the runner wrote before its exit is
-  // read. If this is more than Service reads at once, the rest is dropped.
+  // Check whether the runner has exited before reading its pipes. Otherwise it could write
+  // something between the reading and the check, and that would be lost. If the runner has written
+  // more than Service reads at once, the rest is dropped.
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });

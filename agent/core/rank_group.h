@@ -13,17 +13,18 @@
 
 namespace assay::agent {
 
-// Returns the name of a case for messages: "case 2 (bytes=1024, direction=reverse)". The first case
-// has the number 1. Lists only parameters that differ between the job's cases.
+// Returns the name of a case for messages: "case 2 (bytes=1024, direction=reverse)". The number in
+// the name is `case_index` + 1. Lists only the parameters whose values differ between the job's
+// cases.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
-// Runs the ranks of a job that belong to this node, each in its own process. The states are
+// Runs a job's ranks on this node, each in its own process. The states are
 //   - starting, until every rank here is ready;
 //   - waiting for Go, only if other nodes have ranks of this job too;
 //   - running, until every rank has finished;
 //   - stopping, after a crash, protocol error, timeout or Stop: SIGTERM to all, SIGKILL 2 s later.
-// When a rank fails, the others usually fail too, in any order. They get a second to end by
-// themselves. The group then reports the failure that says most about the cause.
+// When a rank fails, the other ranks usually fail too, in any order. They get one second to end by
+// themselves. The group then reports the failure that is most informative about the cause.
 class RankGroup {
  public:
   struct Rank {
@@ -51,9 +52,9 @@ class RankGroup {
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  // Runs the group on the calling thread and returns after every process has ended. Call this only
-  // once. Calls `on_started` when the first process has started. Returns the failure of the group,
-  // or nullopt if it succeeded.
+  // Runs the group on the calling thread and returns after every process has ended. Calls
+  // `on_started` when the first process has started. Returns the failure of the group, or nullopt
+  // if all ranks succeeded. Must be called only once.
   std::optional<v1::Failure> Run(const std::function<void()>& on_started);
 
   // May be called from any thread, also before Run.

@@ -1,5 +1,5 @@
-// Adds hardware, driver and provenance to a runner's result. A hash over the hardware, the driver
-// and other fields tells which results are comparable. The provenance is not part of this hash.
+// Adds hardware, driver and provenance to a runner's result. Results are comparable if a hash of
+// their hardware, driver and other fields is the same. The provenance is not part of this hash.
 #pragma once
 
 #include <map>
@@ -24,12 +24,12 @@ struct ResultContext {
 };
 
 // Fills in the job, epoch, benchmark, environment and provenance of a runner's result. Does not
-// change what the runner knows better: software versions, clock locks, conditions, and the GPUs of
-// ranks on other nodes.
+// change the fields about which the runner knows more than the agent: software versions, clock
+// locks, conditions, and the GPUs of ranks on other nodes.
 void CompleteResult(const ResultContext& context, v1::CaseResult* result);
 
-// Returns how the job's ranks are connected: "none", "single", "nvlink", "pcie" or "network". The
-// result is "nvlink" only if every pair of their GPUs has an NVLink connection.
+// Returns how the GPUs of the job's ranks are connected: "none", "single", "nvlink", "pcie" or
+// "network". Returns "nvlink" only if every pair of these GPUs is connected by NVLink.
 std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job);
 
 }  // namespace assay::agent

@@ -10,8 +10,9 @@
 
 namespace assay::agent {
 
-// Returns the environment variables for a runner process. Passes on only PATH, locale, NCCL_*,
-// CUDA_* and a few others, so that no secret of the agent leaks. GPUs are in PCI bus order.
+// Returns the environment variables for a runner process. Of the agent's own variables, passes on
+// only PATH, the locale, NCCL_*, CUDA_* and a few others, so that no secret leaks. Sets
+// CUDA_DEVICE_ORDER to PCI bus order. Parameters:
 //   visible_gpus  The value of CUDA_VISIBLE_DEVICES: UUIDs separated by commas. Empty for no GPUs.
 //                 If not set, the agent's own value is passed on.
 //   cache_folder  A folder in which runners cache measurements of this node. Empty for no cache.
@@ -20,8 +21,8 @@ std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& vis
                                            const std::string& cache_folder = "",
                                            const std::map<std::string, std::string>& nccl = {});
 
-// Returns the NCCL variables that must be set for a job. These are the variables that the job
-// requests and, for GPU jobs on several nodes,
+// Returns the NCCL variables that must be set for a job: those that the job requests and, for GPU
+// jobs on several nodes, also
 //   NCCL_HOSTID         set to `host_id`, so that NCCL treats two agents on one host as two hosts
 //                       and uses only transports between hosts;
 //   NCCL_SOCKET_IFNAME  set to the network interface of `advertise_address`, unless the job or
@@ -30,10 +31,10 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
                                                    const std::string& host_id,
                                                    const std::string& advertise_address);
 
-// Returns the NCCL variables to record in a result: those in `given`, which GangEnvironment
-// returned, and those in the agent's environment that a campaign may set. Omits NCCL_HOSTID if it
-// is just the node's id, because results of different nodes would then never be comparable. Returns
-// an empty map unless the job uses several GPUs.
+// Returns the NCCL variables to record in a result: the variables in `given`, which GangEnvironment
+// returned, and those variables of the agent's environment that a campaign may set. Omits
+// NCCL_HOSTID if its value is the node's id, because results of different nodes would otherwise
+// never be comparable. Returns an empty map unless the job uses several GPUs.
 std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
                                                  const std::map<std::string, std::string>& given,
                                                  const std::string& node_id);

@@ -17,7 +17,7 @@ namespace assay::agent {
 namespace {
 
 // The runner's exit code for parameters that contradict each other. The runner uses the same code
-// for an unknown command, but its error message then begins with the program's name.
+// for an unknown command. In that case, its error message begins with the program's name.
 constexpr int kExitUsage = 2;
 constexpr const char* kRefusal = "assay-runner: ";
 

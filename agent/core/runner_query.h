@@ -10,13 +10,13 @@
 
 namespace assay::agent {
 
-// Runs `assay-runner describe` and returns its list of benchmarks. The error says why there is no
-// list: the runner is not installed, crashed (with the end of its output), was too slow, or wrote
+// Runs `assay-runner describe` and returns its list of benchmarks. Otherwise the error says whether
+// the runner is not installed, has crashed (with the end of its output), was too slow, or wrote
 // invalid output.
 Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
 
 // Asks the runner program whether `parameters` of `benchmark` contradict each other. If they do,
-// returns INVALID_ARGUMENT with the runner's message. Otherwise returns OK, also if the runner does
+// returns INVALID_ARGUMENT with the runner's message. Otherwise returns OK, even if the runner does
 // not answer within `timeout`. Blocks.
 Status CheckParameters(const std::string& runner, const std::string& benchmark,
                        const ParameterMap& parameters, Duration timeout);

@@ -35,7 +35,7 @@ class ServerStream
 //   - If this node cannot run the case, the call fails. If the runner program finds that the
 //     parameters are wrong as well, the error is about the parameters.
 //   - Otherwise the job runs until its processes have ended or the caller disconnects.
-//   - At the end, the queued messages are written, and the call is finished once.
+//   - At the end, the queued messages are written, and then the call is finished.
 // All steps run on the executor. The object deletes itself after the last callback from gRPC.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                      public std::enable_shared_from_this<RunJobStream> {
@@ -91,10 +91,10 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     if (stop_asked_) StopJob();
   }
 
-  // Ends the call because this node cannot run the benchmark, for the reason `lack`. If the runner
-  // program finds wrong parameters, reports those instead. Does not start the program while a job
-  // is running, because that would disturb the measurement. Uses a separate thread, because the
-  // executor must renew leases meanwhile.
+  // Ends the call with the error `lack`, which says why this node cannot run the benchmark. If the
+  // runner program finds invalid parameters, reports those instead. Does not start that program
+  // while a job is running, because that would disturb the measurement. Uses a separate thread, so
+  // that the executor can continue to renew leases.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
     std::thread([self = shared_from_this(), request, lack] {

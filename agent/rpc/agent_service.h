@@ -1,5 +1,5 @@
-// The agent's gRPC service. Coordinators use it to open sessions. Users can query the node's
-// inventory and benchmarks, or run single jobs without a coordinator.
+// The agent's gRPC service. Coordinators use this service to open sessions. Users can query the
+// node's inventory and benchmarks, or run single jobs without a coordinator.
 #pragma once
 
 #include <memory>

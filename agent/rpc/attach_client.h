@@ -20,22 +20,22 @@
 
 namespace assay::agent {
 
-// Keeps a session open: opens a stream and, whenever it ends, opens another one. The coordinators
-// are tried in rounds, each at most once a round:
-//   1. the one that a Reconnect message named,
-//   2. the one that the last session was with,
-//   3. the others of the list, in its order.
-// After a failed try, the next coordinator of the round is tried at once. The next round begins
-// after a delay (see Backoff). Use and destroy this object on the executor; only AwaitEnd is called
-// from another thread.
+// Keeps a session open: opens a stream and, whenever the stream ends, opens another one. Tries the
+// coordinators in rounds. A round tries each coordinator at most once, in this order:
+//   1. the coordinator that a Reconnect message named,
+//   2. the coordinator of the last session,
+//   3. all others, in the order of the list.
+// After a failed try, the next coordinator of the round is tried immediately. The next round begins
+// after a delay (see Backoff). Use and destroy this object on the executor, except that AwaitEnd
+// must be called from another thread.
 class AttachClient {
  public:
   // Makes a channel to HOST:PORT. The error says why there can be none.
   using ChannelFactory =
       std::function<Result<std::shared_ptr<grpc::Channel>>(const std::string& address)>;
 
-  // `coordinators` is a list of HOST:PORT with at least one element. `executor` must exist until
-  // AwaitEnd has returned. `fleet` is the fleet named in this node's certificate. If it is not
+  // `coordinators` is a non-empty list of addresses (HOST:PORT). `executor` must exist until
+  // AwaitEnd has returned. `fleet` is the fleet named in this node's certificate. If `fleet` is not
   // empty, servers must have a certificate of a coordinator or proxy of the same fleet.
   AttachClient(std::vector<std::string> coordinators, ChannelFactory make_channel,
                std::string fleet, std::weak_ptr<Session> session, Executor* executor,

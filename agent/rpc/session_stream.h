@@ -1,5 +1,5 @@
-// The gRPC stream of a session. One template implements reading, writing and ending for both cases:
-// the agent is the server if the coordinator connected, and the client if the agent connected.
+// The gRPC stream of a session. If the coordinator opened the connection, the agent is the gRPC
+// server; otherwise it is the client. One template implements reading, writing and ending for both.
 #pragma once
 
 #include <deque>

@@ -31,14 +31,14 @@ struct Fault {
   bool IsOf(const std::string& name) const { return node == "*" || node == name; }
 };
 
-// Parses the YAML text of a file:
+// Parses the YAML text of a file such as:
 //   faults:
 //     - slow_gpu: {node: sim-0007, gpu: 3, factor: 0.9, since: 2026-11-20}
 //     - driver_step: {node: "*", driver: "590.10", factor: 1.02, since: 2026-11-24}
 //     - lying_node: {node: sim-0003, factor: 3}
 //     - vanishing_node: {node: sim-0004, after: 30s, returns_after: 90s}
 //     - failing_node: {node: sim-0005}
-// An error names the file and the line.
+// `file` is the file's name. Error messages contain this name and the line number.
 Result<std::vector<Fault>> ParseFaults(const std::string& file, const std::string& text);
 
 }  // namespace assay::agent

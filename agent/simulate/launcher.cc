@@ -11,7 +11,7 @@
 namespace assay::agent {
 namespace {
 
-// A job's steps are tasks of the executor:
+// A simulated job. Each of these steps is a task on the executor:
 //   begin --gang of several nodes: GangReady, then Go--> one task per case --> finished
 class Job : public std::enable_shared_from_this<Job> {
  public:

@@ -12,8 +12,8 @@
 
 namespace assay::agent {
 
-// Answers jobs with simulated results after `job_time`. The jobs of all nodes share `executor`,
-// which must have one thread, and which must outlive this object and its jobs.
+// Simulates jobs: each job ends with simulated results after `job_time`. The jobs of all nodes
+// share `executor`, which must have exactly one thread and must outlive this object and its jobs.
 class SimulatedLauncher : public JobLauncher {
  public:
   SimulatedLauncher(std::shared_ptr<const Node> node, std::vector<Fault> faults, uint64_t seed,

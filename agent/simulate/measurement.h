@@ -13,14 +13,15 @@
 
 namespace assay::agent {
 
-// A node's simulated measurements. The same seed, node, case and number of earlier runs of the case
-// give the same values. Not thread-safe.
+// Simulates the measurements of a node. The values depend only on the seed, the node, the case and
+// the number of earlier runs of the case. Not thread-safe.
 class SimulatedMeasurements {
  public:
   SimulatedMeasurements(uint64_t seed, std::vector<Fault> faults);
 
-  // Returns the result of a case of `job` on rank 0's node `node`. The time is the prediction from
-  // the spec sheet, divided by an efficiency, with noise. A gang is as fast as its slowest GPU.
+  // Returns the result of one case of `job`; `node` is the node of rank 0. The simulated time is
+  // the time predicted from the GPU's spec sheet, divided by an efficiency, plus noise. A job on
+  // several GPUs is as fast as the slowest of them.
   v1::CaseResult Measure(const v1::NodeDescription& node, const v1::JobSpec& job,
                          const v1::BenchmarkCase& one);
 

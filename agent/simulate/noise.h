@@ -23,11 +23,11 @@ class Random {
 // Returns a hash of `text` and `seed`.
 uint64_t HashOf(uint64_t seed, const std::string& text);
 
-// The noise of one case on one node. Its kind and its strength follow from the case:
+// The noise of one case on one node. The case determines the kind of noise and its strength:
 //   independent        normal, 0.3% to 1%
 //   autocorrelated     AR(1) with a coefficient of 0.5 or 0.8, the same strength
-//   spikes             independent, and 3% of the runs are slower by an exponential of 6%
-//   two modes          normal 0.4%, and 30% of the runs are 3% slower
+//   spikes             independent, but 3% of the runs are slower by 6% on average (exponential)
+//   two modes          normal with 0.4%, but 30% of the runs are 3% slower
 class CaseNoise {
  public:
   // `case_seed` selects the kind, `series_seed` (case and hardware) the random numbers.

@@ -1,7 +1,7 @@
-// Parses a campaign file, a YAML file that lists benchmarks and the nodes on which to run them,
-// into a v1::CampaignSpec, and writes such files. Checks the names and types of fields. Keeps the
-// values of benchmark parameters as text, because only the coordinator knows which values the
-// connected nodes accept.
+// Reads and writes campaign files. A campaign file is a YAML file that lists benchmarks and the
+// nodes on which to run them. The parser converts it to a v1::CampaignSpec and checks the names and
+// types of fields. It keeps the values of benchmark parameters as text, because only the
+// coordinator knows which values the connected nodes accept.
 #pragma once
 
 #include <string>
@@ -25,17 +25,16 @@ struct CampaignFile {
 CampaignFile ParseCampaign(std::string_view text);
 
 // Reads and parses the campaign file at `path`, or standard input if `path` is "-". The size is
-// limited to kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in its content
-// are returned in `faults`.
+// limited to kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in the file's
+// content are in the returned object's `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// Returns a campaign file from which ParseCampaign reads `spec` again, except for the numbers of
-// the lines. Leaves out fields that have their defaults. `spec` must have benchmarks.
+// Returns the text of a campaign file. ParseCampaign converts this text back to `spec`, except that
+// line numbers may differ. Omits fields with default values. `spec` must have benchmarks.
 std::string CampaignYaml(const v1::CampaignSpec& spec);
 
-// Formats the errors in a campaign file, one per line and at most kMaxYamlFaults. A line is
-// "FILE:7:12: benchmarks[1].gemm.m: description", where 7 is the line and 12 the column in the
-// file.
+// Formats at most kMaxYamlFaults errors in a campaign file, one per line, for example "FILE:7:12:
+// benchmarks[1].gemm.m: description", where 7 is the line and 12 is the column in the file.
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults);
 
 // Formats the errors that the coordinator found in a campaign, one per line: "FILE:7: field:

@@ -37,8 +37,9 @@ class FieldReader {
   // Returns nullopt after a fault.
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
-  // Reads a whole number from `least` to `most`. If the value is invalid, records an error and
-  // returns nullopt. If `most` is not set, the coordinator checks the upper bound later.
+  // Reads an integer between `least` and `most`. If the value is invalid, records an error and
+  // returns nullopt. If `most` is not set, there is no upper bound here; the coordinator checks it
+  // later.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 
@@ -48,14 +49,14 @@ class FieldReader {
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
 // each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
-// Checks names and values by the same rules as the coordinator. `field` is the name of the map in
-// error messages.
+// Checks the names and values of variables by the same rules as the coordinator. `field` is the
+// name of the map in error messages.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);
 
 // Reads the list of benchmarks of a campaign file and adds one v1::BenchmarkMatrix per entry to
-// `spec`. An entry is just a name, such as `gemm`, or a name with parameters:
+// `spec`. An entry is either just a name, such as `gemm`, or a name with parameters, such as
 //   gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}
 // The keys `gpus`, `counters`, `nccl` and `unplaceable` are options of the entry, not parameters.
 void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec);

@@ -152,8 +152,8 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Level> levels_;
 };
 
-// Reports invalid characters, and tabs that are used for indentation. This check exists because the
-// YAML parser's own messages about them are misleading.
+// Reports invalid characters and tabs in the indentation. The YAML parser would report them too,
+// but with misleading messages.
 void CheckLines(std::string_view text, std::vector<FileFault>& faults) {
   int line = 0;
   for (const std::string_view row : Split(text, '\n')) {

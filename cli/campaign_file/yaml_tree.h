@@ -1,6 +1,6 @@
-// Parses YAML into a tree in which every value knows its line. Reports anchors, aliases, tags,
-// multiple documents, duplicate keys and deep nesting as errors. Campaign files do not need these
-// features, and a malicious file could use them to exhaust memory.
+// Parses YAML into a tree in which every value knows its line. Anchors, aliases, tags, multiple
+// documents, duplicate keys and deep nesting are errors, because campaign files do not need them,
+// and a malicious file could use some of them to exhaust memory.
 #pragma once
 
 #include <cstddef>

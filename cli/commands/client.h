@@ -1,5 +1,5 @@
-// A gRPC client for an agent, or for a fleet's coordinators. It sets a deadline for every call and
-// includes the server's address in every error.
+// A gRPC client for an agent or for the coordinators of a fleet. The client sets a deadline for
+// every call and includes the server's address in every error.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -36,14 +36,14 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// True if a call may be sent again when it is unknown whether the server executed it. A repeated
-// RemoveNode would report that there is no such node.
+// True if a call may be sent again when the client does not know whether the server has executed
+// it. RemoveNode cannot be repeated, because the second call would fail with "no such node".
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest>;
 
-// Owns one channel per server, with stubs. All calls go to one server, until it cannot be reached.
-// Then a call that can be repeated is sent to the next one, which also receives the calls after it.
-// Thread-safe as gRPC's stubs are.
+// Owns a channel to each server, with its stubs. All calls go to the same server until that server
+// cannot be reached. The failed call (if kRepeatable) and all later calls then go to the next
+// server. As thread-safe as gRPC's stubs.
 class Client {
  public:
   // Creates a client for the coordinators in `options` without connecting yet. Returns an error if
@@ -62,8 +62,8 @@ class Client {
   // Makes the next server the present one. After the last, the first follows.
   void MoveOn() { *present_ = (*present_ + 1) % servers_.size(); }
 
-  // Makes one unary call: Call(&v1::NodeService::Stub::GetNode, request). If no server can be
-  // reached, the error names each of them.
+  // Makes one unary call, for example Call(&v1::NodeService::Stub::GetNode, request). If no server
+  // can be reached, the error lists all servers.
   template <typename Stub, typename Request, typename Response>
   Result<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                      Response*),

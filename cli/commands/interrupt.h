@@ -12,9 +12,9 @@
 
 namespace assay::cli {
 
-// Handles SIGINT and SIGTERM while this object exists. The first signal is only recorded, and the
-// second one terminates the program. Create this object before any other thread, including those of
-// a gRPC client, because threads created earlier do not block the signals and might receive them.
+// Handles SIGINT and SIGTERM while this object exists. The first signal is only recorded; the
+// second terminates the program. Create this object before any other thread, including the threads
+// of a gRPC client, because earlier threads do not block the signals and might receive them.
 // Thread-safe.
 class Interrupt {
  public:
@@ -25,13 +25,14 @@ class Interrupt {
 
   bool requested() const { return signal_ != 0; }
 
-  // Returns the exit code of a program that a signal ended, as shells report it: 130 after SIGINT,
-  // 143 after SIGTERM. Requires requested().
+  // Returns the exit code that shells report for a program ended by this signal: 130 for SIGINT or
+  // 143 for SIGTERM. Requires requested().
   ExitCode exit_code() const { return ExitCodeOfSignal(signal_); }
 
   // Sets a function that runs on another thread when the first signal arrives. If that signal has
-  // already arrived, `action` runs immediately. If the previous function is running, waits for its
-  // end before replacing it. A null `action` only removes the previous function.
+  // already arrived, `action` runs immediately. Replaces the function that was set before; if that
+  // function is running, waits for its end first. A null `action` only removes the previous
+  // function.
   void SetAction(std::function<void()> action);
 
   // Blocks for `duration` or until a signal arrives. Returns true for a signal.

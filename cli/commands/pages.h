@@ -25,8 +25,9 @@ template <typename Page>
 using Items = std::vector<
     typename std::remove_reference_t<decltype(ItemsOf(std::declval<Page&>()))>::value_type>;
 
-// Calls `method` until the last page or until `limit` items are read (kNoLimit: all). Passes each
-// page to `use`, which returns a Status; an error ends the listing.
+// Calls `method` repeatedly, until the last page or until `limit` items have been read (kNoLimit
+// for all items). Passes each page to `use`. If `use` returns an error, stops and returns that
+// error.
 template <typename Stub, typename Request, typename Response, typename Use>
 Status ForEachPage(Client& client,
                    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

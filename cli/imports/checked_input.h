@@ -36,8 +36,8 @@ std::optional<int64_t> ParseInteger(std::string_view word, int64_t least = 0,
 Result<nlohmann::json> ParseJson(std::string_view text);
 
 // A value in a JSON file, together with its path for error messages. All values of a file share one
-// `status`, which holds the first error. After an error, all reads return empty values. Callers can
-// therefore read everything and check `status` once at the end.
+// `status`, which contains the first error. After an error, all reads return empty values, so
+// callers can read everything and check `status` once at the end.
 class JsonValue {
  public:
   // `json` and `status` must outlive this value and those read from it.
@@ -52,9 +52,9 @@ class JsonValue {
   JsonValue Member(const std::string& name) const;
   std::vector<JsonValue> Array(const std::string& name) const;
 
-  // These functions read the member `name` of this object. If `name` is empty, they read this value
-  // itself. A number may also be given as a string. A string may have up to 200 bytes and no
-  // control characters.
+  // These functions read the member `name` of this object or, if `name` is empty, this value
+  // itself. A number may also be given as a string. A string may have at most 200 bytes and must
+  // not contain control characters.
   double Number(const std::string& name = "") const;
   int64_t Integer(const std::string& name, int64_t least = 0, int64_t most = kMaxInteger) const;
   std::string Text(const std::string& name = "") const;

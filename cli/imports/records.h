@@ -21,9 +21,9 @@ struct Machines {
 };
 
 // Sets the environment, provenance and times of `imported`. `source` is the program that measured
-// the results, with its version: "nccl-tests 2.17.6". `origin` contains facts that the user gave.
-// Returns INVALID_ARGUMENT if they contradict the file, or if neither the user nor the file names
-// the GPU model.
+// the results, with its version, for example "nccl-tests 2.17.6". `origin` contains facts that the
+// user gave. Returns INVALID_ARGUMENT if these facts contradict the file, or if neither the user
+// nor the file names the GPU model.
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported);
 

@@ -73,9 +73,9 @@ Result<std::string> FindPrograms() {
       .WithHint("install the package postgresql, or set ASSAY_POSTGRES_BIN to their folder");
 }
 
-// Returns the user that runs the server. PostgreSQL refuses to run as root, so root runs it as
-// `account`. This must not be a user that also runs other programs, such as nobody, because these
-// could connect as superusers.
+// Returns the user that runs the server: `account` if this process runs as root, because PostgreSQL
+// refuses to run as root. `account` must not be a user that also runs other programs, such as
+// "nobody", because these programs could connect as superusers.
 Result<User> ChooseUser(const std::string& account) {
   if (::geteuid() != 0) return User();
   if (const passwd* entry = ::getpwnam(account.c_str()); entry != nullptr && entry->pw_uid != 0) {
@@ -114,7 +114,7 @@ Status CheckReachable(const std::string& folder, const User& user) {
 }
 
 // Creates a folder with mode 0700 that belongs to `user`, or to the current user if `user` is not
-// set. Returns an error if `path` is a symbolic link or the folder belongs to another user.
+// set. Returns an error if `path` is a symbolic link or an existing folder of another user.
 Status MakePrivateFolder(const std::string& path, const User& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailedPrecondition("cannot make the folder " + path + ": " + ErrnoText(errno));
@@ -154,8 +154,8 @@ std::vector<std::string> LinesOf(const std::string& path) {
 }
 
 // Returns an error if a PostgreSQL server is running on the data folder. Otherwise removes the lock
-// file that a crash may have left behind. PostgreSQL itself checks only whether the process id in
-// that file exists, but by now the id may belong to another program.
+// file that a crash may have left behind. PostgreSQL itself would only check whether a process with
+// the id in the lock file exists, but by now that id may belong to another program.
 Status CheckNotRunning(const std::string& data) {
   const std::string lock = data + "/postmaster.pid";
   const std::vector<std::string> lines = LinesOf(lock);
@@ -176,7 +176,7 @@ std::vector<std::string> ServerEnvironment() {
   return {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
 }
 
-// Waits until PostgreSQL has written "ready" to its lock file. From then on, it accepts
+// Waits until PostgreSQL has written "ready" to its lock file, which means that it accepts
 // connections.
 Status AwaitReady(const std::string& data, Subprocess& server, Duration timeout,
                   const std::string& log) {
@@ -217,8 +217,8 @@ Status PrivatePostgres::Prepare(Setup& setup) {
   return CheckReachable(setup.directory, setup.user);
 }
 
-// Creates the database cluster in a temporary folder and then renames the folder. If initdb is
-// interrupted, no incomplete cluster exists under the final name.
+// Creates the database cluster in a temporary folder and then renames the folder. Therefore, no
+// incomplete cluster exists under the final name if initdb is interrupted.
 Status PrivatePostgres::InitCluster(const Setup& setup) {
   const std::string made = setup.directory + "/data.new";
   std::error_code error;
@@ -321,8 +321,8 @@ void PrivatePostgres::Stop() {
 
 void PrivatePostgres::Kill() {
   if (!process_ || process_->Wait(Duration(0))) return;
-  // Kill PostgreSQL's child processes too. They are not in the server's session, and no new server
-  // can start on the same data while one of them is alive.
+  // Kill PostgreSQL's child processes too. They are not in the server's session, so they would
+  // survive, and no new server can start on the same data while one of them is alive.
   const std::string pid = std::to_string(process_->pid());
   std::ifstream list("/proc/" + pid + "/task/" + pid + "/children");
   std::vector<FileDescriptor> children;

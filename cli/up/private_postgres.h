@@ -1,5 +1,5 @@
 // Runs a private PostgreSQL server whose files are all in one folder, for `assay up` and for tests.
-// It does not affect any other PostgreSQL server of the system. The folder contains
+// Does not affect other PostgreSQL servers of the system. The folder contains
 //
 //   data            the database cluster
 //   postgres.log    the server's log
@@ -33,18 +33,18 @@ struct PrivatePostgresOptions {
   Duration start_timeout = std::chrono::minutes(2);
 };
 
-// A running PostgreSQL server, which the destructor stops. Only root and the user that runs the
-// server can open its socket, because the folder has mode 0700. Every connection through the socket
-// is a superuser. Not thread-safe.
+// A running PostgreSQL server, which the destructor stops. Every connection through the server's
+// socket has superuser rights. The folder has mode 0700, so only root and the user that runs the
+// server can open the socket. Not thread-safe.
 class PrivatePostgres {
  public:
-  // Starts a server in `directory` and blocks until it accepts connections. Creates a database
-  // cluster there first if there is none. PostgreSQL refuses to run as root. If we are root, the
-  // server runs as `options.account`, which becomes the owner of `directory`. Uses the highest
-  // version in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to this program, the PATH, and
-  // /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not installed, and
-  // FAILED_PRECONDITION if a server already runs in `directory`, its user cannot enter it, or there
-  // is no such user.
+  // Starts a server in `directory` and blocks until it accepts connections. First creates a
+  // database cluster if `directory` contains none. PostgreSQL refuses to run as root, so if this
+  // process runs as root, the server runs as `options.account`, which becomes the owner of
+  // `directory`. Uses the newest PostgreSQL in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to
+  // this program, the PATH, and /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not
+  // installed, and FAILED_PRECONDITION if a server already runs in `directory`, or the server's
+  // user does not exist or cannot access `directory`.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 
@@ -59,8 +59,8 @@ class PrivatePostgres {
   // Returns a connection string for libpq. It holds no secret.
   std::string ConnectionString(const std::string& database = "postgres") const;
 
-  // Stops the server: rolls back open transactions, disconnects all clients, and waits for the
-  // process to exit. Does nothing if the server has already exited.
+  // Stops the server and waits for its process to exit. Open transactions are rolled back, and all
+  // clients are disconnected. Does nothing if the server has already exited.
   void Stop();
   // Simulates a power cut: kills the server and its children, and waits for their end.
   void Kill();

@@ -275,9 +275,9 @@ class Watched {
   std::optional<MonotonicTime> restart_at_;
 };
 
-// Restarts programs that exit, until `signals` (a signalfd) becomes readable. The first restart
-// follows after 1 s. Each time a start fails or a program exits within a minute, the delay doubles,
-// up to 30 s. Prints every exit and restart to stderr.
+// Restarts programs that exit, until `signals` (a signalfd) becomes readable. The delay before a
+// restart is 1 s at first. It doubles, up to 30 s, each time a start fails or the program exits
+// within a minute. Prints every exit and restart to stderr.
 void Supervise(const std::vector<Supervised>& programs, int signals) {
   std::vector<Watched> watched(programs.begin(), programs.end());
   while (true) {
@@ -343,8 +343,8 @@ Result<ExitCode> Up(Context& context, UpOptions& options) {
 }
 
 // Returns the default data folder: $XDG_DATA_HOME/assay, or a folder in the user's home. For root,
-// returns /var/lib/assay instead of a folder in root's home, because PostgreSQL then runs as
-// another user, who cannot enter that home.
+// returns /var/lib/assay, because PostgreSQL then runs as another user, who has no access to root's
+// home.
 std::string DefaultDataDirectory() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
     return std::string(data) + "/assay";

@@ -16,10 +16,10 @@ struct Quantity {
   std::string ToString() const { return unit.empty() ? number : number + " " + unit; }
 };
 
-// Formats `value` with four significant digits and, if it is below 0.1 or above 10,000, with an SI
-// prefix: 4.1e-6 s becomes "4.100 us". Other values keep their unit, so that the numbers in a
-// column are easy to compare. Only bytes, FLOPs and seconds get prefixes. Counts are formatted by
-// FormatNumber.
+// Formats `value` with four significant digits. Values below 0.1 or above 10,000 get an SI prefix,
+// for example "4.100 us" for 4.1e-6 s. Other values keep their unit, so that the numbers in a
+// column are easy to compare. Only bytes, FLOPs and seconds get prefixes. Counts are formatted like
+// in FormatNumber.
 Quantity FormatQuantity(double value, std::string_view unit);
 
 // Formats with `digits` significant digits and no exponent: 0.01234, 45.20, 712.3, 81920.
@@ -29,7 +29,7 @@ std::string FormatSignificant(double value, int digits);
 bool IsCount(std::string_view unit);
 
 // Formats `value` with `digits` significant digits but without its unit, for example 712.3 or
-// 4.100. If the unit is a count, removes zeros at the end of the fraction: 4 or 12.5.
+// 4.100. If the unit is a count, removes trailing zeros of the fraction, which gives 4 or 12.5.
 std::string FormatNumber(double value, std::string_view unit, int digits);
 
 // Formats with `decimals` digits after the point: 28.72, 0.10.

@@ -18,7 +18,7 @@ Table NodeTable(const std::vector<v1::Node>& nodes);
 // Returns one record per node, after a header.
 std::string NodeCsv(const std::vector<v1::Node>& nodes);
 
-// Describes one node in full. `transfers` are results for MeasuredLinks.
+// Describes one node in full. `transfers` holds results for MeasuredLinks.
 std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
                          const Style& style);
 

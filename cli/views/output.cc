@@ -16,9 +16,9 @@ bool IsNumber(std::string_view text) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-// Returns the text as a CSV cell that is safe to display. Replaces control characters, which a
-// terminal would interpret. Puts an apostrophe before a text that a spreadsheet would run as a
-// formula, so that the spreadsheet shows the text instead.
+// Returns the text as a CSV cell that is safe to display. Replaces control characters, because a
+// terminal would interpret them. If a spreadsheet would run the text as a formula, puts an
+// apostrophe in front, so that the spreadsheet shows the text instead.
 std::string SafeCell(const std::string& text) {
   const bool formula =
       !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;

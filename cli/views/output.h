@@ -15,12 +15,12 @@ namespace assay::cli {
 enum class OutputFormat { kTable, kJson, kCsv };
 
 // Formats one CSV record (RFC 4180), including the CRLF at its end. Quotes fields that contain
-// commas or quotes. Because names and messages come from other machines, replaces control
-// characters and puts an apostrophe before texts that a spreadsheet would run as a formula.
+// commas or quotes. Names and messages may come from untrusted machines, so control characters are
+// replaced, and text that a spreadsheet would run as a formula gets a leading apostrophe.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
-// Converts `message` to one line of JSON. The keys are the field names of the .proto file. Scalar
-// fields that are not set are included.
+// Converts `message` to one line of JSON. The keys are the field names in the .proto file. Includes
+// scalar fields that are not set.
 std::string ToJson(const google::protobuf::Message& message);
 
 // Returns ToJson with one more member at the end, named `name`. Its value `json` must be JSON.

@@ -51,9 +51,9 @@ const Mark* Find(const std::string& flag) {
   return found == kKnown.end() ? nullptr : found;
 }
 
-// Returns whether a measurement is noisy, which means that the 95% confidence interval of its
-// median is too wide. If the median is 0, any interval with a width above 0 is too wide. If there
-// are too few samples for an interval, the measurement is noisy if its time limit stopped it.
+// Returns true if a measurement is noisy, which means that the 95% confidence interval of its
+// median is too wide. If the median is 0, any interval with a width above 0 is too wide. A
+// measurement with too few samples for an interval is noisy if it was stopped by its time limit.
 bool IsNoisy(const v1::Measurement& measurement) {
   if (schema::HasInterval(measurement) && measurement.median() == 0) {
     return measurement.ci_high() > measurement.ci_low();
@@ -103,8 +103,8 @@ std::string Marks::Flag(const std::string& flag) {
 }
 
 // Returns an unused capital letter for a flag that this program does not know, preferably a letter
-// of the flag's name. Never returns the letter of a known flag, so that those letters mean the same
-// in every table.
+// from the flag's name. Never returns the letter of a known flag, because those letters must have
+// the same meaning in every table.
 std::string Marks::FreeLetter(const std::string& flag) {
   for (const char c : flag + "abcdefghijklmnopqrstuvwxyz") {
     if (c < 'a' || c > 'z') continue;

@@ -12,8 +12,8 @@
 
 namespace assay::cli {
 
-// The uncertainty of a median, half its 95% interval relative to it, above which a result is noisy:
-// two results that differ by 5% then cannot be told apart.
+// A result is noisy if half the 95% confidence interval of its median, divided by the median,
+// exceeds this. Two such results that differ by 5% cannot be told apart.
 inline constexpr double kNoisy = 0.025;
 
 // A flag that tables show as a letter.
@@ -26,14 +26,13 @@ struct Mark {
 // Returns all known marks, sorted by flag.
 std::span<const Mark> AllMarks();
 
-// Returns how reliable the spec sheet of a GPU is: "sheet" if its values were checked against the
-// vendor's data sheet, or "recalled" if they were not. Returns an empty string if there is no spec
-// sheet with this name.
+// Returns how reliable a GPU's spec sheet is: "sheet" if its values were checked against the
+// vendor's data sheet, "recalled" if they were not, or "" if there is no spec sheet with this name.
 std::string SpecCertainty(const std::string& spec);
 
-// Returns everything that makes a result special or questionable. First come the flags that were
-// recorded with the result. These names follow where they apply: "hot_cache", "zeros", "quick",
-// "graph", "noisy" (the confidence interval of the median is wide), "recalled_spec", "imported" and
+// Returns the names of everything that makes a result special or questionable: first the flags that
+// were recorded with the result, then those of the following that apply: "hot_cache", "zeros",
+// "quick", "graph", "noisy" (see kNoisy), "recalled_spec" (see SpecCertainty), "imported" and
 // "simulated".
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 

@@ -14,10 +14,10 @@ namespace assay::cli {
 std::map<std::string, std::set<std::string>> FindVarying(
     const std::vector<v1::StoredResult>& results);
 
-// Returns a short description of a benchmark case: "m=n=k=4096 bf16 layout=nt". Includes the
-// parameters that identify the case and those that differ from their defaults. Omits the cache,
-// fill and launch modes, because tables show them as flags. The parameters in `varying` come first,
-// so that a narrow terminal does not cut them off.
+// Returns a short description of a benchmark case, such as "m=n=k=4096 bf16 layout=nt". Includes
+// the parameters that identify the case and those whose values differ from their defaults. Omits
+// the cache, fill and launch modes, because tables show them as flags. The parameters in `varying`
+// come first, so that a narrow terminal does not cut them off.
 std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying = {});
 
 // Returns all parameters by name: "dtype=bf16;k=4096".

@@ -14,16 +14,17 @@
 namespace assay::cli {
 
 // Renders results as text: a line with the values that all rows have in common, the table of
-// results, the table of hardware counters, and a legend of the flags, which include the results
-// that differ from the others of their series (SeriesMedians). The column "±%" shows half the width
-// of the median's 95% confidence interval, in percent of the median. It is empty if there are too
-// few samples.
+// results, the table of hardware counters, and a legend of the flags. One of the flags marks
+// results that differ from the others of their series (see SeriesMedians). The column "±%" shows
+// half the width of the median's 95% confidence interval, in percent of the median. The column is
+// empty for results with too few samples.
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
-// Renders a table of hardware counters and kernel names, with one row per case that has counters. A
-// single case without counters also gets a row if its kernels, or the reason why they are unknown,
-// were recorded. Adds remarks to `marks` as numbered notes. `varying` comes from FindVarying. The
-// text begins with an empty line. If the table has no rows, returns an empty string.
+// Renders a table of hardware counters and kernel names, with one row per case that has counters.
+// If there is only one case, it also gets a row without counters, provided that its kernels or the
+// reason why they are unknown were recorded. Adds remarks to `marks` as numbered notes. `varying`
+// comes from FindVarying. The text begins with an empty line. If the table has no rows, returns an
+// empty string.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);
@@ -55,8 +56,8 @@ std::string ComparisonCsv(const Comparisons& comparisons);
 std::string ComparisonJson(const Comparisons& comparisons);
 
 // Returns a table of published measurements for the benchmarks and GPUs of `results`, or for all
-// GPUs if those of `results` are unknown. If nothing has been published for these benchmarks and
-// GPUs, returns a sentence that lists the ones with published measurements.
+// GPUs if those of `results` are unknown. If there are none, returns a sentence that lists the
+// benchmarks and GPUs that have published measurements.
 std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli

@@ -15,10 +15,10 @@ class SeriesMedians {
  public:
   explicit SeriesMedians(const std::vector<v1::StoredResult>& results);
 
-  // Returns whether the median of `result`, one of the listed results, is further from the median
-  // of the other listed results of its series than kNoisy and than its own 95% interval. A narrow
-  // interval only says that a run repeats its own value, so it never excuses a difference. Returns
-  // false for counts, and for results without others in their series.
+  // Returns true if the median of `result` differs from the median of the other listed results of
+  // its series by more than kNoisy, and by more than the uncertainty of `result` itself. The limit
+  // is never below kNoisy, because a narrow confidence interval only means that one run repeats its
+  // own value. Returns false for counts, and if the list has no other results of this series.
   bool IsOff(const v1::StoredResult& result) const;
 
  private:

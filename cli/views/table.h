@@ -9,14 +9,14 @@ namespace assay::cli {
 
 // Returns the number of terminal columns that `text` occupies. East Asian wide characters and emoji
 // take two columns, combining marks take none, and all other characters take one. Escape sequences
-// are not recognized: their characters count too.
+// are not recognized, so their characters are counted too.
 int DisplayWidth(std::string_view text);
 
 // Cuts `text` to at most `width` columns. The last column is an ellipsis if something was cut.
 std::string Truncate(std::string_view text, int width);
 
 // Wraps `text` at spaces into lines of at most `width` columns. Indents all lines after the first
-// by `indent` spaces. Does not split words that are longer than a line. If `width` is 0, does not
+// by `indent` spaces. Words that are longer than a line are not split. If `width` is 0, does not
 // wrap at all.
 std::string Wrap(std::string_view text, int width, int indent);
 
@@ -27,8 +27,8 @@ enum class Tone { kPlain, kDim, kGood, kBad, kDoubtful };
 struct Column {
   std::string header;
   Align align = Align::kLeft;
-  // Determines which columns are dropped if the table is too wide. The columns with the highest
-  // number are dropped first. Columns with the number 0 are never dropped.
+  // Determines which columns are dropped first if the table is too wide: those with the highest
+  // number. Columns with the number 0 are never dropped.
   int expendable = 0;
 };
 
@@ -48,8 +48,8 @@ struct Style {
   bool colour = false;
 };
 
-// Returns the output style for a file descriptor. On a terminal, the width is that of the terminal.
-// Colors are also used there, unless NO_COLOR is set or TERM is "dumb".
+// Returns the output style for a file descriptor. On a terminal, uses the width of the terminal,
+// and also colors unless NO_COLOR is set or TERM is "dumb".
 Style StyleOf(int descriptor);
 
 // Returns `text` in the colour of `tone`, or unchanged if `colour` is false.
@@ -65,7 +65,8 @@ class Table {
   bool empty() const { return rows_.empty(); }
 
   // Renders the header and the rows, one line each. Omits columns that are empty in every row. If
-  // other columns had to be dropped because the table was too wide, a last line names them.
+  // the table is too wide, drops other columns (see expendable) and names them in an additional
+  // last line.
   std::string Render(const Style& style) const;
 
   // Returns the rows without header and line ends.

@@ -9,8 +9,9 @@
 
 namespace assay::coordinator {
 
-// Runs `body` and returns its Status. If `body` throws, logs the exception and returns INTERNAL, so
-// that a loop on the executor can arm itself again, and gRPC does not swallow the exception.
+// Runs `body` and returns its Status. If `body` throws, logs the exception and returns INTERNAL. A
+// periodic task can then still schedule its next run, and gRPC cannot silently swallow the
+// exception.
 template <typename Body>
 Status Guarded(const char* what, Body&& body) {
   try {

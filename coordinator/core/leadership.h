@@ -12,23 +12,25 @@ namespace assay::coordinator {
 
 // The place of a coordinator process.
 struct Place {
-  // Its host and the address that it listens on. A process that finds its own seat as the leader's
-  // takes over at once: its predecessor is dead, because it does not listen there any more.
+  // The host of the process and the address that it listens on. If the leader's seat is this
+  // process's own seat, the leader was an earlier process that no longer listens there and so must
+  // be dead. This process then becomes the leader immediately.
   std::string seat;
   // HOST:PORT at which agents reach it.
   std::string address;
 };
 
-// Knows which coordinator is the leader: the one that claims jobs, keeps the agents' sessions,
-// judges campaigns and dials agents. Every coordinator answers users. Thread-safe.
+// Knows which coordinator is the leader. Only the leader claims jobs, keeps the agents' sessions,
+// judges campaigns and dials agents. All coordinators answer requests of users. Thread-safe.
 //
 //   +----------+   elected, or its own predecessor led    +--------+
 //   | follower | ---------------------------------------> | leader |
 //   +----------+ <--------------------------------------- +--------+
 //                 another was elected, Resign
 //
-// While the database is away nobody can be elected, so a leader stays one. If another coordinator
-// is elected meanwhile, the term in the leader's statements makes them void.
+// While a leader cannot reach the database, it remains the leader. If another coordinator is
+// elected meanwhile, the old leader's SQL statements have no effect, because they contain an
+// outdated term.
 class Leadership {
  public:
   Leadership(const Environment& environment, const Options& options)
@@ -43,8 +45,8 @@ class Leadership {
   enum class Change { kNone, kGained, kLost };
   // Tries to be elected, or extends the leader's lease. Blocks on the database.
   Result<Change> Renew();
-  // Gives up the leadership for good, so that another coordinator is elected at once. Blocks on the
-  // database.
+  // Gives up the leadership for good, so that another coordinator can be elected immediately.
+  // Blocks on the database.
   void Resign();
 
   bool IsLeader() const { return Now().term != 0; }

@@ -1,5 +1,5 @@
-// Prometheus metrics of the coordinator. No label names a job, campaign or node, because every new
-// label value creates another time series.
+// Prometheus metrics of the coordinator. Jobs, campaigns and nodes are not used as labels, because
+// every new label value creates another time series.
 #pragma once
 
 #include <prometheus/collectable.h>

@@ -12,8 +12,8 @@
 
 namespace assay::coordinator::rpc {
 
-// Returns the key under which a caller's calls are counted. This is the identity in the caller's
-// certificate, or the network address of a caller without a certificate.
+// Returns the key under which a caller's calls are counted: the identity in the caller's
+// certificate or, without a certificate, the caller's network address.
 std::string PeerKey(const grpc::CallbackServerContext& context);
 
 // Counts the calls of one kind. Thread-safe; outlives every place.

@@ -19,7 +19,8 @@
 namespace assay::coordinator::rpc {
 
 // Keeps a session with the agent at one address and reconnects when the session ends. dialer.h
-// shows the states. Thread-safe. Create it with std::make_shared. The coordinator must outlive it.
+// shows the states. Thread-safe. Must be created with std::make_shared. The coordinator must
+// outlive it.
 class DialTarget : public std::enable_shared_from_this<DialTarget> {
  public:
   DialTarget(Coordinator& coordinator, std::string address,

@@ -1,4 +1,5 @@
-// Agents that the coordinator dials: one session each, dialled again when it ends.
+// Dials agents and keeps one session with each of them. An agent is dialled again when its session
+// ends.
 //
 //   +---------+ stream ends  +---------+
 //   | dialled | -----------> | waiting |   0.5 s, doubled up to 60 s, each with full
@@ -30,20 +31,20 @@ class Dialer {
   Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls, bool insecure);
   ~Dialer();
 
-  // Opens a session with the agent at `address` (HOST:PORT), and opens a new one whenever the
-  // session ends. Does nothing if this dialer already uses `address`. Returns INVALID_ARGUMENT if
-  // the address is malformed, or an error if the credentials do not allow connecting to it.
+  // Opens a session with the agent at `address` (HOST:PORT), and a new session whenever the old one
+  // ends. Does nothing if this dialer already uses `address`. Returns INVALID_ARGUMENT if the
+  // address is malformed, or another error if the credentials do not allow connecting to it.
   Status Dial(const std::string& address);
 
-  // Waits for a session with `address`, for which Dial must have been called. Calls `answered`
-  // once: with the agent as soon as a session is open, or with an error after `patience` or if the
-  // dialer stops.
+  // Waits for a session with the agent at `address`; Dial must already have been called for it.
+  // Calls `answered` exactly once: with the agent as soon as a session is open, or with an error if
+  // `patience` expires or the dialer stops.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
-  // Dials exactly the stored addresses, and those that AddNode is trying. Called at intervals,
-  // because other coordinators add and remove addresses too, and because only the leader dials:
-  // others pass no addresses.
+  // Starts and stops dialling so that exactly the stored addresses are dialled, plus those that
+  // AddNode is trying. Call this regularly, because other coordinators also add and remove
+  // addresses. Only the leader dials agents, so other coordinators must pass an empty list.
   void Follow(const std::vector<std::string>& stored);
 
   // Ends the session and stops dialling.

@@ -25,8 +25,8 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Starts the gRPC server. The coordinator must outlive it. If the server cannot listen, the error
-  // gives the address and the reason.
+  // Starts the gRPC server. `coordinator` must outlive the server. If the server cannot listen, the
+  // error contains the address and the reason.
   static Result<std::unique_ptr<Server>> Start(Coordinator& coordinator, ServerOptions options);
   ~Server();
 
@@ -34,12 +34,13 @@ class Server {
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
 
-  // Returns OK if the server is working: its port must accept a connection within a second, and it
-  // must answer a health check within another second.
+  // Returns OK if the server is working, that is, if its port accepts a connection within a second
+  // and it answers a health check within another second.
   Status Check() const;
 
   // Closes the sessions with agents, ends every stream, and waits for at most `patience` until all
-  // calls have ended. Idempotent. The executor must run until this returns.
+  // calls have ended. May be called several times. The executor must keep running until this
+  // returns.
   void Shutdown(Duration patience);
 
  private:

@@ -5,8 +5,8 @@
 namespace assay::coordinator::rpc {
 namespace {
 
-// Maximum number of queued outgoing messages. While more are queued, no messages are read from the
-// peer. A peer therefore cannot send requests indefinitely without reading the answers.
+// While more outgoing messages than this are queued, no messages are read from the peer. A peer
+// therefore cannot send requests indefinitely without reading the answers.
 constexpr size_t kMaxOutbound = 1024;
 
 std::string KeyOf(const v1::CoordinatorMessage& message) {

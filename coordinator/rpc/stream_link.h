@@ -1,5 +1,6 @@
-// Connects a session with the gRPC reactor of its stream, for either dialling side: one read and
-// one write in flight, the queue of outgoing messages, and the order in which a stream ends.
+// Connects a session with the gRPC reactor of its stream; either side may have opened the
+// connection. Keeps one read and one write in flight, queues outgoing messages, and ends streams in
+// order.
 //
 //   +------+  Close, or the peer ended  +---------+  nothing left to   +----------+
 //   | open | -------------------------> | closing | -----------------> | finished |
@@ -24,9 +25,10 @@
 
 namespace assay::coordinator::rpc {
 
-// A FIFO queue of messages to one agent. A new message replaces a queued one with the same meaning,
-// such as a lease renewal or the assignment of the same job. If an agent stops reading, its queue
-// therefore grows only with the answers to its own requests. Not thread-safe.
+// A FIFO queue of messages to one agent. A new message replaces a queued message with the same
+// purpose, for example an older lease renewal or an older assignment of the same job. If an agent
+// stops reading, its queue therefore grows only with the answers to its own requests. Not
+// thread-safe.
 class OutboundQueue {
  public:
   void Push(v1::CoordinatorMessage message);
@@ -42,12 +44,12 @@ class OutboundQueue {
   std::deque<Item> queue_;
 };
 
-// Returns the IP address in gRPC's name of a peer, such as "ipv4:10.0.0.7:40312". Returns an empty
-// string if the peer has no IP address, for example on a local socket.
+// Returns the IP address in `uri`, gRPC's name of a peer, such as "ipv4:10.0.0.7:40312". Returns an
+// empty string if the peer has no IP address, for example because it uses a local socket.
 std::string AddressOfPeer(std::string_view uri);
 
-// The operations of a gRPC stream that StreamLink needs. Each operation returns at once. It must
-// not call back into the StreamLink on the same thread.
+// The operations of a gRPC stream that StreamLink needs. The operations must return immediately and
+// must not call back into the StreamLink on the same thread.
 class StreamOperations {
  public:
   virtual ~StreamOperations() = default;

@@ -1,4 +1,4 @@
-// WatchCampaign: the campaign now and after every change, until it ends.
+// WatchCampaign sends the campaign immediately and after every change, until the campaign ends.
 //
 //            Changed             loaded, and it differs
 //   +------+ -------> +---------+ -------------------> +---------+
@@ -21,9 +21,9 @@
 namespace assay::coordinator::rpc {
 
 // Creates the reactor for one WatchCampaign call, which streams the changes of a campaign. The
-// reactor deletes itself when the call is done. `coordinator` and `calls` must outlive it. If
-// changes come faster than the client reads, several of them are merged into one message. A client
-// that reads nothing for 30 s is disconnected.
+// reactor deletes itself when the call is done. `coordinator` and `calls` must outlive it. If the
+// campaign changes faster than the client reads, several changes are merged into one message. A
+// client that reads nothing for 30 s is disconnected.
 grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
                                                               const Calls& calls,
                                                               grpc::CallbackServerContext& context,

@@ -1,6 +1,7 @@
 // Matrix multiplication on the CPU with OpenBLAS. The program does not link to the library but
 // loads it at the first call, because loading starts one thread per CPU. If the address space is
-// limited, these threads retry a failing allocation forever, and fork() waits for them.
+// limited, these threads retry failing allocations forever, and fork() hangs because it waits for
+// the threads.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@
 namespace assay {
 
 // Returns true if the data of an iteration, `bytes` in total, may stay in the CPU's caches until
-// the next iteration. Little of it stays if `bytes` is at least twice the last-level cache. If the
-// cache size is unknown, the function assumes a very large cache, so that cached data is never
-// reported as uncached.
+// the next iteration. Little of the data stays if `bytes` is at least twice the last-level cache.
+// If the cache size is unknown, the function assumes a very large cache, so that cached data is
+// never reported as uncached.
 inline bool StaysInCpuCaches(double bytes, const HostCpu& cpu = Cpu()) {
   constexpr int64_t kLargerThanAny = int64_t{4} << 30;
   return bytes < 2 * static_cast<double>(cpu.last_level_cache_bytes.value_or(kLargerThanAny));

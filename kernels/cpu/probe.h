@@ -9,11 +9,11 @@ namespace assay {
 
 // Measures the best rates of the CPU with `threads` threads: fused multiply-adds with the widest
 // vectors (fp64 if `fp64`, else fp32) and memory reads. Returns the best of a few tries and takes
-// about 0.2 s. Rates of the last minute are reused on the same thread. A rate is left unset if
-// there is too little memory to measure it or if the threads cannot be started.
+// about 0.2 s. Rates that this thread has measured within the last minute are reused. A rate is
+// left unset if there is too little memory to measure it or if the threads cannot be started.
 Ceilings ProbeCpu(int threads, bool fp64);
 
-// Returns the median time of one call of `iterate`, in seconds, over a hundred batches of calls. A
+// Returns the median time of one call of `iterate`, in seconds, over 21 batches of calls. A
 // batch lasts about `min_sample_seconds`, so that the time to read the clock is negligible. With an
 // empty `iterate`, this measures the overhead of an iteration (Ceilings::fixed_seconds).
 double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds);

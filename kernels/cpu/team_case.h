@@ -16,7 +16,8 @@ namespace assay {
 
 class TeamCase : public Case {
  public:
-  // Reads the parameter "threads". `touched_bytes` are the bytes that an iteration reads or writes.
+  // Reads the parameter "threads". `touched_bytes` is the number of bytes that an
+  // iteration reads or writes.
   TeamCase(const RunContext& context, double touched_bytes)
       : seed_(context.seed),
         threads_(ThreadCount(Integer(context.parameters, "threads"))),
@@ -58,8 +59,8 @@ class TeamCase : public Case {
 
  protected:
   // Allocates the arrays and fills the inputs, after checking that there is enough memory. Each
-  // thread must be the first to write the elements that it will read, so that they are placed on
-  // its NUMA node.
+  // thread must be the first to write the elements that it will read, so that these are placed on
+  // the thread's NUMA node.
   virtual Status Allocate() = 0;
   // Writes NaN to every `step`th element of the output.
   virtual void FillOutput(int64_t step) = 0;

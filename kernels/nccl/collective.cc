@@ -204,10 +204,10 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // With these algorithms, the links carry exactly the bytes that the bus factor counts, on average
-  // over the ranks. This holds for a ring by definition. In an all-reduce over two trees, each tree
-  // moves half of the array up and down n - 1 edges. PAT and point-to-point calls send each rank's
-  // share to every other rank once.
+  // With these algorithms, the bytes sent over the links, averaged over the ranks, are exactly
+  // those that the bus factor counts. For a ring, this is true by definition. A tree all-reduce
+  // uses two trees, each of which moves half of the array up and down n - 1 edges. With PAT and
+  // point-to-point calls, each rank's share is sent to every other rank once.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }

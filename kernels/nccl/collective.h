@@ -96,7 +96,7 @@ int64_t CountOf(const Collective& collective, int64_t bytes, int64_t element_byt
 int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t element_bytes, int ranks);
 
 // Returns how many bytes the links carry per byte of payload, including the protocol's flags. The
-// value is a mean over ranks. `algorithm` is "RING", "TREE", "PAT" or "P2P", and `protocol` is
+// number is averaged over ranks. `algorithm` is "RING", "TREE", "PAT" or "P2P", and `protocol` is
 // "SIMPLE", "LL" or "LL128", as NCCL's profiler names them. Returns 0 for other names, such as NVLS
 // and CollNet, where switches perform the reduction.
 double WireFactor(const Collective& collective, const std::string& algorithm,

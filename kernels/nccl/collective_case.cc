@@ -24,15 +24,17 @@ constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
 // The shortest sample, in seconds. Recording a CUDA event between two collectives delays an H200 by
 // about 1.5 us, or 2% of a 16 MiB collective; a long sample contains many collectives per event. In
-// short samples, a different rank is the slowest each time. With samples of 1 ms, this adds 1% to
-// the time of a 256 MiB collective.
+// addition, a different rank is the slowest in each short sample, which adds 1% to the time of a
+// 256 MiB collective if samples last 1 ms.
 constexpr double kMinSampleSeconds = 10e-3;
-// A sample lasts at least as long as this many collectives take on two H200s. Single calls vary too
-// much: a reduce_scatter of 8 GiB takes 14 ms, and consecutive calls differ by 8%.
+// The minimum length of a sample, as a number of calls of the collective. A single call would be
+// too noisy. For example, a reduce_scatter of 8 GiB on two H200s takes 14 ms, and consecutive calls
+// differ by 8%.
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
-// The target duration of one replay of a CUDA graph, in seconds, compared to which the launch of
-// the replay is negligible. At most kMaxReplays iterations are put in a graph to reach it.
+// The target duration of one replay of a CUDA graph, in seconds: long enough that the cost of
+// launching the replay is negligible. A graph holds as many iterations as it takes to reach this
+// duration, but at most kMaxReplays.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // The maximum number of iterations in a CUDA graph. It is limited because graphs need host and GPU

@@ -77,7 +77,8 @@ class CollectiveCase : public Case {
   // Fills the outputs of `set` with 0xff bytes, which no correct output has. Inputs stay.
   Status Poison(int64_t set);
   // Returns true if the output can be verified after any number of iterations. This is not the case
-  // for an in-place reduction: each iteration reduces the previous result, so the sums overflow.
+  // for an in-place reduction, because each iteration reduces the previous result, so that the sums
+  // overflow.
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
   // Launches one iteration without a graph.
   Status Iterate();
@@ -90,7 +91,7 @@ class CollectiveCase : public Case {
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
   // Synchronizes all ranks, so that they start the next collective within microseconds of each
-  // other. Each rank first waits for its earlier launches to finish. Without this, a rank that only
+  // other. Each rank first waits for its earlier launches to finish. Otherwise, a rank that only
   // sends would run ahead of the ranks that receive.
   Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);

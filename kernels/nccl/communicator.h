@@ -30,8 +30,9 @@ class Communicator {
   ~Communicator();
 
   // Connects all ranks. Each rank must call this at about the same time, after making its GPU
-  // current. `peers` must outlive the communicator; it sends NCCL's unique id from rank 0 to the
-  // others. NCCL's kernels use `ctas` thread blocks, one per multiprocessor. With 0, NCCL chooses.
+  // current. `peers` transports NCCL's unique id from rank 0 to the other ranks and must outlive
+  // the communicator. NCCL's kernels use `ctas` thread blocks, one per multiprocessor; if 0, NCCL
+  // chooses.
   static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
                                                        int ctas = 0);
 

@@ -1,6 +1,6 @@
 // Limits the number of kernels queued on a stream. CUDA blocks a launch while its queue is full. If
-// another rank is lost, the queued kernels wait for it forever, so the blocked launch would never
-// return.
+// another rank is lost, the queued kernels wait for that rank forever, so the blocked launch would
+// never return.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -22,7 +22,7 @@ const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
 // Returns the parameter "ranks", from 2. Users must give it.
 Parameter RanksParameter(int64_t maximum);
 
-// Returns the parameter "bytes", the size of the array on each rank. `dtypes` are the choices of
+// Returns the parameter "bytes", the size of the array on each rank. `dtypes` holds the choices of
 // the parameter "dtype"; the size must be a multiple of the chosen type's size.
 Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 

@@ -1,6 +1,6 @@
 // Finds out which algorithm, protocol and number of channels NCCL chose for a collective. NCCL
-// tells this only to profiler plugins, so this program registers itself as one. It records only
-// between StartNcclProfiler() and StopNcclProfiler().
+// reports this only to profiler plugins, so this program registers itself as one. Choices are
+// recorded only between StartNcclProfiler() and StopNcclProfiler().
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ void OfferNcclProfiler();
 void StartNcclProfiler();
 
 // Stops recording and returns NCCL's choice for the last call since StartNcclProfiler(). Returns
-// nullopt if NCCL is older than 2.26, which does not report it, or if the user has selected another
-// profiler plugin.
+// nullopt if NCCL is older than 2.26, which does not report its choice, or if the user has selected
+// another profiler plugin.
 std::optional<NcclChoice> StopNcclProfiler();
 
 }  // namespace assay

@@ -16,8 +16,8 @@ namespace assay {
 namespace {
 
 // The minimum duration, in seconds, of the matrix multiplications and of the collective. Shorter
-// work is repeated up to kMaxRepeats times. The two start a few microseconds apart, which is
-// negligible compared to this duration.
+// work is repeated up to kMaxRepeats times. When both run at once, they start a few microseconds
+// apart, which is negligible compared to this duration.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;
@@ -187,8 +187,8 @@ Status OverlapCase::EnqueueAlone(Marks marks) {
   return Status::Ok();
 }
 
-// Enqueues the collective before the matrix multiplications, so that its kernel finds free
-// multiprocessors. The multiplications then use the remaining ones, as in a training step that
+// Enqueues the collective before the matrix multiplications, so that the collective's kernel finds
+// free multiprocessors. The multiplications then use the remaining ones, as in a training step that
 // overlaps computation and communication.
 Status OverlapCase::EnqueueTogether(Marks marks) {
   ASSAY_RETURN_IF_ERROR(Meet());

@@ -35,10 +35,11 @@ struct OverlapTimes {
   double collective_beside = 0;
 
   double together() const;  // Until both have ended.
-  // Returns the time saved by running both at once, as a fraction of the shorter one's time:
+  // Returns the time saved by running the multiplications and the collective at once, as a fraction
+  // of the time of the shorter one:
   //   (gemm_alone + collective_alone - together) / min(gemm_alone, collective_alone).
-  // 1 means that the shorter one is hidden completely. 0 means that nothing is saved. Below 0,
-  // running one after the other would be faster.
+  // 1 means that the shorter one is hidden completely. 0 means that no time is saved. A negative
+  // value means that running one after the other would be faster.
   double overlap_fraction() const;
 };
 

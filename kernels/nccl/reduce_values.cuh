@@ -101,9 +101,9 @@ __host__ __device__ inline int FactorOf(const ElementDraws& draws, int rank, int
   return draws.IsOneOfTwo(rank, ranks + 1) ? 2 : 1;
 }
 
-// Returns the input of rank `rank` for a mean. It is zero on all but at most two ranks. With so few
-// terms the rounding error stays small, so that a missing or wrong term changes the result by more
-// than that error. The sum over all ranks is at most `largest`.
+// Returns the input of rank `rank` for the test of a mean over the ranks. At most two ranks have a
+// nonzero input for an element. With so few nonzero terms, the rounding error is always smaller
+// than the effect of a missing or wrong term. The sum over all ranks is at most `largest`.
 __host__ __device__ inline int MeanPartOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   if (!draws.IsOneOfTwo(rank, ranks)) return 0;

@@ -3,8 +3,8 @@
 // The array is divided into one chunk per rank. In each of the first n - 1 steps (the
 // reduce-scatter), every rank sends a partial sum of one chunk to the next rank, and adds its own
 // input to the chunk that it receives. Each rank then has the complete sum of one chunk. In the
-// remaining n - 1 steps (the all-gather), these sums travel around the ring. Every rank sends the
-// minimum, which is 2 (n - 1) / n of the array.
+// remaining n - 1 steps (the all-gather), these sums travel around the ring. In total, every rank
+// sends 2 (n - 1) / n of the array, which is the minimum.
 #pragma once
 
 #include <cstdint>

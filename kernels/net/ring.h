@@ -19,8 +19,8 @@ class Ring {
   // exchange their addresses over `peers`. All ranks must call this at about the same time.
   static Result<Ring> Connect(Peers& peers, const std::string& address, Duration timeout);
 
-  // Sets out[i] to the sum of in[i] over all ranks. Takes 2 (n - 1) steps: first a reduce-scatter,
-  // then an all-gather (Patarasuk & Yuan 2009). In each step, every rank sends 1/n of the array.
+  // Sets out[i] to the sum of in[i] over all ranks. Runs a reduce-scatter and then an all-gather,
+  // in 2 (n - 1) steps (Patarasuk & Yuan 2009). In each step, every rank sends 1/n of the array.
   // Ranks send and receive at the same time, so that even large arrays cannot deadlock.
   // Returns PEER_LOST if a neighbor is lost and PEER_TIMEOUT if a neighbor sent nothing for
   // `stall_timeout`. The error names the neighbor. Any error closes the ring, so that the other

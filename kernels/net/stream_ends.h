@@ -2,7 +2,8 @@
 //
 // A transfer is a sequence of messages, which are divided into blocks. Each stream sends the next
 // block as soon as it is free, so a slow connection sends fewer blocks and does not delay the
-// others. After the last byte, the caller must tell the receiver how many bytes each stream sent.
+// others. After all bytes are sent, the caller must tell the receiver how many bytes each stream
+// sent.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,7 @@ struct StreamMismatches {
 };
 
 // Generates and checks the data of one stream. All blocks contain the same pseudorandom bytes,
-// except for the first eight bytes, which identify the block. Used by one thread.
+// except for the first eight bytes, which identify the block. Must be used by a single thread.
 class StreamPattern {
  public:
   // `stream` is the number of the stream in its case.
@@ -161,9 +162,8 @@ class ReceivingEnd {
   // Returns the seconds of each sample of the last finished transfer.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
-  // Returns the wrong bytes of the last transfer. These are the bytes that were found wrong while
-  // receiving, and those found now by comparing every byte of the blocks that are still in the
-  // buffers.
+  // Returns the mismatches of the last transfer: those found while receiving, and those found now
+  // by comparing every byte of the blocks that are still in the buffers.
   StreamMismatches Check();
 
  private:

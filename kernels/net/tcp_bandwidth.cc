@@ -76,8 +76,8 @@ class TcpBandwidthCase : public Case {
     const auto before = sender_ ? sender_->Retransmits() : 0;
     ASSAY_RETURN_IF_ERROR(Transfer({.lead = kLeadIterations, .samples = samples, .batch = batch}));
     const auto after = sender_ ? sender_->Retransmits() : 0;
-    // The numbers that this rank reports to the other: first the number of TCP segments that it
-    // retransmitted (-1 if unknown), then the times of the samples that it received.
+    // The numbers that this rank sends to its peer: first the number of TCP segments that this rank
+    // retransmitted (-1 if unknown), then the times of the samples that this rank received.
     std::vector<double> mine = {before && after ? static_cast<double>(*after - *before) : -1};
     if (receiver_) {
       const std::vector<double> times = receiver_->Seconds();

@@ -65,10 +65,10 @@ constexpr const char* kChoice =
     "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
     "  FROM candidate_set s JOIN active USING (campaign_id)) ";
 
-// Selects queued jobs "u" of campaign "a" that are not pinned. Skips jobs with too few reachable
-// candidate nodes ($4), because they would hide the jobs behind them. If several jobs share a list
-// of candidates, counts its nodes only once. Counts the list of a single job only if it is short
-// ($5), because a long one is slow to read.
+// Selects queued jobs "u" of campaign "a" that are not pinned. $4 are the reachable nodes. Skips
+// jobs with too few reachable candidates, because such jobs would hide the jobs behind them. If
+// several jobs share a list of candidates, counts the list's reachable nodes only once. A list that
+// belongs to a single job is not checked if it is longer than $5, because it is slow to read.
 constexpr const char* kUnpinned =
     "SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
     "  AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
@@ -234,8 +234,9 @@ class Claim {
     return open;
   }
 
-  // Reads the next unpinned jobs of the queues that may have more, so that jobs whose nodes are
-  // busy do not hide those behind them. Returns false if there are none or no node is free.
+  // Reads the next unpinned jobs of every queue that may contain more, so that jobs that wait for
+  // busy nodes do not block the jobs behind them. Returns false if there are no more jobs or no
+  // node is free.
   bool ReadMoreUnpinned() {
     ArrayLiteral campaigns, last;
     bool any = false;
@@ -253,8 +254,8 @@ class Claim {
     return true;
   }
 
-  // Reads more jobs, from the queue of each node that is at least partly free. Otherwise such nodes
-  // would stay idle if all jobs read so far are pinned to busy nodes.
+  // Reads more jobs from the queue of each node that is at least partly free. Without these jobs,
+  // such nodes would stay idle if all jobs read so far are pinned to busy nodes.
   void LookBehindHeads() {
     const std::vector<std::string> open = OpenNodes();
     constexpr int kPerNode = 16;
@@ -282,9 +283,9 @@ class Claim {
     return candidate;
   }
 
-  // Chooses nodes for queued jobs, in order of priority. Skips a job if there are too few free
-  // nodes now. If the job has waited long enough, reserves nodes for it, so that later jobs cannot
-  // take them.
+  // Chooses nodes for queued jobs, in order of priority. If there are currently too few free nodes
+  // for a job, skips the job. If that job has waited long enough, also reserves nodes for it, so
+  // that later jobs cannot take them.
   void Choose() {
     while (Wanted() > 0) {
       std::optional<Candidate> next = Next();
@@ -340,8 +341,8 @@ class Claim {
       ids.Add(choice.candidate.job.job_id);
       placements.Add(ArrayOf(choice.nodes));
     }
-    // Locks the jobs first, because the snapshot of the next statement must have every result that
-    // has been stored for them: late results of the attempt before.
+    // Lock the jobs first, so that the snapshot of the next statement contains all results that
+    // have been stored for them, including late results of the previous attempt.
     const std::string picked = ArrayOf(FirstTexts(transaction_.exec_params(
         "SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
         "  AND " +

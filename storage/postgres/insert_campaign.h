@@ -10,8 +10,8 @@
 namespace assay::storage {
 
 // Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
-// request_id exists, inserts nothing and returns the id of that campaign. Returns ALREADY_EXISTS if
-// the campaign_id is taken.
+// request_id exists, inserts nothing and returns that campaign's id. Returns ALREADY_EXISTS if
+// another campaign has the same campaign_id.
 Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& campaign);
 
 }  // namespace assay::storage

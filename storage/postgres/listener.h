@@ -11,9 +11,9 @@
 namespace assay::storage {
 
 // Listens for PostgreSQL notifications on its own connection and thread. Calls `callback` after
-// each batch of notifications. Also calls it whenever it has connected, because notifications may
+// each batch of notifications. Also calls `callback` after each connect, because notifications may
 // have been missed before. If the connection is lost, reconnects after 0.1 s to 5 s. The destructor
-// ends the thread promptly, whatever the server does.
+// ends the thread promptly, even if the server hangs.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);
@@ -27,9 +27,9 @@ class Listener {
   void Loop();
   // Runs until the connection fails or destruction begins. True if it connected.
   bool ListenOnce();
-  // Waits until `fd` has one of the events `wanted` (poll(2)), or until `deadline`. If `fd` is -1,
-  // there is no descriptor to wait for. Returns true if the destructor has been called, which ends
-  // the wait early.
+  // Waits until one of the poll(2) events `wanted` occurs on `fd`, or until `deadline`. If `fd` is
+  // -1, waits only for the deadline. Returns true if the destructor has been called, which ends the
+  // wait early.
   bool StopsBefore(int fd, short wanted, Time deadline);
 
   const std::string conninfo_;

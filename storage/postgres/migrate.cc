@@ -46,10 +46,11 @@ constexpr char kPlace[] =
 // Number by which epochs jump after a restore, more than a job has attempts.
 constexpr int kEpochJump = 1000;
 
-// Makes the row of the fleet if there is none. If it names another database, this one was restored
-// from a dump: its revisions are transaction ids of that cluster, and may be higher than any that
-// this cluster has given out. A job with such a revision would count as changed forever. Agents may
-// also know attempts that are younger than the dump, and their epochs must not be given out again.
+// Creates the row of the table "fleet" if it is missing. If the row names another database cluster,
+// this database was restored from a dump of that cluster. The revisions of its jobs are then
+// transaction ids of the old cluster and may be higher than any that this cluster has issued, so
+// these jobs would count as changed forever. Agents may also know attempts that began after the
+// dump, whose epochs must not be issued again.
 void PrepareFleet(Transaction& transaction) {
   transaction.exec(std::string("INSERT INTO fleet SELECT gen_random_uuid(), ") + kPlace +
                    " WHERE NOT EXISTS (SELECT FROM fleet)");

@@ -28,7 +28,7 @@ Result<int64_t> DeleteAll(Pool& pool, const char* name, const std::string& sql,
 }
 
 // Deletes samples older than `age`, except those of campaigns that have not ended. A sample has the
-// `ts` of its result, because one statement stores both.
+// same `ts` as its result, because one statement stores both.
 Result<int64_t> RetireSamples(Pool& pool, const std::string& age) {
   return DeleteAll(pool, "retire_samples",
                    "DELETE FROM sample WHERE ctid = ANY(ARRAY("
@@ -39,8 +39,8 @@ Result<int64_t> RetireSamples(Pool& pool, const std::string& age) {
                    age);
 }
 
-// Drops partitions of `result` that end before `age` ago and have only results of campaigns that
-// ended before it too.
+// Drops the partitions of `result` whose month ended more than `age` ago, unless they contain
+// results of campaigns that ended later than that.
 Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
   ASSAY_ASSIGN_OR_RETURN(
       const pqxx::result old,
@@ -69,9 +69,10 @@ Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
   return dropped;
 }
 
-// Deletes some jobs of a campaign with their case results, in one transaction: a case whose row is
-// gone must not be stored again. Deletes the campaign after its last job. Returns true if there is
-// nothing more to delete: the campaign is gone, or it has a result or an open job again.
+// Deletes some jobs of a campaign together with their case results. This must be one transaction,
+// because otherwise a case whose row is deleted could be stored again. Deletes the campaign after
+// its last job. Returns true if the campaign is deleted, or if it must stay because it has a result
+// or an open job again.
 Result<bool> RetireJobs(Pool& pool, const std::string& campaign_id, const std::string& age) {
   return pool.Transact("retire_jobs", [&](Transaction& transaction) -> Result<bool> {
     const std::string jobs = ArrayOf(FirstTexts(transaction.exec_params(

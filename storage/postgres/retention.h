@@ -28,8 +28,8 @@ struct Retired {
 // Deletes old data in many short transactions:
 // - partitions of results, if their month is older than `results` and all campaigns with results
 //   in it ended before that too;
-// - such campaigns with jobs and case results, once none of their results is left;
-// - samples older than the smaller age, but not those of active campaigns;
+// - campaigns of that age with their jobs and case results, once all their results are deleted;
+// - samples older than the shorter of the ages `results` and `samples`, except in active campaigns;
 // - schemas that no node has.
 Result<Retired> Retire(Pool& pool, const Retention& retention);
 

@@ -10,8 +10,8 @@
 namespace assay::storage {
 
 // Shuts down the sockets of calls that are past their deadlines, on a thread of its own. The calls
-// then fail as if the server had closed the connection. Nothing else ends a call to a server that
-// is suspended: the kernel still acknowledges what it is sent, so TCP sees no failure. Thread-safe.
+// then fail as if the server had closed the connection. TCP timeouts cannot end a call to a
+// suspended server process, because the server's kernel still acknowledges packets. Thread-safe.
 class Watchdog {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -10,9 +10,9 @@
 
 namespace assay::coordinator {
 
-// Returns the Assign message, which gives the agent of `node_id` its part of a job. It lists the
-// ranks that this agent must start and the cases that have no result yet. Ranks are spread evenly
-// over the nodes and numbered node by node.
+// Returns the Assign message, which gives the agent of `node_id` its part of a job. The message
+// lists the ranks that this agent must start and the cases that have no result yet. Ranks are
+// spread evenly over the job's nodes and numbered node by node.
 v1::Assign MakeAssign(const storage::LeasedJob& job, const std::string& node_id, Duration lease,
                       const std::function<std::string(const std::string& node_id)>& name_of);
 

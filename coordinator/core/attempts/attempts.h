@@ -1,5 +1,5 @@
-// Manages attempts, which are single runs of a job. Sends the job to the agents of its nodes,
-// starts all nodes of a job together, and decides what happens to the job when the attempt ends.
+// Manages attempts; an attempt is a single run of a job. Sends a job to the agents of its nodes,
+// starts all these nodes together, and decides what happens to the job when the attempt ends.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,18 @@
 
 namespace assay::coordinator {
 
-// After the first agent of a job has reported a failure, the coordinator waits this long for
-// reports of the other agents. Two ranks may notice a silent rank up to two seconds apart, and an
-// agent reports a failure only after its processes have ended.
+// After the first agent of a job has reported a failure, the coordinator waits this long for the
+// reports of the job's other agents. Their reports may be late, because ranks may notice a silent
+// rank up to two seconds apart, and agents report a failure only after their processes have ended.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
 // Starts attempts to run jobs and decides how they end. Thread-safe. Methods that return a Status
-// block on the database. If a method returns UNAVAILABLE, it has decided nothing: call it again.
-// An attempt ends when the agent of rank 0 has finished, when the cause of a failure is known, when
-// an agent is lost, or when a job on several nodes does not start in time. All agents that have not
-// finished then get CancelJob, before any later Assign, so a node stops its old job before it
-// starts a new one. A report of a failure is acknowledged after the attempt has ended.
+// block on the database. If a method returns UNAVAILABLE, it has decided nothing and may be called
+// again. An attempt ends when the agent of rank 0 has finished, when the cause of a failure is
+// known, when an agent is lost, or when a job on several nodes does not start in time. All agents
+// that have not finished then get CancelJob before any later Assign, so that a node stops its old
+// job before it starts a new one. An agent's report of a failure is acknowledged only after the
+// attempt has ended.
 class Attempts {
  public:
   struct Ended {
@@ -40,9 +41,9 @@ class Attempts {
            const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
            OnEnded on_ended);
 
-  // Sends a newly claimed job to its agents. A job on several GPUs fails instead with
-  // VERSION_MISMATCH if the driver or NCCL versions of its nodes differ, or with MIXED_GPUS if it
-  // has GPUs of several models and does not allow that.
+  // Sends a newly claimed job to its agents. However, a job on several GPUs fails with
+  // VERSION_MISMATCH if the driver or NCCL versions of its nodes differ, or with MIXED_GPUS if the
+  // GPUs are of different models and the job does not allow that.
   Status Begin(const storage::LeasedJob& job);
   // Sends the job again to an agent that did not receive its Assign, under the same epoch.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);
@@ -54,7 +55,7 @@ class Attempts {
   // Decides attempts whose other agents have not reported within kReportsWait.
   Status DecideOverdue();
   // Ends the attempt with a failure that the coordinator itself has detected. `at_fault` lists the
-  // ids of the nodes at fault. The failure names the first of them.
+  // ids of the nodes at fault; the stored failure names the first of these nodes.
   Status Fail(const storage::LeasedJob& job, v1::Failure failure,
               std::vector<std::string> at_fault = {});
 
@@ -67,9 +68,10 @@ class Attempts {
   // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // Returns the job if this epoch is still its current attempt and this coordinator leads it, or if
-  // it runs on `node_id`. Then this coordinator leads the attempt, even if another one led it
-  // before. Returns nullopt if the job has moved on or belongs to other nodes.
+  // Returns the job if the epoch `job` is still its current attempt, and this coordinator leads the
+  // attempt or the job runs on `node_id`. In the latter case, this coordinator takes over the
+  // attempt if another coordinator led it. Returns nullopt if a newer epoch has begun or the job
+  // belongs to other nodes.
   Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job,
                                                         const std::string& node_id);
 

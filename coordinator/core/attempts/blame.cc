@@ -53,8 +53,8 @@ class Decision {
   using NodeSet = std::set<size_t>;  // Positions in evidence_.nodes.
 
   // Handles a reported failure that is more than a lost connection to another rank. Usually returns
-  // it as the agent reported it. But if the job timed out because some nodes were late, although
-  // the others had been ready quickly, blames the late nodes.
+  // the failure as the agent reported it. But if the job timed out because some nodes were late
+  // although the others were ready quickly, blames the late nodes.
   std::optional<Blame> OfCause(v1::Failure failure) const {
     Blame blame{std::move(failure), {}};
     const std::vector<std::string> late = LateNodes();
@@ -81,9 +81,8 @@ class Decision {
             {}};
   }
 
-  // Returns true if some nodes of the job may never have started, because an earlier coordinator
-  // was lost after it had started only the other ones. A rank that timed out may then have waited
-  // for a rank that was never started.
+  // Returns true if an earlier coordinator may have been lost after it had started only some of the
+  // job's nodes. A rank that timed out may then have waited for a rank that was never started.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -120,8 +119,8 @@ class Decision {
                     RankText(rank), Silence(report)));
   }
 
-  // Decides who is at fault if hosts have fallen silent or have never connected. `report` usually
-  // comes from rank 0, because only rank 0 has a connection to every other rank.
+  // Decides which node is at fault if hosts have fallen silent or have never connected. `report`
+  // usually comes from rank 0, because only rank 0 has a connection to every other rank.
   //   - If rank 0 hears another node, a silent node is at fault. If none is silent, a node
   //     that has never connected is at fault.
   //   - If rank 0 hears none of several other nodes, its own node is at fault.
@@ -153,7 +152,7 @@ class Decision {
                                 NameOf(*own), heard.size(), others));
     }
     // A node that has never connected may simply be late. If only one other node has fallen silent,
-    // there is too little evidence to conclude that rank 0's node is cut off from all others.
+    // that is too little evidence to conclude that rank 0's node is cut off from all others.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,
@@ -187,9 +186,9 @@ class Decision {
     return {std::move(report), {}};
   }
 
-  // Returns the first report, in rank order, whose reason is not PEER_LOST, or the first report if
-  // there is none. PEER_LOST only means that a connection has ended, which is usually the
-  // consequence of another rank's failure.
+  // Returns the first report, in rank order, whose reason is not PEER_LOST. If all reports say
+  // PEER_LOST, returns the first of them. PEER_LOST only means that a connection has ended, which
+  // is usually the consequence of another rank's failure.
   const v1::Failure& MostInformative() const {
     const v1::Failure* best = nullptr;
     for (const NodeEvidence& node : evidence_.nodes) {

@@ -9,21 +9,21 @@ namespace assay::coordinator {
 // A period in which the coordinator does not treat silent agents as lost, because this process
 // itself may be the reason for their silence. A period begins when the process starts, after the
 // database has failed to answer, and after the process was suspended (by SIGSTOP or a paused host).
-// A poll that begins late indicates a suspension. Agents may need up to a minute to reconnect.
-// Thread-safe.
+// The sign of a suspension is a poll that begins late. The period is long enough for agents to
+// reconnect, which takes up to a minute. Thread-safe.
 class GracePeriod {
  public:
   // Begins a period of one lease, because the process has just started.
   GracePeriod(const Clock& clock, Duration lease);
 
-  // Begins a period of one lease, in which agents come from another coordinator to this one. Agents
-  // that hold a job reconnect within a third of a lease.
+  // Begins a period of one lease duration, in which agents switch from another coordinator to this
+  // one. That is enough, because agents with a job reconnect within a third of a lease duration.
   void Begin();
 
   // Call at the start of a poll.
   void BeginPoll();
-  // Call this at the end of a poll. The next poll is due after `next`. `database_away` says that
-  // the database did not answer during this poll.
+  // Call this at the end of a poll. `next` is the time until the next poll. `database_away` is true
+  // if the database did not answer during this poll.
   void EndPoll(Duration next, bool database_away);
 
   // Returns true while agents may be silent because of this process.

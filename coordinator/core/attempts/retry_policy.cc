@@ -24,8 +24,8 @@ Duration Backoff(size_t failures) {
   return std::min<Duration>(delay, std::chrono::seconds(30));
 }
 
-// Returns the node that the failure names, or all nodes of the attempt if it names no node. Returns
-// no nodes if the failure is not of class NODE, because then no node is to blame.
+// Returns the node that the failure names, or all nodes of the attempt if the failure names no
+// node. Returns an empty set if the failure is not of class NODE, because then no node is at fault.
 NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
   if (failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id.empty()) return {failure.node_id};
@@ -64,8 +64,8 @@ Budget BudgetOf(v1::FailureClass failure_class) {
   return Budget::kNone;
 }
 
-// Retries the job after a failure of Assay itself, or a planned end such as the upgrade of an
-// agent. The first retry follows at once; later ones wait, because the cause may last.
+// Retries the job after a failure of Assay itself or a planned interruption, such as the upgrade of
+// an agent. The first retry is immediate. Later retries are delayed, because the cause may persist.
 RetryDecision RetryInfrastructure(const storage::LeasedJob& job,
                                   const storage::AttemptFailure& last, size_t earlier) {
   if (earlier >= kInfrastructureRetries) return {};

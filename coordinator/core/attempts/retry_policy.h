@@ -25,8 +25,8 @@ struct RetryRule {
 };
 const std::vector<RetryRule>& RetryRules();
 
-// The number of times that a job is retried after failures of Assay itself and planned ends, such
-// as the upgrade of an agent.
+// The maximum number of times that a job is retried after failures of Assay itself and after
+// planned interruptions, such as the upgrade of an agent.
 inline constexpr size_t kInfrastructureRetries = 20;
 
 struct RetryDecision {
@@ -43,9 +43,10 @@ struct RetryDecision {
 //   INFRASTRUCTURE  retry, and avoid the nodes at fault in earlier attempts if possible
 //   NODE            retry, and also avoid the nodes at fault in this attempt
 //   JOB             retry on the same nodes, then once on other nodes if there are enough
-// The campaign's `retries` limits the retries after failures of the classes NODE and JOB. Retries
-// after INFRASTRUCTURE do not count there; kInfrastructureRetries limits them. A retry waits 1 to
-// 30 s if there are too few other nodes. `also` lists nodes at fault that `failure` does not name.
+// The campaign's `retries` limits the retries after failures of the classes NODE and JOB.
+// kInfrastructureRetries limits the retries after INFRASTRUCTURE failures. A retry is delayed by 1
+// to 30 s if there are too few other nodes. `also` lists nodes at fault that `failure` does not
+// name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 

@@ -40,16 +40,18 @@ struct AttentionArrays {
 Status EnqueueNaiveAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              float* scores, cudaStream_t stream);
 
-// The `flash` variant: one kernel with online softmax (Milakov and Gimelshein, 2018) and the tiling
-// of FlashAttention-2 (Dao, 2023), using fp32 multiply-adds. Call Prepare once, before a CUDA graph
-// is captured. It returns Unsupported() if the GPU has too little shared memory.
+// Prepare and enqueue the `flash` variant, a single kernel that combines online softmax (Milakov
+// and Gimelshein, 2018) with the tiling of FlashAttention-2 (Dao, 2023) and uses fp32
+// multiply-adds. Prepare must be called once, before a CUDA graph is captured. It returns
+// Unsupported() if the GPU has too little shared memory.
 Status PrepareFlashAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueFlashAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              cudaStream_t stream);
 
-// The `flash_mma` variant: the algorithm of `flash` on tensor cores (mma.sync), for bf16 and fp16.
-// Sums are kept in fp32; the softmax is rounded to the input type. Requires compute capability 8.0
-// or newer. Call Prepare once, before a CUDA graph is captured.
+// Prepare and enqueue the `flash_mma` variant, which runs the algorithm of `flash` on tensor cores
+// (mma.sync), for bf16 and fp16. Sums are kept in fp32; the softmax is rounded to the input type.
+// Requires compute capability 8.0 or newer. Prepare must be called once, before a CUDA graph is
+// captured.
 Status PrepareMmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueMmaAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                            cudaStream_t stream);
@@ -70,10 +72,10 @@ inline constexpr int kAttentionPanel = 64;
 // `rows` rows is stored panel by panel in shared memory. Rows beyond n are loaded as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
-// The `flash_wgmma` variant: bf16 and fp16 with Hopper's warpgroup instructions (wgmma), on tiles
-// that the copy engine (TMA) loads, as in FlashAttention-3 (Shah et al., 2024). Requires compute
-// capability 9.0. Call Prepare once, before a CUDA graph is captured, and EncodeAttentionMaps once
-// per set of arrays.
+// Prepare and enqueue the `flash_wgmma` variant, which uses Hopper's warpgroup instructions (wgmma)
+// for bf16 and fp16, on tiles that the copy engine (TMA) loads, as in FlashAttention-3 (Shah et
+// al., 2024). Requires compute capability 9.0. Prepare must be called once, before a CUDA graph is
+// captured, and EncodeAttentionMaps once per set of arrays.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);
@@ -81,7 +83,7 @@ Status EnqueueWgmmaAttention(const AttentionShape& shape, const AttentionTensorM
                              cudaStream_t stream);
 
 // Compares every element of `arrays.o` with a reference that the device computes in fp64. Errors
-// are relative to the typical size of the elements in the same row. Synchronises with `stream`.
+// are relative to the typical size of the elements in the same row. Synchronizes with `stream`.
 Result<Verdict> CheckAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                                const ErrorLimits& limits, cudaStream_t stream);
 

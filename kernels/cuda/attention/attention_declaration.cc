@@ -1,7 +1,7 @@
 // Declares the attention benchmark: softmax(Q K' / sqrt(d)) V for b batches of h heads, with n
 // queries and n keys per head. All variants count 4 b h n^2 d FLOPs, or half of that with a causal
-// mask, although `naive` computes the masked half too. The bytes are one pass over Q, K, V and O.
-// `naive` adds its traffic of the scores, which the other variants keep on chip.
+// mask, although `naive` computes the masked half too. The byte count is one pass over Q, K, V and
+// O. For `naive`, it also includes the scores, which the other variants keep on chip.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -20,9 +20,9 @@ constexpr int kKeysPerThread = 4;
 constexpr int kRows = kSide * kRowsPerThread;
 constexpr int kKeys = kSide * kKeysPerThread;
 
-// The shared memory of a block. It takes 99 KiB for d = 64, the maximum on compute capability 8.6,
-// and 163 KiB for d = 128, the maximum on 8.0. Rows of Q and K are padded by 16 bytes, so that
-// neighbouring rows start in different banks.
+// The shared memory of a block. It takes 99 KiB for d = 64, which is the maximum on GPUs of compute
+// capability 8.6, and 163 KiB for d = 128, which is the maximum on 8.0. Rows of Q and K are padded
+// by 16 bytes, so that neighboring rows start in different banks.
 template <int d>
 struct Shared {
   float q[kRows][d + 4];

@@ -40,7 +40,7 @@ __device__ int Swizzled(int row, int chunk) {
 
 // Copies `rows` rows of a head's n x d matrix, starting at row `first`, to a swizzled tile in
 // shared memory. Rows beyond n become zeros. The rows that one thread copies are a multiple of 8
-// apart, so all its chunks have the same swizzle.
+// apart, so that all of the thread's chunks have the same swizzle.
 template <typename T, int d, int rows>
 __device__ void LoadRows(T* to, const T* head, int first, int n) {
   constexpr int kChunks = d / 8;
@@ -62,9 +62,9 @@ __device__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Returns the thread's lane number. It is hidden from the optimiser and recomputed at each call.
-// Otherwise the compiler would keep addresses derived from it in registers throughout the loop over
-// keys and spill other values.
+// Returns the thread's lane number, hidden from the optimizer so that it is recomputed at each
+// call. Otherwise the compiler would keep addresses derived from the lane number in registers
+// throughout the loop over keys, and spill other values.
 __device__ int ForgottenLane() {
   int lane = threadIdx.x % 32;
   asm volatile("" : "+r"(lane));

@@ -61,7 +61,7 @@ struct Ring {
   }
 };
 
-// Barriers 1.. say which consumer may issue products; barriers 4.. synchronise one consumer.
+// Barriers 1.. say which consumer may issue products; barriers 4.. synchronize one consumer.
 __device__ int TurnBarrier(int group) { return 1 + group; }
 __device__ int GroupBarrier(int group) { return 4 + group; }
 
@@ -105,8 +105,8 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
 }
 
 // The state of one thread of a consumer warpgroup. Each warp computes 16 rows, of which the thread
-// holds rows lane / 4 and lane / 4 + 8. Of every 8 columns, it holds the two that start at lane % 4
-// * 2.
+// holds rows lane / 4 and lane / 4 + 8. Of every 8 columns, the thread holds the two that start at
+// lane % 4 * 2.
 template <typename T, int d>
 class Consumer {
  public:

@@ -19,8 +19,8 @@ constexpr int64_t kSteps = kDivergenceSteps;
 constexpr int kUnroll = 16;
 constexpr uint64_t kStreamIn = 1;
 
-// Return the constants of a branch. One step of the branch replaces x by Factor() x + Summand()
-// modulo 2^32, which is a linear congruential generator.
+// Return the constants of a branch. One step of the branch replaces x by Factor() * x + Summand()
+// modulo 2^32, as in a linear congruential generator.
 __host__ __device__ constexpr uint32_t Factor(int branch) {
   return 1664525U + 8U * static_cast<uint32_t>(branch);
 }
@@ -47,7 +47,7 @@ __device__ uint32_t TakeBranch(uint32_t x) {
   return x;
 }
 
-// Executes branch `branch`; `numbers` are the numbers of all branches.
+// Executes branch `branch`; `numbers` holds the numbers of all branches.
 template <int... numbers>
 __device__ uint32_t TakeOne(int branch, uint32_t x, std::integer_sequence<int, numbers...>) {
   uint32_t result = x;

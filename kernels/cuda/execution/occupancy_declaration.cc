@@ -1,6 +1,6 @@
 // Declares the occupancy benchmark: the throughput of a kernel that only waits for memory, as a
-// function of how many warps a multiprocessor holds at once. The block size and the registers per
-// thread determine that number.
+// function of the number of warps that a multiprocessor holds at once. The block size and the
+// number of registers per thread determine that number.
 #include "kernels/cuda/execution/work_sizes.h"
 #include "kernels/cuda/frame/gpu_parameters.h"
 

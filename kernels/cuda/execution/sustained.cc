@@ -39,8 +39,8 @@ class DeviceMonitor {
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Returns the mean of the readings between `begin` and `end`, with `end` as its time. If there is
-  // no reading in between, returns the latest earlier one. Thread-safe.
+  // Returns the mean of the readings between `begin` and `end`, with `end` as its time. If there
+  // are none, returns the latest reading before `begin`. Thread-safe.
   DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
 
  private:

@@ -20,11 +20,11 @@ struct BytePattern {
 };
 
 // Enqueues a kernel on `stream` that writes the pattern to GPU memory. Rounds `bytes` up to a
-// multiple of 8, so the buffer must have room for that.
+// multiple of 8, so the buffer must be at least that large.
 Status FillBytes(const BytePattern& pattern, void* data, int64_t bytes, cudaStream_t stream);
 
 // Compares `bytes` bytes of GPU memory with the pattern. The GPU compares every byte; the host
-// additionally compares a sample of 8-byte words. Synchronises with the stream.
+// additionally compares a sample of 8-byte words. Synchronizes with the stream.
 Result<Verdict> CheckBytes(const BytePattern& pattern, const void* data, int64_t bytes,
                            cudaStream_t stream);
 

@@ -12,8 +12,8 @@
 namespace assay {
 
 // The time between two readings of a multiprocessor's clocks, summed over kernels. Resides in
-// device memory. One thread of each kernel adds to it. The kernels run in one stream, so no atomics
-// are needed.
+// device memory, where one thread of each kernel adds to the sums. No atomics are needed, because
+// the kernels run in one stream.
 struct Ticks {
   unsigned long long cycles = 0;
   unsigned long long nanoseconds = 0;

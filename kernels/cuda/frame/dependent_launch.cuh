@@ -1,4 +1,4 @@
-// Synchronisation of kernels that overlap with their neighbours in the stream.
+// Synchronization of kernels that overlap with their neighbors in the stream.
 #pragma once
 
 namespace assay {

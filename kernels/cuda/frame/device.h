@@ -38,7 +38,7 @@ Status NeedCapability(const GpuDevice& device, int major, int minor, const std::
 Result<int64_t> AvailableDeviceBytes();
 
 // Records that a request for GPU memory by this process failed because `bytes` bytes were missing.
-// An error report later blames other processes if they hold at least that much memory. Passing 0
+// If other processes hold at least that much memory, an error report later blames them. Passing 0
 // clears the record. Thread-safe.
 void NoteMissingDeviceBytes(int64_t bytes);
 // Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
@@ -47,7 +47,7 @@ void NoteMissingDeviceBytes();
 // clears the record of that request. Returns 0 if no request has failed.
 int64_t TakeMissingDeviceBytes();
 
-// An uninitialised buffer in the memory of the GPU that was current when it was allocated. Owns the
+// An uninitialized buffer in the memory of the GPU that was current when it was allocated. Owns the
 // memory and frees it on destruction.
 class DeviceBuffer {
  public:

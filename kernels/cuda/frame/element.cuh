@@ -1,5 +1,5 @@
-// Functions for the element types of kernels (fp32, bf16, fp16): conversions, random values, and
-// the mapping from the name of a type to a template argument.
+// Helpers for the element types of kernels (fp32, bf16, fp16): conversions, random values, and
+// dispatch from a type's name to a template argument.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -75,9 +75,9 @@ __global__ void FillRandomKernel(T* out, int64_t count, uint64_t seed, uint64_t 
   }
 }
 
-// Fills an array with zeros, or with the elements of a random sequence that start at element
-// `first`. A benchmark that rotates over several copies ("sets") of its arrays passes first = set *
-// elements, so that every copy has different contents.
+// Fills an array with zeros, or with consecutive elements of a random sequence, starting at element
+// `first` of the sequence. A benchmark that rotates over several copies ("sets") of its arrays
+// passes first = set * elements, so that every copy has different contents.
 template <typename T>
 Status FillElements(T* out, int64_t count, bool zeros, uint64_t seed, uint64_t stream,
                     int64_t first, cudaStream_t cuda_stream) {

@@ -19,8 +19,9 @@ namespace assay {
 struct ErrorLimits {
   // Limit of ||out - ref|| / ||ref||.
   double tolerance = 0;
-  // Limit of one element's error |out - ref|, relative to max(|ref|, typical). Usually several
-  // times `tolerance`, because a single element may deviate more than the average.
+  // The limit for the error |out - ref| of a single element, relative to max(|ref|, typical). This
+  // is usually several times `tolerance`, because a single element may deviate more than the
+  // average.
   double element = 0;
   // Size of a typical element: below it errors are absolute.
   double typical = 0;
@@ -99,7 +100,7 @@ __global__ void CompareElementsKernel(Value value, Reference reference, int64_t 
   thread.Flush();
 }
 
-// Compares `count` elements. Synchronises with `stream`.
+// Compares `count` elements. Synchronizes with `stream`.
 template <typename Value, typename Reference>
 Result<Verdict> CompareElements(Value value, Reference reference, int64_t count,
                                 const ErrorLimits& limits, const std::string& what,

@@ -20,7 +20,7 @@ class EventTimer {
   ~EventTimer();
 
   // Measures `samples` samples of `batch` iterations each and appends each sample's seconds per
-  // iteration to `seconds`. `iterate` must enqueue one iteration on `stream`; an event is recorded
+  // iteration to `seconds`. `iterate` must enqueue one iteration on `stream`; events are recorded
   // between samples. An untimed iteration runs first to absorb the cost of the first launch, so
   // `iterate` is called samples * batch + 1 times. `wait` must return when all enqueued work is
   // done.

@@ -9,8 +9,9 @@ namespace assay {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// Minimum duration of one graph replay in seconds, which makes the cost of launching the graph
-// negligible. The replay is shorter if this duration would take more than kMaxReplays iterations.
+// The target duration of one replay of a CUDA graph, in seconds: long enough that the cost of
+// launching the replay is negligible. A graph holds as many iterations as it takes to reach this
+// duration, but at most kMaxReplays (or one per set of buffers, if there are more sets).
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // Maximum number of kernel launches in a graph: each costs host and device memory.

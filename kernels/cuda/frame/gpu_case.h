@@ -90,7 +90,7 @@ class GpuCase : public Case {
   // current during the call.
   virtual Status SetUp() = 0;
   // Enqueues one iteration on stream(), using the buffers of `set`. May be called while a CUDA
-  // graph is captured, so implementations must neither synchronise nor allocate.
+  // graph is captured, so implementations must neither synchronize nor allocate.
   virtual Status Enqueue(int64_t set) = 0;
   // Returns the memory that an iteration on `set` writes. Before each verification, this memory is
   // filled with 0xff bytes, which are NaN in every floating-point type. This detects elements that
@@ -99,12 +99,12 @@ class GpuCase : public Case {
   // Compares the output of `set` with the reference. The GPU is current.
   virtual Result<Verdict> Check(int64_t set) = 0;
 
-  // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, which
-  // Array() takes. Must be called before AllocateSets.
+  // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, to be
+  // passed to Array(). Must be called before AllocateSets.
   int AddArray(int64_t bytes);
   // Allocates the sets of the arrays that AddArray has defined. With a hot cache there is one set.
   // With a cold cache there are enough sets to exceed the size of the L2 cache `l2_multiple` times;
-  // use 4 for streaming kernels and quantised weights. `what` names the arrays in the error message
+  // use 4 for streaming kernels and quantized weights. `what` names the arrays in the error message
   // if memory is short, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.

@@ -10,8 +10,8 @@
 namespace assay {
 
 // Returns the declaration of the "cache" parameter, which is cold (default) or hot. `what`
-// completes its description: it names the data that stays in the cache, such as "one set of
-// arrays".
+// completes the parameter's description by naming the data that stays in the cache, such as "one
+// set of arrays".
 Parameter CacheParameter(const std::string& what);
 // Returns the declaration of the parameter "fill": random (default) or zeros.
 Parameter FillParameter();
@@ -23,9 +23,9 @@ Parameter DtypeParameter(const std::vector<std::string>& choices);
 // Bytes of an element of "fp32", "bf16" or "fp16".
 inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
 
-// Minimum time in seconds that any kernel takes on an H200. kStreamLaunchSeconds is for kernels
-// that are launched one by one on a busy stream, and kGraphLaunchSeconds for kernels of a CUDA
-// graph.
+// The minimum time, in seconds, that any kernel takes on an H200. kStreamLaunchSeconds is for
+// kernels that are launched one by one on a busy stream, and kGraphLaunchSeconds for kernels of a
+// CUDA graph.
 inline constexpr double kStreamLaunchSeconds = 2.5e-6;
 inline constexpr double kGraphLaunchSeconds = 0.6e-6;
 

@@ -1,5 +1,5 @@
 // Wrappers for PTX instructions of Hopper (sm_90a) that have no equivalent in CUDA C++: mbarriers,
-// bulk tensor copies (TMA) and the synchronisation of warpgroups. The matrix multiplications
+// bulk tensor copies (TMA) and the synchronization of warpgroups. The matrix multiplications
 // themselves are in wgmma.cuh. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
@@ -21,7 +21,7 @@ __device__ inline void InitBarrier(uint64_t* barrier, uint32_t arrivals) {
                "r"(arrivals));
 }
 
-// Makes initialised barriers visible to the cluster and to the copy engine (TMA).
+// Makes initialized barriers visible to the cluster and to the copy engine (TMA).
 __device__ inline void FenceBarrierInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -40,7 +40,7 @@ __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
 
 // Arrives on the barrier at the same shared-memory offset in block `rank` of this cluster. Omits
 // .release.cluster, which would wait until all of the thread's stores are visible. Callers do not
-// need it, because they have only read data with the tensor cores.
+// need that, because they have only read data with the tensor cores.
 __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
   asm volatile(
       "{\n"
@@ -193,10 +193,10 @@ constexpr int kDescriptorUnit = 16;
 
 // Returns the wgmma descriptor of a matrix operand in shared memory with the 128-byte swizzle. The
 // matrix consists of units of 8 rows of 128 bytes, aligned to 1024 bytes.
-// - Stored along k: `stride_bytes` is the distance between groups of 8 rows of M or N.
+// - If stored along k: `stride_bytes` is the distance between groups of 8 rows of M or N.
 //   `leading_bytes` is unused.
-// - Stored along M or N: a row has 64 elements with the same k. `stride_bytes` is the distance
-//   between groups of 8 k, and `leading_bytes` between groups of 64 elements.
+// - If stored along M or N: a row has 64 elements with the same k. `stride_bytes` is the distance
+//   between groups of 8 values of k, and `leading_bytes` that between groups of 64 elements.
 __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_bytes,
                                            uint32_t stride_bytes) {
   const uint64_t address = (SharedAddress(begin) & 0x3ffff) >> 4;

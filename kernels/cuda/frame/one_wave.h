@@ -1,5 +1,5 @@
-// Helper kernels that run between measured kernels without changing their speed. A helper kernel
-// launches at most as many blocks as the GPU's SMs hold at once (one wave).
+// Helper kernels that run between measured kernels without affecting the measured speed. A helper
+// kernel launches at most as many blocks as the GPU's SMs hold at once (one wave).
 //
 // A kernel with more blocks, such as a cudaMemset of 1 GiB, can slow down later NCCL kernels until
 // another such kernel happens to restore their speed. On two H200s, all_reduce of 1 GiB became up

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// Mixes the bits of x so that every input bit affects every output bit. This is the finaliser of
+// Mixes the bits of x so that every input bit affects every output bit. This is the finalizer of
 // SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 __host__ __device__ inline uint64_t Mix64(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

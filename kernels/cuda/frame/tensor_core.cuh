@@ -11,7 +11,7 @@
 namespace assay {
 
 // Loads four 8 x 8 matrices of 16-bit elements from shared memory into the registers of a warp.
-// Lane l passes the address of row l % 8 of matrix l / 8. From row l / 4 of each matrix, it
+// Lane l passes the address of row l % 8 of matrix l / 8. From row l / 4 of each matrix, the lane
 // receives the elements in columns l % 4 * 2 and l % 4 * 2 + 1. LoadMatricesTransposed transposes
 // each matrix.
 __device__ inline void LoadMatrices(uint32_t address, uint32_t (&to)[4]) {
@@ -33,10 +33,11 @@ __device__ inline void LoadMatricesTransposed(uint32_t address, uint32_t (&to)[4
 }
 
 // Computes d += A B across a warp (mma.sync), where A is 16 x 16, B is 16 x 8 and d is 16 x 8. T is
-// fp16 or bf16. With g = lane / 4 and t = lane % 4, a lane passes:
-// - a[0..3]: rows g, g + 8, g, g + 8 of A at k = 2t, 2t, 2t + 8, 2t + 8, and the next k of each;
-// - b0, b1: column g of B at k = 2t and 2t + 8, and the next k of each;
-// - d[0..3]: elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+// fp16 or bf16. Registers of A and B hold two consecutive k. With g = lane / 4 and t = lane % 4, a
+// lane passes:
+// - a[0], a[1]: rows g and g + 8 of A, from k = 2t on; a[2], a[3]: the same, from k = 2t + 8 on;
+// - b0, b1: column g of B, from k = 2t on and from k = 2t + 8 on;
+// - d[0], d[1]: row g of d, columns 2t and 2t + 1; d[2], d[3]: row g + 8, the same columns.
 template <typename T>
 __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
                                     uint32_t b1) {
@@ -56,11 +57,11 @@ __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint3
 }
 
 // Computes d += A B across a warp (mma.sync), where A is 16 x 32 unsigned bytes, B is 32 x 8 signed
-// bytes and d is 16 x 8 integers. With g = lane / 4 and t = lane % 4, a lane passes four
-// consecutive k in each register:
-// - a[0..3]: rows g, g + 8, g, g + 8 of A from k = 4t, 4t, 4t + 16, 4t + 16;
-// - b0, b1: column g of B from k = 4t and 4t + 16;
-// - d[0..3]: elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+// bytes and d is 16 x 8 integers. Registers of A and B hold four consecutive k. With g = lane / 4
+// and t = lane % 4, a lane passes:
+// - a[0], a[1]: rows g and g + 8 of A, from k = 4t on; a[2], a[3]: the same, from k = 4t + 16 on;
+// - b0, b1: column g of B, from k = 4t on and from k = 4t + 16 on;
+// - d[0], d[1]: row g of d, columns 2t and 2t + 1; d[2], d[3]: row g + 8, the same columns.
 __device__ inline void MultiplyBytes(uint32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0,
                                      uint32_t b1) {
 #if __CUDA_ARCH__ >= 800

@@ -21,10 +21,10 @@ constexpr double kMaxFullFlops = 2.5e12;
 constexpr double kElementFactor = 8;
 // Limit of the error of a sum in Freivalds' method, in multiples of the tolerance.
 constexpr double kRowFactor = 6;
-// Maximum number of columns that one comparison of Freivalds' method covers. It detects a wrong
-// element only if that element's error exceeds the rounding errors of all the others. For bf16, the
-// error must exceed half of the element's size with 512 columns, but three times its size with
-// 16384 columns.
+// The maximum number of columns that one comparison of Freivalds' method covers. A comparison
+// detects a wrong element only if that element's error exceeds the rounding errors of all the
+// others. For bf16, the error must exceed half of the element's size with 512 columns, but three
+// times its size with 16384 columns.
 constexpr int64_t kSliceColumns = 512;
 // Number of products of a batch that the host checks.
 constexpr int64_t kSampledProducts = 3;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kSide* kSide)
   double sum[kPer][kPer] = {};
   for (int64_t k0 = 0; k0 < shape.k; k0 += kDepth) {
     for (int slot = thread; slot < kTile * kDepth; slot += kSide * kSide) {
-      // Neighbouring threads read neighbouring addresses in both storage orders.
+      // Neighboring threads read neighboring addresses in both storage orders.
       const int64_t row = row0 + (shape.a_transposed ? slot % kTile : slot / kDepth);
       const int64_t ka = k0 + (shape.a_transposed ? slot / kTile : slot % kDepth);
       const bool in_a = row < shape.m && ka < shape.k;

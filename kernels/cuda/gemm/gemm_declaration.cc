@@ -1,6 +1,6 @@
-// Declares the gemm benchmark: D = op(A) op(B) by cuBLASLt, with the fastest of the algorithms that
-// cuBLASLt's heuristics propose. The work of a product is 2 m n k FLOPs and one pass over A, B and
-// D.
+// Declares the gemm benchmark: D = op(A) op(B), computed by cuBLASLt with the fastest of the
+// algorithms that its heuristics propose. A product counts as 2 m n k FLOPs, and its memory traffic
+// as one pass over A, B and D.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 
 namespace assay {

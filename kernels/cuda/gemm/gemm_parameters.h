@@ -28,8 +28,8 @@ std::vector<std::string> Fp8Names();
 std::vector<std::string> ByteNames();
 
 // Returns the declaration of an integer parameter for a dimension of a matrix, which is at least 1.
-// Pass `in_rows` for n and k, the lengths of stored rows. They must be multiples of 16 if "dtype"
-// is an fp8 type, and multiples of 4 if it is int8.
+// Set `in_rows` for n and k, which are lengths of stored rows: these must be multiples of 16 if
+// "dtype" is an fp8 type, and multiples of 4 if "dtype" is int8.
 Parameter GemmExtent(const std::string& name, bool in_rows);
 
 // Returns the work of one multiplication. The parameter "launch" selects its fixed time.

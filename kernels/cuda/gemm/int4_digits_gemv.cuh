@@ -1,9 +1,10 @@
 // Computes y = x W for one or two rows of x on the integer tensor cores, where W consists of 4-bit
 // integers (see int4_gemm_data.h). With so few rows, instructions limit the speed, and expanding W
-// to bytes takes fewer instructions than expanding it to bf16. x becomes bytes too: in each unit of
-// 128 neighbours with magnitudes below 2^e, an element is rounded to 2^(e - 21) q. The integer q =
-// 2^16 d0 + 2^8 d1 + d2 is stored as three signed bytes ("digits"). Products are exact. Magnitudes
-// from 2^120 on may give NaN, and units below 2^-105 lose bits, but int4_gemm has no such inputs.
+// to bytes takes fewer instructions than expanding it to bf16. x is converted to bytes too. In each
+// unit of 128 neighbors with magnitudes below 2^e, an element is rounded to 2^(e - 21) q, where
+// the integer q = 2^16 d0 + 2^8 d1 + d2 is stored as three signed bytes ("digits"). Products are
+// exact. Magnitudes of 2^120 and more may give NaN, and units below 2^-105 lose bits, but int4_gemm
+// has no such inputs.
 #pragma once
 
 #include <cmath>
@@ -18,16 +19,16 @@
 namespace assay {
 
 inline constexpr int kInt4DigitRows = 2;     // Maximum number of rows of x.
-inline constexpr int kInt4DigitGroup = 128;  // Neighbours that share a scale: a unit.
+inline constexpr int kInt4DigitGroup = 128;  // Neighbors that share a scale: a unit.
 inline constexpr int kInt4DigitWarps = 16;   // Warps per block.
 inline constexpr int kInt4Digits = 3;
 
 // Returns the distance in bytes between two arrays of x's digits in shared memory. Each row of x
-// has three such arrays. The padding puts neighbouring arrays, which the tensor cores read
+// has three such arrays. The padding puts neighboring arrays, which the tensor cores read
 // together, into different banks.
 __host__ __device__ inline int Int4DigitPitch(int units) { return units * 128 + 16; }
 
-// Returns the bytes of shared memory that a block needs: for the digits of x, the scale factors of
+// Returns how many bytes of shared memory a block needs for the digits of x, the scale factors of
 // its units of 128 elements, and the sums of the warps.
 inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
   const auto units = static_cast<int>((k + 127) / 128);
@@ -52,8 +53,8 @@ __host__ __device__ To BitsAs(From from) {
 }
 
 // Returns four bytes selected from a (bytes 0 to 3) and b (bytes 4 to 7), like __byte_perm. Each
-// hexadecimal digit of `selector` is the number of one selected byte, starting with the lowest
-// byte.
+// hexadecimal digit of `selector` is the number of one byte to select, the lowest digit for the
+// lowest byte of the result.
 __host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -88,7 +89,7 @@ __host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
 }
 
 // Packs the bytes ("digits") of four elements of x into three words: one with the highest digits,
-// one with the middle digits and one with the lowest digits. `bits` are the DigitBits of the
+// one with the middle digits and one with the lowest digits. `bits` holds the DigitBits of the
 // elements. A word holds the elements in the order 0, 2, 1, 3, like the 4-bit integers of W.
 __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
                                              uint32_t (&digits)[kInt4Digits]) {
@@ -102,9 +103,10 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
 }
 
 // Splits each element of x into three signed bytes ("digits") for the integer tensor cores and
-// stores them in shared memory, with zeros beyond k. 16 threads share a unit of 128 elements. Its
-// digits are stored as 8 bytes per [lane % 4][half of a chunk of 64]. `factors` receives {factor,
-// sum, factor, 0} per unit and row, where sum is the sum of x in units of the highest digit.
+// stores them in shared memory, with zeros beyond k. 16 threads share a unit of 128 elements. The
+// unit's digits are stored as [lane % 4][half of a chunk of 64][8 bytes]. `factors` receives
+// {factor, sum, factor, 0} per unit and row, where sum is the sum of x in units of the highest
+// digit.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;
@@ -158,8 +160,8 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
 
 // Multiplies a unit of W (128 k) by x and adds the products to the sums of two tiles of columns.
 // Each byte ("digit") of x is a column of the tensor cores' operand. The lane supplies the `digits`
-// of one column and receives the results of two columns. `factor` contains the scale of those two
-// and the sum of x, which is multiplied by the zero point. The sum is 0 except for the highest
+// of one column and receives the results of two columns. `factor` contains the scale of these two
+// columns and the sum of x, to be multiplied by the zero point. The sum is 0 except for the highest
 // digit.
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
@@ -234,8 +236,8 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   StageDigits<T>(arguments, shared, factors);
   __syncthreads();
   // The three byte digits of each row of x are columns of the tensor cores' operand. Lane l passes
-  // column l / 4, which is digit l / 4 % 4 of row l / 16. It receives the results of column l % 4 *
-  // 2, whose digit number is even, and of the next column.
+  // column l / 4, which is digit l / 4 % 4 of row l / 16. The lane receives the results of column l
+  // % 4 * 2, whose digit number is even, and of the next column.
   const int row_given = lane / 16;
   const int digit = lane / 4 % 4;
   const bool gives = row_given < m && digit < kInt4Digits;

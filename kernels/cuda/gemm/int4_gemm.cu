@@ -1,7 +1,7 @@
 // The int4_gemm benchmark: a product with a matrix W of 4-bit integers. It has two variants:
 // - fused: W is unpacked in registers on its way to the tensor cores, so the kernel reads only a
 //   quarter of the bytes of a 16-bit W. On Hopper, successive iterations overlap (see gemv.cu).
-// - naive: one kernel dequantises all of W to memory, and then cuBLASLt multiplies. This moves more
+// - naive: one kernel dequantizes all of W to memory, and then cuBLASLt multiplies. This moves more
 //   bytes than a product with a 16-bit W.
 #include <functional>
 #include <memory>
@@ -71,8 +71,8 @@ Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
 }
 
 // Chooses the number of columns per block for Int4DigitsGemvKernel. Each block converts all of x,
-// so more columns per block save work. But at least three quarters of the multiprocessors must get
-// a block.
+// so having more columns per block saves work. However, at least three quarters of the
+// multiprocessors must get a block.
 template <typename T>
 Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4DigitsSharedBytes(problem.m, problem.k);
@@ -214,7 +214,7 @@ class Int4GemmCase : public GpuCase {
   }
 
  private:
-  // Returns the shape of the product with dequantised weights, which are n x k.
+  // Returns the shape of the product with dequantized weights, which are n x k.
   GemmShape Shape() const {
     GemmShape shape;
     shape.type = problem_.type;
@@ -244,7 +244,7 @@ class Int4GemmCase : public GpuCase {
   int values_ = 0;
   int scales_ = 0;
   int y_ = 0;
-  int weights_ = 0;               // Dequantised; naive only.
+  int weights_ = 0;               // Dequantized; naive only.
   Multiply multiply_;             // Fused only.
   std::unique_ptr<LtGemm> gemm_;  // Naive only.
 };

@@ -102,7 +102,7 @@ __global__ void PackScalesKernel(Int4Values<T> values, Int4Layout layout, Int4Sc
   }
 }
 
-// Each thread unpacks the 16 bytes of a lane: 8 neighbours in each half chunk of two columns.
+// Each thread unpacks the 16 bytes of a lane: 8 neighbors in each half chunk of two columns.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     DequantiseKernel(Int4Layout layout, const uint4* values, const Int4Scale<T>* scales,
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kThreads)
     T elements[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      // For even halves of j, neighbours 2 j and 2 j + 1 are the nibbles j and j + 4 of a word.
+      // For even halves of j, neighbors 2 j and 2 j + 1 are the nibbles j and j + 4 of a word.
       const uint32_t word = words[part / 2 * 2 + i / 4];
       const int nibble = i % 4 / 2 * 2 + part % 2 + i % 2 * 4;
       elements[i] = Narrow<T>((static_cast<float>(word >> (4 * nibble) & 15) - zero) * scale);

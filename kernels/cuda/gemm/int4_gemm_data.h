@@ -21,10 +21,10 @@ struct Int4Place {
 };
 
 // The memory layout of W, a k x n matrix of 4-bit integers. Each lane of the tensor cores loads its
-// values as 16 contiguous bytes. `group` neighbours along k share a scale and a zero point.
+// values as 16 contiguous bytes. `group` neighbors along k share a scale and a zero point.
 // - Values: [n / 32][k / 128][tile of 16 columns][chunk of 64 k][lane][4 words]. With g = lane / 4
-//   and t = lane % 4, nibbles i and i + 4 (i < 4) of word s are two successive k in column g + 8 (i
-//   % 2), from k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2).
+//   and t = lane % 4, nibbles i and i + 4 (i < 4) of word s hold two successive k of column g + 8
+//   (i % 2), from k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2).
 // - Scales: [n / 32][k / group][tile][g][2] pairs {scale, zero}, for columns g and g + 8.
 // Padding is zero. k must be a multiple of 64 and of `group`.
 struct Int4Layout {
@@ -67,7 +67,7 @@ struct Int4Layout {
 };
 
 // The sizes of a product y = x W, where x is m x k, W is k x n and y is m x n. In each column of W,
-// `group` neighbours (32, 64 or 128) share a scale. k must be a multiple of 64 and of `group`.
+// `group` neighbors (32, 64 or 128) share a scale. k must be a multiple of 64 and of `group`.
 struct Int4Problem {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;
@@ -101,7 +101,7 @@ Status EnqueueDequantise(const Int4Problem& problem, const Int4Operands& operand
                          cudaStream_t stream);
 
 // Compares y with an fp64 product of newly generated inputs, where a weight is scale * (q - zero).
-// The device checks every element, and the host checks a few dozen. Synchronises with `stream`.
+// The device checks every element, and the host checks a few dozen. Synchronizes with `stream`.
 Result<Verdict> CheckInt4Gemm(const Int4Problem& problem, const Int4Operands& operands,
                               cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// Declares the int4_gemm benchmark: y = x W, where W consists of 4-bit integers. As in servers of
-// language models, groups of neighbouring integers share a scale and a zero point.
+// Declares the int4_gemm benchmark: y = x W, where W consists of 4-bit integers. As is common in
+// LLM serving, groups of adjacent integers share a scale and a zero point.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {
@@ -24,7 +24,7 @@ Work Int4GemmWork(const ParameterMap& parameters, int) {
   // 4 bits per weight, and a scale and a zero point of 16 bits each per group.
   work.payload_bytes = n * k / 2 + n * k / std::stod(Word(parameters, "group")) * 4;
   work.bytes = work.payload_bytes + 2 * (m * k + m * n);
-  if (!fused) work.bytes += 4 * n * k;  // Dequantised weights are written and read again.
+  if (!fused) work.bytes += 4 * n * k;  // Dequantized weights are written and read again.
   work.traffic = Traffic::kRead;
   work.fixed_seconds = LaunchSeconds(parameters) * (fused ? 1 : 2);
   return work;

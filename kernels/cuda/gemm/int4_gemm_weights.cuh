@@ -1,5 +1,5 @@
 // Supplies a matrix W of 4-bit integers, packed as in int4_gemm_data.h, to GemvKernel. An element
-// of W is scale * (q - zero), where q and zero are in 0..15. In each column, `group` neighbours
+// of W is scale * (q - zero), where q and zero are in 0..15. In each column, `group` neighbors
 // along k share a scale and a zero point, which have the type of x.
 #pragma once
 

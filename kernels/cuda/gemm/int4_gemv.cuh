@@ -3,8 +3,9 @@
 // lane loads `depth` units ahead. The kernel uses only about three instructions per weight, so that
 // memory limits its speed:
 // - x stays in shared memory, with zeros for rows beyond m.
-// - The tensor cores multiply q + bias, the form in which q is converted to fp16 or bf16 fastest.
-//   They also compute the sums of x; these times (zero point + bias) are subtracted.
+// - The tensor cores multiply x by q + bias, the form in which q is converted to fp16 or bf16
+//   fastest. They also compute the sum of x. To remove the bias, this sum times (zero point + bias)
+//   is subtracted.
 #pragma once
 
 #include <cstdint>

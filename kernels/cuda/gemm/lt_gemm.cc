@@ -144,8 +144,8 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
 }
 
 // Describes the row-major product to cuBLASLt, which expects column-major matrices and therefore
-// sees the transpose of each matrix. It computes D' = op(B)' op(A)' with B as the left operand and
-// A as the right one. The transposition flags of A and B stay the same.
+// sees the transpose of each matrix. cuBLASLt computes D' = op(B)' op(A)' with B as the left
+// operand and A as the right one. The transposition flags of A and B stay the same.
 Status LtGemm::Describe() {
   const LtTypes types = TypesOf(shape_.type);
   ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));

@@ -43,12 +43,12 @@ class LtGemm {
   // uses the first algorithm that the heuristics propose. May be captured into a CUDA graph.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
-  // Times the algorithms on `stream` and chooses the fastest. First times each one briefly. Then
-  // compares the best few and the heuristics' first choice in alternation, for longer if the GPU
-  // reaches its power limit. Takes 5 to 12 s for large shapes. `next` must return the operands of
-  // each run, so that caches are as cold as in the benchmark. Returns false without timing anything
-  // if this process has already tuned the same shape on the same GPU with the same `conditions`
-  // (any text).
+  // Times the algorithms on `stream` and chooses the fastest. First times each algorithm briefly.
+  // Then compares the best few and the heuristics' first choice in alternation, for longer if the
+  // GPU reaches its power limit. Takes 5 to 12 s for large shapes. `next` must return the operands
+  // of each run, so that caches are as cold as in the benchmark. Returns false without timing
+  // anything if this process has already tuned the same shape on the same GPU with the same
+  // `conditions` (any text).
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                     cudaStream_t stream);
 

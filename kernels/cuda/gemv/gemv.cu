@@ -65,7 +65,7 @@ __device__ Vector<T, length> Unpack(const Packed<T, length>& packed) {
 // Computes y = x W' with fused multiply-adds. A block multiplies `rows` rows of x by a strip of
 // kStripRows rows of W. Consecutive blocks use the same strip, so blocks that are resident at the
 // same time share W in the L2 cache. A thread loads `ahead` vectors of `length` elements from each
-// row of W before it uses the first one.
+// row of W before it uses the first of these vectors.
 template <typename T, int length, int rows, int ahead>
 __global__ void __launch_bounds__(kThreads, kResident)
     FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,

@@ -1,9 +1,9 @@
-// Computes y = x W' for a few rows of x on tensor cores with mma.sync. Each block reads a strip of
-// W's rows (columns of y) once. In each instruction, W is the operand with 16 rows and x is the
-// operand with 8 columns. A policy class hides the format of W: 16-bit or packed 4-bit. k is
-// divided into chunks of 64. Within each half of a chunk, lane t of four multiplies the 8
-// neighbours from k = 8 t on. W and x use the same order, so a 16-byte load of W or x serves two
-// instructions.
+// Computes y = x W' for a few rows of x on tensor cores, using mma.sync. Each block reads one strip
+// of rows of W (that is, columns of y) exactly once. In each instruction, W is the operand with 16
+// rows and x is the operand with 8 columns. A policy class hides whether W is 16-bit or packed
+// 4-bit. k is divided into chunks of 64. Within each half of a chunk, lane t of each group of four
+// lanes multiplies the 8 neighbors from k = 8 t on. W and x use the same order, so a 16-byte load
+// of W or x serves two instructions.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ template <typename T>
 struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
-  // Workspace if k is split among several blocks. It contains the sums of each split of each tile
-  // of y, and one counter per tile. The counters must be zero before the first launch; each launch
-  // resets them.
+  // Workspace, needed only if k is split among several blocks. Holds the partial sums of each split
+  // of each tile of y, and one counter per tile. The counters must be zero before the first launch;
+  // each launch resets them to zero.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
@@ -37,9 +37,9 @@ struct GemvArguments {
   int64_t chunks = 0;  // Chunks of the whole k.
 };
 
-// Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps. Each warp computes kTiles
-// tiles of W's rows and every kDeep-th chunk of 64 k. With x_shared, which suits many rows of x,
-// the block copies x to shared memory. Otherwise lanes load x directly.
+// Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps. Each warp processes kTiles
+// tiles of W's rows, and of these only every kDeep-th chunk of 64 k. If x_shared, which suits many
+// rows of x, the block copies x to shared memory. Otherwise, lanes load x directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -118,7 +118,7 @@ __device__ inline void AddTo(float4* total, const float4& more) {
   total->w += more.w;
 }
 
-// Writes four neighbours of a row of a block's part of y.
+// Writes four neighbors of a row of a block's part of y.
 template <typename Shape, typename T>
 __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float4& values) {
   const int64_t row = int64_t{blockIdx.z} * Shape::kRows + at * 4 / Shape::kColumns;
@@ -133,8 +133,8 @@ __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float
   }
 }
 
-// Counts this block as arrived. Several blocks, each with a split of k, share a tile of y. Returns
-// true only in the last of these blocks to arrive, which sees the writes of all the others.
+// Counts the arrival of this block, one of several that share a tile of y, each with its own split
+// of k. Returns true only in the last of these blocks, which can then read what the others wrote.
 __device__ inline bool IsLastSplit(unsigned* counter) {
   __shared__ bool last;
   __threadfence();
@@ -149,8 +149,8 @@ __device__ inline bool IsLastSplit(unsigned* counter) {
 }
 
 // Adds the sums of a block's warps and writes the block's tile of y. If k is split among blocks,
-// the last block to arrive adds the sums of all splits and writes the tile. It adds them in a fixed
-// order, so that results are reproducible.
+// the last block to arrive adds the sums of all splits and writes the tile. The order of the
+// additions is fixed, so that results are reproducible.
 template <typename Shape, typename T>
 __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
                           const float (&sum)[Shape::kTiles][Shape::kRowTiles][4]) {

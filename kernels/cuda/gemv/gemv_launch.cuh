@@ -14,8 +14,8 @@
 namespace assay {
 
 // Launches `kernel`. With `overlap` (compute capability 9.0 or newer), the kernel may start before
-// the previous kernel of the stream has ended. It must then call WaitForPrevious() before it uses
-// the previous kernel's results.
+// the previous kernel of the stream has ended. The kernel must then call WaitForPrevious() before
+// using the previous kernel's results.
 template <typename... Parameters, typename... Values>
 Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,
                          bool overlap, cudaStream_t stream, const Values&... values) {

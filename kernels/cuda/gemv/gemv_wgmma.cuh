@@ -2,8 +2,8 @@
 // moves W and x to shared memory, where the tensor cores read them. Weights thus need neither
 // registers nor load instructions. This saves power: with mma.sync and 16 rows, an H200 reaches its
 // power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are fewer strips
-// than SMs, each strip is divided into parts along k. The last block to finish a part adds up the
-// strip's parts.
+// than SMs, each strip is divided into parts along k. The last block to finish its part adds up all
+// parts of the strip.
 #pragma once
 
 #include <cuda.h>
@@ -39,9 +39,9 @@ struct WgmmaGemvArguments {
   CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
   CUtensorMap w;  // In boxes of kWgmmaGemvRows x kWgmmaGemvBox.
   T* y;
-  // Workspace if strips of W are divided into parts along k. It contains the sums of each part of
-  // each strip, and one counter per strip. The counters must be zero before the first launch; each
-  // launch resets them.
+  // Workspace, needed only if strips of W are divided into parts along k. Holds the partial sums of
+  // each part of each strip, and one counter per strip. The counters must be zero before the first
+  // launch; each launch resets them to zero.
   float* partial;
   unsigned* arrived;
   int m;
@@ -51,7 +51,7 @@ struct WgmmaGemvArguments {
 
 // Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports.
 // The ring has as many stages as fit in an SM's shared memory. Each stage holds a slice (128 k) of
-// W and of x. Leaving room for the next kernel's ring is 6% slower on an H200.
+// W and of x. A smaller ring that leaves room for the next kernel's ring is 6% slower on an H200.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;

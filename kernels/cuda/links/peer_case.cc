@@ -18,7 +18,7 @@ constexpr int64_t kShareBytes = int64_t{2} << 20;
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
 
 // Returns the reason that NVML gives why two GPUs cannot access each other's memory. Returns an
-// empty string if the GPUs can, or if NVML gives no reason.
+// empty string if they can, or if NVML gives no reason.
 std::string WhyNoPeerAccess(const std::string& uuid_a, const std::string& uuid_b) {
   const auto nvml = Nvml::Open(nullptr);
   if (!nvml.ok()) return "";

@@ -54,9 +54,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Makes two GPUs wait for each other. Announces in the other GPU's memory (`theirs`) that this GPU
-// has reached meeting `round`, then polls `mine` until the other GPU has reached it too. If the
-// other GPU does not arrive in time, increments `*missed`, and later meetings do not wait. Runs in
-// one thread.
+// has reached meeting `round`, then polls `mine` until the other GPU has reached the same meeting.
+// If the other GPU does not arrive in time, increments `*missed`, and later meetings do not wait.
+// Runs in one thread.
 __global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
   if (*missed > 0) return;

@@ -14,7 +14,7 @@ namespace assay {
 GemmShape MatmulShapeOf(const ParameterMap& parameters, GemmType type);
 
 // Returns the declaration of a matmul benchmark, without summary, self-test and examples, which
-// callers add. `tiles` completes the description of the performance model: it says how often data
+// callers add. `tiles` completes the description of the performance model by saying how often data
 // is read again. n and k must be multiples of `multiple`, so that rows start at 16-byte boundaries.
 // `more` contains the parameters that only this benchmark has; they follow n, m and k.
 Declaration MatmulDeclaration(const std::string& name, GemmType type, const std::string& tiles,

@@ -14,10 +14,10 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// Blocks per multiprocessor when all blocks read the same working set. Some multiprocessors are
-// farther from a part of the L2 than others, and many blocks balance this load. On an H200, 32
-// blocks read 9.54 TB/s and 4 blocks read 9.13 TB/s, with a set of 16 MiB and 4 loads of 16 bytes
-// in flight per thread.
+// The number of blocks per multiprocessor when all blocks read the same working set. Having many
+// blocks balances the load, because some multiprocessors are farther from a part of the L2 than
+// others. On an H200, 32 blocks read 9.54 TB/s and 4 blocks read 9.13 TB/s, with a set of 16 MiB
+// and 4 loads of 16 bytes in flight per thread.
 constexpr int kCommonBlocks = 32;
 // Number of blocks that a multiprocessor of this architecture holds at once.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -41,8 +41,9 @@ __host__ __device__ constexpr bool IsPrivate(Level level) {
 }
 
 // The part of a working set that one thread reads, in vectors of 16 bytes. The set has `vectors`
-// vectors and starts at vector `base` of the array. The thread reads `count` vectors: the first at
-// index `first` of the set, each next one `step` further, wrapping around at the end.
+// vectors and starts at vector `base` of the array. The thread reads `count` vectors. The first is
+// at index `first` of the set, and each following one is `step` vectors further, wrapping around at
+// the end of the set.
 struct Share {
   int64_t base = 0;
   int64_t vectors = 1;
@@ -134,9 +135,9 @@ __device__ uint4 Load(uint64_t address) {
 // Returns the sum of a share whose set starts at `address`.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
-  // A byte offset in the working set, so that a load needs only an addition. 32 bits suffice for
-  // the set of one multiprocessor (at most 256 KiB). A set that all multiprocessors share may
-  // exceed 4 GiB.
+  // A position in the working set, stored as a byte offset rather than an index so that computing a
+  // load's address takes only an addition. 32 bits suffice for the working set of one
+  // multiprocessor (at most 256 KiB), but a set that all multiprocessors share may exceed 4 GiB.
   using Position = std::conditional_t<IsPrivate(level), uint32_t, uint64_t>;
   const auto end = static_cast<Position>(share.vectors * kVectorBytes);
   const auto step = static_cast<Position>(share.step * kVectorBytes);
@@ -168,7 +169,7 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
 }
 
 // Each thread reads its share of the working set and writes the sum of the words it has read to
-// `sums`, at its index in the grid. For L1 and shared memory, only one block runs on each
+// `sums`, at the thread's index in the grid. For L1 and shared memory, only one block runs on each
 // multiprocessor.
 template <Level level>
 __global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : kResidentBlocks)

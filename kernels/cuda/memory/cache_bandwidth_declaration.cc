@@ -1,5 +1,5 @@
 // Declares the cache_bandwidth benchmark: the rate at which all multiprocessors together read a
-// working set again and again from one level of memory: L1, L2, shared memory or GPU memory.
+// working set again and again from one level of memory (L1, L2, shared or GPU memory).
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/work_sizes.h"

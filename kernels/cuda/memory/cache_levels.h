@@ -10,8 +10,8 @@
 namespace assay {
 
 // The largest combined size of L1 cache and shared memory in a multiprocessor of any GPU, in bytes.
-// It limits the parameters for the working set of one multiprocessor. kLargestL1Reason explains the
-// limit to users.
+// This is the upper limit of parameters for the working set of one multiprocessor. kLargestL1Reason
+// explains the limit to users.
 inline constexpr int64_t kLargestL1 = 256 * 1024;
 inline constexpr const char* kLargestL1Reason =
     "the largest L1 and shared memory of a multiprocessor of any GPU";

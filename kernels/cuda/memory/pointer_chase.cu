@@ -44,7 +44,7 @@ __device__ Address Walk(Address at, Ticks* ticks) {
 
 // All threads read the first `warm_bytes` of the working set, and then one thread walks the chain.
 // The first reads fill the L1 cache and the part of the L2 that is close to this multiprocessor.
-// `*end` receives the position at which the walk ends, as an offset from the base in bytes.
+// `*end` receives the position at which the walk ends, as a byte offset from the base.
 __global__ void __launch_bounds__(kThreads)
     GlobalChaseKernel(PointerChain chain, int64_t warm_bytes, uint64_t start, int64_t* end,
                       Ticks* ticks) {

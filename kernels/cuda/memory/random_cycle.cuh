@@ -31,8 +31,8 @@ __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_
 }
 
 // An order in which to visit `elements` elements: one window of `window` elements after the other,
-// and in random order within each window. A window of few pages avoids TLB misses. With window =
-// elements, the order is random throughout.
+// and in random order within each window. A window of only a few pages avoids TLB misses. If
+// `window` equals `elements`, the whole order is random.
 struct RandomCycle {
   int64_t elements = 1;
   int64_t window = 1;

@@ -31,11 +31,14 @@ struct StreamInputs {
 // computed from such numbers are exact in fp32.
 Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaStream_t stream);
 
-// Enqueues one iteration, which writes these values to `out`:
-//   copy, scale, add, triad: b, 3 b, b + c, b + 3 c;
-//   read: one sum for every kReadTile elements of b;
-//   write: a pattern that depends on seed, set and index;
-//   memset: one byte that depends on seed and set.
+// Enqueues one iteration of the loop `op`, which sets out[i] to:
+//   copy    b[i]
+//   scale   3 * b[i]
+//   add     b[i] + c[i]
+//   triad   b[i] + 3 * c[i]
+//   read    the sum of each run of kReadTile elements of b
+//   write   a pattern that depends on the seed, the set and i
+//   memset  copies of one byte that depends on the seed and the set
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream);
 

@@ -1,5 +1,6 @@
-// Declares the transpose benchmark: B = A' for row-major matrices, with tiles in shared memory. It
-// moves as many bytes as a copy, so any additional time is due to the order of its accesses.
+// Declares the transpose benchmark, which transposes a row-major matrix by way of tiles in shared
+// memory. A transposition moves as many bytes as a copy, so any additional time is due to the order
+// of its memory accesses.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

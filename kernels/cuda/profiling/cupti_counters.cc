@@ -109,8 +109,8 @@ class RangeSession {
 
   Status Open(int ordinal) {
     ASSAY_ASSIGN_OR_RETURN(context_, CurrentContext());
-    // The subscription attaches CUPTI to the process. If CUPTI was detached before, the profiler
-    // does not attach it again.
+    // Subscribing attaches CUPTI to the process. This is necessary because the profiler itself does
+    // not attach CUPTI again after it has been detached.
     ASSAY_CUPTI(cupti_, subscribe(&subscriber_, IgnoreCallback, nullptr));
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
     ASSAY_CUPTI(cupti_, profiler_initialize(&initialize));

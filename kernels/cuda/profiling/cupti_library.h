@@ -88,7 +88,7 @@ Params CuptiParams(size_t size) {
 Mutex& CuptiMutex();
 
 // Detaches CUPTI from the process on destruction. While CUPTI is attached, kernel launches take 10%
-// longer, even if it is idle. The caller must hold CuptiMutex(). A CUDA graph that was launched
+// longer, even if CUPTI is idle. The caller must hold CuptiMutex(). A CUDA graph that was launched
 // during a recording must not be launched again before CUPTI is detached, because that would break
 // the CUDA context.
 class CuptiAttachment {

@@ -20,7 +20,7 @@ struct LayerNormOp {
     float mean;
     float squares;
   };
-  // Factors that turn a stored value x into a normalised one: x * inverse_deviation + offset. x is
+  // Factors that turn a stored value x into a normalized one: x * inverse_deviation + offset. x is
   // an element's difference from the mean of its warp's elements, as Summarise() stores it.
   struct Scale {
     float inverse_deviation;

@@ -123,7 +123,7 @@ Status CompareRowOnHost(const T* out, const RowValues<T>& values, int64_t row,
   return Status::Ok();
 }
 
-// Compares every element of `out`. Synchronises with `stream`.
+// Compares every element of `out`. Synchronizes with `stream`.
 template <typename Op, typename T>
 Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorLimits& limits,
                           cudaStream_t stream) {
@@ -245,8 +245,9 @@ class RowProgram {
   unsigned threads_ = 0;
 };
 
-// Returns the limits for the errors of a row benchmark. They cover the rounding to `dtype` and, for
-// fp32, the rounding of the arithmetic. `typical` is the size of a typical element of the result.
+// Returns the limits for the errors of a row benchmark. The limits cover the rounding to `dtype`
+// and, for fp32, the rounding of the arithmetic. `typical` is the size of a typical element of the
+// result.
 inline ErrorLimits RowErrorLimits(const std::string& dtype, double typical) {
   ErrorLimits limits;
   limits.tolerance = dtype == "bf16" ? 4e-3 : dtype == "fp16" ? 1e-3 : 1e-5;

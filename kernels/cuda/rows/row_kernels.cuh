@@ -1,9 +1,9 @@
 // Kernels that reduce each row of a matrix to a few numbers and use these to transform the row:
-// softmax, layernorm and rmsnorm. The row stays in registers in between. Several small blocks per
-// SM keep its memory busy. A class Op defines the benchmark:
+// softmax, layernorm and rmsnorm. Between the two steps, the row stays in registers. Several small
+// blocks per SM keep the memory busy. A class Op defines the benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
 //   Summarise       reduces a warp's elements, and may transform them for Finish
-//   Merge, Combine  merge the Partials of neighbouring lanes, or two Partials
+//   Merge, Combine  merge the Partials of neighboring lanes, or two Partials
 //   ScaleOf         computes the input of Finish from the Partials of warp and row
 //   Finish          computes an element of the result, given gamma and beta if any
 #pragma once
@@ -34,7 +34,7 @@ __device__ Vector<T> LoadOnce(const T* from) {
 }
 
 // Stores 16 bytes with a hint to evict them first from the L2 cache, so that writing to memory
-// overlaps with reading. On an H200, normalising 8192 x 8192 bf16 takes 68.0 us with this hint and
+// overlaps with reading. On an H200, normalizing 8192 x 8192 bf16 takes 68.0 us with this hint and
 // 72.5 us without it.
 template <typename T>
 __device__ void StoreOnce(T* to, const Vector<T>& vector) {
@@ -82,10 +82,10 @@ __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
   return vector;
 }
 
-// The part of a row piece that one thread holds. A piece consists of the elements [begin, begin +
-// length) of a 16-byte-aligned array. A group of kGroup threads holds the piece in vectors of 16
-// bytes: vector v of thread l is vector v * kGroup + l of the piece. Because rows have any length,
-// a piece may begin or end within a vector. If kAligned, begin and length must be multiples of the
+// One thread's share of a piece of a row. A piece consists of the elements [begin, begin + length)
+// of a 16-byte-aligned array. A group of kGroup threads shares a piece in vectors of 16 bytes:
+// vector v of thread l is vector v * kGroup + l of the piece. Because rows may have any length, a
+// piece may begin or end within a vector. If kAligned, begin and length must be multiples of the
 // vector length.
 template <typename T, int kGroup, int kVectors, bool kAligned>
 class RowPiece {
@@ -119,7 +119,7 @@ class RowPiece {
     return Column(v) >= 0 && Column(v) + kLength <= length_;
   }
 
-  // Returns the number of elements of the piece that this thread's kLanes neighbouring lanes hold.
+  // Returns the number of elements of the piece that this thread's kLanes neighboring lanes hold.
   __device__ int Count() const {
     const int begin = first_ - static_cast<int>(threadIdx.x) % kLanes * kLength;
     int count = 0;
@@ -161,7 +161,7 @@ class RowPiece {
   int length_;
 };
 
-// Return the sum and the maximum of `value` over kLanes neighbouring lanes to each of these lanes.
+// Return the sum or the maximum of `value` over kLanes neighboring lanes, to each of these lanes.
 // kLanes is a power of two up to 32. All lanes of a warp must call these functions together.
 template <int kLanes>
 __device__ float SumLanes(float value) {
@@ -182,7 +182,7 @@ __device__ float MaxLanes(float value) {
 
 // Merges the partial results of all warps of a block and returns the total to every thread.
 // kThreads is the block size, a power of two. `scratch` is shared memory with room for one result
-// per warp. No thread may still be reading it.
+// per warp. No thread may still be reading `scratch`.
 template <typename Op, int kThreads>
 __device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
                                            typename Op::Partial* scratch) {
@@ -286,8 +286,8 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
 }
 
 // One chunk of a row that is too long for the registers of a block. Each block processes one chunk.
-// A chunk may start within a vector, so it holds kThreads * kVectors vectors minus one. Blocks are
-// numbered by row, then by chunk.
+// Because a chunk may start within a vector, it is one vector shorter than the kThreads * kVectors
+// vectors that a block can hold. Blocks are numbered by row, then by chunk.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:

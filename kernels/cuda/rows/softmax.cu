@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kWarpSoftmaxThreads) WarpSoftmaxKernel(RowArgs
   }
 }
 
-// Sizes of the kernels of the `unfused` variant. Like the operators of a deep-learning framework,
+// Sizes of the kernels of the `unfused` variant. Like an operator of a deep-learning framework,
 // each kernel reads its inputs from memory and writes its result to memory. Intermediate results
 // are fp32.
 constexpr int kPassThreads = 256;
