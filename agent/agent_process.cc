@@ -40,8 +40,8 @@ constexpr std::chrono::milliseconds kServerGrace{1000};
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 
 // Opens NVML, the library that describes NVIDIA GPUs. Returns null if the node has no GPUs or the
-// driver is broken. For a broken driver, also sets `trouble`. Returns an error if the user selected
-// GPUs (`gpus`) that are not available.
+// driver is broken. If the driver is broken, also sets `trouble`. Returns an error if the user
+// selected GPUs (`gpus`) that are not available.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
@@ -54,16 +54,6 @@ Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpu
   }
   if (!gpus.empty()) ASSAY_RETURN_IF_ERROR((*nvml)->Select(gpus).WithContext("--gpus"));
   return std::shared_ptr<const Nvml>(std::move(*nvml));
-}
-
-// Runs `task` on the executor and waits for its end.
-void RunOn(Executor* executor, const std::function<void()>& task) {
-  std::promise<void> done;
-  executor->Post([&] {
-    task();
-    done.set_value();
-  });
-  done.get_future().wait();
 }
 
 Result<HostPort> ParseFlag(const char* flag, const std::string& text) {
@@ -255,8 +245,8 @@ Status AgentProcess::StartSession() {
         &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_,
         [runner = options_.runner, preflight = preflight_,
          node = node_](std::function<void(v1::NodeChecked)> done) {
-          // Not joined, because the agent must end even if the driver or the runner does not
-          // answer.
+          // The thread is detached, because the agent must be able to end even if the driver or the
+          // runner does not respond.
           std::thread([=] { done(CheckNode(runner, *preflight, node.get())); }).detach();
         }});
   });

@@ -1,5 +1,5 @@
-// assay-agent: runs once per node. Measures for a coordinator or a single caller. `assay-agent
-// simulate` simulates many nodes instead.
+// The program assay-agent, which runs once per node and executes benchmarks for a coordinator or a
+// single caller. `assay-agent simulate` simulates many nodes instead.
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 #include "agent/agent_process.h"
 #include "agent/options.h"
 #include "agent/simulate/options.h"
+#include "agent/simulate/simulated_fleet.h"
 #include "common/log.h"
 #include "common/ready_line.h"
 #include "common/units.h"
@@ -24,8 +25,9 @@ namespace {
 // The time from SIGTERM to the end of the process, regardless of drivers and coordinators.
 constexpr Duration kMostEndTime = std::chrono::milliseconds(9500);
 
-// Runs `start`, which returns a process or an error, until SIGTERM or SIGINT. Returns the exit
-// code. `ready_line` makes the line for `ready_fd` from the process.
+// Calls `start`, which returns a running process object or an error, and waits for SIGTERM or
+// SIGINT. Writes the line that `ready_line` returns for this object to `ready_fd`. Returns the exit
+// code.
 template <typename StartFunction, typename LineFunction>
 int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFunction& start,
                    const LineFunction& ready_line) {
@@ -33,8 +35,8 @@ int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFuncti
     std::cerr << "assay-agent: --log-level: " << status.message() << "\n";
     return 2;
   }
-  // Block SIGTERM and SIGINT before any thread starts, because every thread inherits the mask. Only
-  // sigwait below then receives these signals.
+  // Block SIGTERM and SIGINT before any thread is started. Every thread then inherits this signal
+  // mask, so only sigwait below receives these signals.
   sigset_t ending;
   sigemptyset(&ending);
   sigaddset(&ending, SIGTERM);

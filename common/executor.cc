@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <exception>
+#include <future>
 #include <map>
 #include <thread>
 #include <utility>
@@ -99,6 +100,15 @@ class ThreadPool : public Executor {
 
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name) {
   return std::make_unique<ThreadPool>(threads, std::move(name));
+}
+
+void RunOn(Executor* executor, const std::function<void()>& task) {
+  std::promise<void> done;
+  executor->Post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // Runs tasks on a pool of threads. gRPC callbacks must not block, because they share a few threads.
-// They post work that may block, such as database queries and file access, to an executor.
+// Instead, they post work that may block, such as database queries and file access, to an executor.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,12 @@ class Executor {
   virtual void PostAfter(Duration delay, Task task) = 0;
 };
 
-// Creates an executor with `threads` threads, named `name`. Its destructor discards tasks that have
-// not started and waits for running ones.
+// Creates an executor with `threads` threads, which are named `name`. The executor's destructor
+// discards tasks that have not started and waits for running tasks.
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
+
+// Runs `task` on the executor and waits until it has finished. Must not be called on the only
+// thread of the executor.
+void RunOn(Executor* executor, const std::function<void()>& task);
 
 }  // namespace assay

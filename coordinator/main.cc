@@ -1,4 +1,5 @@
 // assay-coordinator: schedules campaigns, sends jobs to agents and stores results in PostgreSQL.
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -45,7 +46,7 @@ constexpr Duration kDatabasePatience = std::chrono::seconds(30);
 constexpr Duration kDatabaseRetry = std::chrono::seconds(1);
 constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // Time that the database has to take note of the end of the process.
-constexpr Duration kDatabaseFarewell = std::chrono::seconds(5);
+constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
 // Partitions are created long before they are needed, and old data deleted some hours late.
 constexpr Duration kMaintainPeriod = std::chrono::hours(6);
@@ -255,8 +256,8 @@ class Deadline {
 // Creates the parts of the process, connects them, and ends them in order.
 class Process {
  public:
-  // Closes agents' sessions, ends calls, and stops within a few seconds, whatever the database
-  // does.
+  // Closes agents' sessions, ends calls, and stops within 10 s, whatever the database does: after
+  // kDatabaseFarewell, the timeout of a connection that begins just then, and kShutdownPatience.
   ~Process() {
     {
       MutexLock lock(gate_mutex_);
@@ -268,6 +269,7 @@ class Process {
     http_ = nullptr;
     if (server_) server_->Shutdown(kShutdownPatience);
     // Tasks end before the objects that they use.
+    maintenance_ = nullptr;
     executor_ = nullptr;
   }
 
@@ -282,6 +284,8 @@ class Process {
     ASSAY_RETURN_IF_ERROR(MigrateWithPatience(*database_));
 
     executor_ = NewThreadPool(kExecutorThreads, "coordinator");
+    // Deleting old data may take an hour.
+    maintenance_ = NewThreadPool(1, "maintenance");
     Options core;
     core.coordinator_id = NewUuid();
     core.lease = options.lease;
@@ -289,7 +293,7 @@ class Process {
     core.poll = std::min<Duration>(core.poll, options.lease / 3);
     const Environment environment{
         Clock::Real(),      *executor_,         database_->jobs(), database_->results(),
-        database_->nodes(), database_->fleet(), metrics_};
+        database_->nodes(), database_->fleet(), database_->work(), metrics_};
     coordinator_ = std::make_unique<Coordinator>(environment, core);
     ASSAY_RETURN_IF_ERROR(Serve(options));
     const HostPort& listens = server_->address();
@@ -300,7 +304,7 @@ class Process {
       if (open_) coordinator_->OnNotification();
     });
     RefreshGauges();
-    coordinator_->executor().Post([this, retention = options.retention] { Maintain(retention); });
+    maintenance_->Post([this, retention = options.retention] { Maintain(retention); });
     FollowDialAddresses();
     return Status::Ok();
   }
@@ -401,7 +405,7 @@ class Process {
     if (!maintained.ok()) {
       Log().warn("cannot maintain the database; trying again later: {}", maintained.ToString());
     }
-    coordinator_->executor().PostAfter(kMaintainPeriod, [this, retention] { Maintain(retention); });
+    maintenance_->PostAfter(kMaintainPeriod, [this, retention] { Maintain(retention); });
   }
 
   // Destroyed in reverse order: users before the objects that they use.
@@ -413,6 +417,7 @@ class Process {
   std::optional<MonotonicTime> discovered_ ASSAY_GUARDED_BY(discovery_mutex_);
   std::unique_ptr<storage::Database> database_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Executor> maintenance_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<http::MetricsServer> http_;
@@ -420,6 +425,9 @@ class Process {
 
 // Returns the exit code.
 int Main(int argc, char** argv) {
+  // Each thread that parses messages would otherwise keep a heap of its own as large as its largest
+  // message.
+  ::mallopt(M_ARENA_MAX, 2);
   CoordinatorOptions options;
   Flags flags;
   CLI::App app("Schedules Assay's campaigns on the connected agents.", "assay-coordinator");

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,12 @@
 
 namespace assay {
 
-// Rules for when to start timing and when to stop. Durations are measured by the host's clock, in
-// seconds, and include the time between samples.
-// The number of iterations in a window is estimated from the mean sample of the previous window. If
-// samples are wrong, for example because they are too short for the timer, the elapsed time limits
-// the estimate, so that a window takes at most ten times as long as planned.
+// Rules for when to start timing and when to stop. Durations are in seconds of the host's clock and
+// include the time between samples.
+// The number of iterations in a window (a series of samples) is estimated from the mean sample of
+// the previous window. Because samples may be wrong, for example if they are too short for the
+// timer, the elapsed time limits the estimate. A window thus takes at most ten times as long as
+// planned.
 struct MeasureRule {
   // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
@@ -43,9 +43,9 @@ struct MeasureRule {
   // The measurement stops when the noise has changed by less than this fraction while the number of
   // samples doubled. The noise is the scaled median absolute deviation divided by the median.
   double noise_tolerance = 0.05;
-  // The measurement stops after this time, warm-up included, once min_samples and min_seconds are
-  // reached.
-  double total_seconds = std::numeric_limits<double>::infinity();
+  // The time limit of a measurement, warm-up included. Once this time has passed, the measurement
+  // stops as soon as min_samples and min_seconds have also been reached.
+  double total_seconds = 4.0;
   // Hard limits.
   double max_seconds = 10.0;
   int64_t max_samples = 5000;
@@ -89,8 +89,8 @@ struct MeasureHooks {
   // Called after each warm-up window. Must return the same readings in the same order each time.
   std::function<std::vector<double>()> readings;
   // Called at the start of the timed window. If samples turn out much shorter than in the warm-up,
-  // the window restarts and this is called again. The reported samples are exactly those after the
-  // last call.
+  // the window restarts and this function is called again. The reported samples are exactly those
+  // after the last call.
   std::function<void()> window_begins;
   std::function<void()> window_ends;
 };
@@ -108,18 +108,19 @@ struct MeasuredTimes {
   // True if times and hardware readings were stable at the end of the warm-up, or if the rule has
   // no warm-up. False if the warm-up reached its time limit.
   // If iterations are so long that the warm-up has fewer than three windows, the timed samples
-  // decide instead: their first, second and last third must agree, and so must the readings after
+  // decide instead: their first, second and last thirds must agree, and so must the readings after
   // the last two windows.
   bool settled = false;
-  // True if most samples are shorter than half of what the timer needs, even after the allowed
-  // number of restarts with more iterations per sample.
+  // True if most samples last less than half the minimum that the timer needs to measure them
+  // accurately, even after the measurement was restarted with more iterations per sample as often
+  // as allowed.
   bool short_samples = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;
 };
 
-// Measures `device` from warm-up to last sample and returns the times. Returns the device's error
-// if it fails, and INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
+// Measures `device`, from the warm-up to the last sample, and returns the times. Returns the error
+// of `device` if there is one, and INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
 Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
                               const MeasureHooks& hooks = {});
 

@@ -110,8 +110,8 @@ class Execution {
   }
 
   // Adds the wire bandwidth, which counts the bytes that really cross the link, including protocol
-  // overhead. It is computed from the benchmark's primary metric, which is a bandwidth too, and is
-  // inserted where the benchmark declares it.
+  // overhead. The value is computed from the benchmark's primary metric, which is a bandwidth too,
+  // and is inserted where the benchmark declares this metric.
   void AddWireMetrics(double wire_bytes) {
     if (result_.measurements_size() == 0 || work_.link_bytes <= 0) return;
     const Summary on_wire = Scaled(primary_, wire_bytes / work_.link_bytes);
@@ -307,9 +307,9 @@ class Execution {
   }
 
   // Chooses the measured ceilings (the highest rates that this machine reached) for the prediction.
-  // They are used only with random data: with zeros, a GPU draws less power and runs faster.
-  // Ceilings that the case measured itself take precedence. None are measured if the CUDA context
-  // is broken.
+  // They are used only with random data, because a GPU that processes zeros draws less power and
+  // runs faster. Ceilings that the case measured itself take precedence. If the CUDA context is
+  // broken, no ceilings are measured.
   void ChooseCeilings() {
     if (fill_ != "random") {
       const auto fixed_seconds = ceilings_.fixed_seconds;
@@ -348,8 +348,6 @@ MeasureRule RuleFor(Resource resource) {
     rule.settle_window_seconds = 0.1;
     rule.max_warmup_seconds = 3.0;
   } else {
-    // Waiting does not quieten a host that is busy with other work.
-    rule.total_seconds = 4.0;
     rule.max_seconds = 5.0;
   }
   return rule;

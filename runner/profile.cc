@@ -11,14 +11,14 @@ namespace {
 // The duration, in seconds, of a pass that reads hardware counters. It is long enough that the
 // start and end of a pass change the measured rates by less than 1%.
 constexpr double kPassSeconds = 20e-3;
-constexpr int64_t kMostIterations = 2000;
+constexpr int64_t kMostProfiledIterations = 2000;
 // NVML's monitors average over hundreds of milliseconds.
 constexpr double kMonitoredSeconds = 1.0;
 
 int64_t IterationsOfPass(const ProfiledCase& profiled) {
   const double wanted = std::ceil(kPassSeconds / std::max(profiled.iteration_seconds, 1e-9));
   const auto iterations =
-      static_cast<int64_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostIterations)));
+      static_cast<int64_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostProfiledIterations)));
   const int64_t granularity = std::max<int64_t>(profiled.prepared.BatchGranularity(), 1);
   return (iterations + granularity - 1) / granularity * granularity;
 }

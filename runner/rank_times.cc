@@ -14,8 +14,8 @@ namespace assay {
 namespace {
 
 constexpr double kSeconds = 1;
-constexpr int64_t kLeastIterations = 16;
-constexpr int64_t kMostIterations = 64;
+constexpr int64_t kLeastRankIterations = 16;
+constexpr int64_t kMostRankIterations = 64;
 
 // Writes "GPU HOST\n", then the bytes of the seconds.
 std::string Pack(const RankPlace& place, const std::vector<double>& seconds) {
@@ -43,12 +43,12 @@ Status Unpack(const std::string& bytes, RankPlace* place, std::vector<double>* s
 // Returns rank 0's number of iterations at every rank.
 Result<int64_t> ShareIterations(Peers& peers, double iteration_seconds) {
   const double fitting = kSeconds / std::max(iteration_seconds, 1e-6);
-  std::string text =
-      std::to_string(std::clamp(static_cast<int64_t>(fitting), kLeastIterations, kMostIterations));
+  std::string text = std::to_string(
+      std::clamp(static_cast<int64_t>(fitting), kLeastRankIterations, kMostRankIterations));
   ASSAY_RETURN_IF_ERROR(peers.Broadcast(&text, kPeerTimeout));
   int64_t iterations = 0;
   std::from_chars(text.data(), text.data() + text.size(), iterations);
-  if (iterations >= kLeastIterations && iterations <= kMostIterations) return iterations;
+  if (iterations >= kLeastRankIterations && iterations <= kMostRankIterations) return iterations;
   return Internal("rank 0 sent an unreadable number of iterations", Reason::kBadMessage);
 }
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <memory>
+#include <future>
 #include <optional>
 #include <set>
 #include <thread>
@@ -126,16 +126,17 @@ GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
 }
 
 // Runs FindGpus() on a separate thread, because the GPU driver may block. Returns nullopt if a
-// signal arrives or the time limit expires before the driver has answered. That thread then keeps
+// signal arrives or the time limit expires before the driver has answered; the thread then keeps
 // running.
 std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDescriptor& stop,
                                        const SelftestTimes& times) {
   Result<Pipe> done = MakePipe();
   if (!done.ok()) return FindGpus(selection.gpu, selection.require_gpu);
-  const auto found = std::make_shared<GpusHere>();
-  std::thread([found, gpu = selection.gpu, require_gpu = selection.require_gpu,
-               end = std::move(done->write)]() mutable {
-    *found = FindGpus(gpu, require_gpu);
+  std::promise<GpusHere> promise;
+  std::future<GpusHere> found = promise.get_future();
+  std::thread([promise = std::move(promise), gpu = selection.gpu,
+               require_gpu = selection.require_gpu, end = std::move(done->write)]() mutable {
+    promise.set_value(FindGpus(gpu, require_gpu));
     end.Close();
   }).detach();
   const MonotonicTime deadline = Clock::Real().Now() + times.listing_patience;
@@ -144,7 +145,7 @@ std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDes
     const Duration left = deadline - Clock::Real().Now();
     const int ready = poll(polled, 2, Milliseconds(std::min(times.patience, left)));
     if (polled[1].revents != 0) return std::nullopt;
-    if (polled[0].revents != 0) return *found;
+    if (polled[0].revents != 0) return found.get();
     if (ready == 0) PrintError("the driver has not listed its GPUs yet");
   }
   return std::nullopt;

@@ -47,34 +47,43 @@ Json EnvironmentOf(const v1::Environment& environment) {
 
 }  // namespace
 
-Identity IdentityOf(const v1::CaseResult& result) {
+EnvironmentIdentity::EnvironmentIdentity(const v1::Environment& environment)
+    : hardware_json(Canonical(HardwareOf(environment))),
+      json(Canonical(EnvironmentOf(environment))),
+      id(Sha256Hex(json)) {}
+
+Identity IdentityOf(const v1::CaseResult& result, const EnvironmentIdentity& environment) {
   const v1::Measurement& measurement =
       result.measurements().empty() ? v1::Measurement::default_instance() : result.measurements(0);
   Json parameters = Json::object();
   for (const auto& [name, value] : result.parameters()) parameters[name] = value;
-  Json series = {{"benchmark", result.benchmark()},
-                 {"version", result.benchmark_version()},
-                 {"parameters", std::move(parameters)},
-                 {"metric", measurement.metric()},
-                 {"unit", measurement.unit()},
-                 {"direction", static_cast<int>(measurement.direction())},
-                 {"cache", measurement.method().cache()},
-                 {"fill", measurement.method().fill()},
-                 {"simulated", result.provenance().simulated()}};
+  // The keys before and after "environment", whose text is the same for many results.
+  const std::string head = Canonical({{"benchmark", result.benchmark()},
+                                      {"cache", measurement.method().cache()},
+                                      {"direction", static_cast<int>(measurement.direction())}});
+  Json rest = {
+      {"version", result.benchmark_version()}, {"parameters", std::move(parameters)},
+      {"metric", measurement.metric()},        {"unit", measurement.unit()},
+      {"fill", measurement.method().fill()},   {"simulated", result.provenance().simulated()}};
   // No key for results that Assay measured.
   if (const std::string& from = result.provenance().imported_from(); !from.empty()) {
-    series["imported_from"] = from.substr(0, from.find_first_of(" ,"));
+    rest["imported_from"] = from.substr(0, from.find_first_of(" ,"));
   }
+  const std::string tail = Canonical(rest);
+  const auto series_of = [&](const std::string& json) {
+    return head.substr(0, head.size() - 1) + ",\"environment\":" + json + "," + tail.substr(1);
+  };
   Identity identity;
-  series["environment"] = HardwareOf(result.environment());
-  identity.lineage_id = Sha256Hex(Canonical(series));
-  Json environment = EnvironmentOf(result.environment());
-  identity.environment_json = Canonical(environment);
-  identity.environment_id = Sha256Hex(identity.environment_json);
-  series["environment"] = std::move(environment);
-  identity.series_json = Canonical(series);
+  identity.lineage_id = Sha256Hex(series_of(environment.hardware_json));
+  identity.environment_json = environment.json;
+  identity.environment_id = environment.id;
+  identity.series_json = series_of(environment.json);
   identity.series_id = Sha256Hex(identity.series_json);
   return identity;
+}
+
+Identity IdentityOf(const v1::CaseResult& result) {
+  return IdentityOf(result, EnvironmentIdentity(result.environment()));
 }
 
 }  // namespace assay::storage

@@ -22,7 +22,17 @@ struct Identity {
   std::string environment_id;
 };
 
-// Returns the identity of the first measurement.
+// The part of an identity that depends only on the environment. Many results share one.
+struct EnvironmentIdentity {
+  explicit EnvironmentIdentity(const v1::Environment& environment);
+
+  std::string hardware_json;  // Without versions of drivers and libraries.
+  std::string json;
+  std::string id;
+};
+
+// Returns the identity of the first measurement. `environment` must be that of `result`.
+Identity IdentityOf(const v1::CaseResult& result, const EnvironmentIdentity& environment);
 Identity IdentityOf(const v1::CaseResult& result);
 
 }  // namespace assay::storage

@@ -1,9 +1,10 @@
 // Stores benchmark campaigns, their jobs, and leases on running jobs. The implementations in
-// storage/postgres and storage/fakes both pass tests/contract/job_store_contract.h.
+// storage/postgres and storage/fakes both pass tests/contract/job_*_contract.h.
 //
 // A job starts as QUEUED. When a coordinator claims it under a lease, it becomes RUNNING. After the
 // attempt, the job has either ended or is QUEUED again. Each claim increments the job's epoch. All
-// later calls for this attempt must pass that epoch; calls with an older epoch change nothing.
+// later calls for the attempt must pass the epoch of its claim. Calls with an outdated epoch change
+// nothing.
 #pragma once
 
 #include <string>
@@ -14,47 +15,47 @@
 
 namespace assay::storage {
 
-// Maximum number of candidate nodes that a Job message lists by name. In a large fleet, messages
-// would become too large if thousands of jobs listed all their candidates.
+// Maximum number of candidate nodes that a Job message lists. In a large fleet, messages would
+// become too large if thousands of jobs listed all their candidates.
 inline constexpr int kNamedCandidates = 8;
 
 // Stores campaigns and jobs. Thread-safe. Calls block on the database, so do not make them on gRPC
-// threads. Every call returns UNAVAILABLE if the database cannot be reached. Even then, the call
-// may have taken effect, but it is always safe to repeat it.
+// threads. Every call returns UNAVAILABLE if the database cannot be reached. The call may
+// nevertheless have taken effect, but repeating a call is always safe.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
   // Stores a campaign with all its jobs, atomically. If a campaign with the same request_id exists,
-  // stores nothing and returns that campaign. Returns ALREADY_EXISTS if the campaign_id is taken.
+  // stores nothing and returns that campaign. Returns ALREADY_EXISTS if another campaign has the
+  // same campaign_id.
   virtual Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) = 0;
 
-  // Finds the campaign with this id, or else the newest campaign with this name. Returns NOT_FOUND
-  // if there is none. If one of the newest kOfferedCampaigns campaigns has a similar name, the
-  // error's hint suggests it.
+  // Returns the campaign with this id or, if there is none, the newest campaign with this name. If
+  // neither exists, returns NOT_FOUND. If one of the newest kOfferedCampaigns campaigns has a
+  // similar name, the error's hint suggests that name.
   virtual Result<v1::Campaign> GetCampaign(const std::string& id_or_name) = 0;
 
   // Returns campaigns without specs, newest first.
   virtual Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) = 0;
 
-  // Returns the jobs of a campaign in order of creation. If a job can run on several sets of nodes
-  // and has no nodes yet, it lists only its first kNamedCandidates candidate nodes and the number
-  // of the others. Returns NOT_FOUND if the campaign does not exist.
+  // Returns the jobs of a campaign in order of creation. For a job that can run on several sets of
+  // nodes and has not been assigned to any yet, lists only the first kNamedCandidates candidate
+  // nodes and the number of the others. Returns NOT_FOUND if the campaign does not exist.
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 
-  // The campaign's jobs that changed since `revision` (0: all jobs), and the revision to pass to
-  // the next call. The same change may be returned twice, but no change is ever missed.
-  // ListJobChanges returns NOT_FOUND if the campaign does not exist.
+  // ListJobChanges returns the campaign's jobs that changed since `revision` (0 for all jobs), and
+  // the revision to pass to the next call. The same change may be returned twice, but no change is
+  // ever missed. Returns NOT_FOUND if the campaign does not exist.
   struct JobChanges {
     std::vector<v1::Job> jobs;
     int64_t revision = 0;
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
-  // Determines when a node that sends no heartbeats counts as absent. A node with a session is
-  // absent after `stale`. A node without a session is absent after `grace`, because its agent needs
-  // time to reconnect.
+  // Defines when a node that sends no heartbeats counts as absent: after `stale` if the node has a
+  // session, and otherwise after `grace`, because its agent needs time to reconnect.
   struct Silence {
     Duration grace{0};
     Duration stale{0};
@@ -67,9 +68,28 @@ class JobStore {
 
   // Cancels a campaign. Queued jobs are cancelled immediately. Running jobs are only marked and
   // returned, because their coordinators must stop them. The campaign becomes CANCELLED when all
-  // its running jobs have ended. Idempotent. Has no effect on a campaign that has already ended.
+  // its running jobs have ended. After an error, some jobs may still be queued. They will not
+  // start, and repeating the call cancels them. Has no effect on a campaign that has already ended.
   // Returns NOT_FOUND if the campaign does not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
+
+  struct RerunRequest {
+    std::string campaign_id;
+    // A request whose id the campaign has seen changes nothing.
+    std::string request_id;
+    bool failed_only = false;
+    // Number of repetitions in one run of all jobs.
+    int repetitions = 1;
+    std::string requested_by;
+  };
+  // Reactivates an ended campaign and removes its verdict. Only jobs of the latest run are run
+  // again. If `failed_only`, requeues those that FAILED or were CANCELLED and have cases without a
+  // result; they keep their results and get all their retries again. Otherwise adds a copy of each
+  // job, with a new seed and a repetition number that is higher by `repetitions`. Records the
+  // request in Campaign.reruns. Returns NOT_FOUND if the campaign does not exist. Returns
+  // FAILED_PRECONDITION if the campaign is active or not judged yet, has no job to run again, or
+  // has been rerun kMaxReruns times.
+  virtual Status RerunCampaign(const RerunRequest& request) = 0;
 
   struct ClaimRequest {
     std::string owner;
@@ -85,38 +105,38 @@ class JobStore {
   // Leases queued jobs that fit on the free nodes among `node_ids`. Prefers jobs with higher
   // priority, then campaigns with fewer running jobs, then older jobs. A job gets all its nodes or
   // none. No job and no exclusive node is ever leased to two owners. Ignores nodes that the
-  // NodeStore does not know or that are quarantined. To bound the work, examines only the first
-  // jobs of each queue. These include at most 32 jobs per campaign that are not pinned to fixed
+  // NodeStore does not know or that are quarantined. To limit the work, examines only the first
+  // jobs of each queue, including at most 32 jobs per campaign that are not pinned to certain
   // nodes.
   //
-  // If a job has waited for `patience`, nodes are reserved for it, so that small jobs cannot delay
-  // a large one indefinitely.
+  // Reserves nodes for a job that has waited for `patience`, so that small jobs cannot delay a
+  // large job indefinitely.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
   // Extends the leases of running jobs and makes `owner` their owner. A restarted coordinator uses
   // this to adopt jobs that are already running. Returns the jobs that are still running with the
-  // given epoch on the node that reports them, each once. The other attempts have ended or belong
-  // to other nodes, so the agents that report them must stop.
+  // reported epoch on the reporting node, each job once. All other reported attempts have ended or
+  // belong to other nodes, so the agents that report them must stop them.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<ReportedJob>& jobs) = 0;
 
-  // Returns the job if `attempt` is its latest attempt and ran on the reported node, whether it is
-  // still running or not. Returns nullopt for other attempts and unknown jobs.
+  // Returns the job if `attempt` is its latest attempt and runs, or ran, on the reporting node.
+  // Returns nullopt for other attempts and unknown jobs.
   virtual Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) = 0;
 
   // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
   // RUNNING until a coordinator ends them with FinishAttempt.
   virtual Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) = 0;
 
-  // Ends an attempt to run a job: stores the outcome and frees the job's nodes and GPUs. If no
-  // other job of the campaign is open, also ends the campaign. If the job should be cancelled, it
-  // becomes CANCELLED and is not queued again.
+  // Ends an attempt to run a job: stores the outcome and frees the job's nodes and GPUs. Also ends
+  // the campaign if all its other jobs have ended. If cancellation of the job was requested, the
+  // job becomes CANCELLED instead of being queued again.
   virtual Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) = 0;
 
-  // Returns the campaigns that have no verdict although all their jobs have ended. This happens if
-  // the coordinator crashed before it could store the verdict.
+  // Returns the campaigns that have no verdict although all their jobs have ended. Such campaigns
+  // exist if the coordinator crashed before it could store the verdict.
   virtual Result<std::vector<std::string>> ListUnjudged() = 0;
-  // Stores the verdict unless the campaign has one.
+  // Stores the verdict unless the campaign has one or is active again.
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 

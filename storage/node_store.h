@@ -2,7 +2,7 @@
 #pragma once
 
 #include <limits>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,32 +16,32 @@ class NodeStore {
  public:
   virtual ~NodeStore() = default;
 
-  // Stores a node's description and marks the node as connected to the coordinator `owner`. Stores
-  // the description's benchmarks once for all nodes that have the same. The node's name must be
-  // unique. If a connected node has the same name, returns ALREADY_EXISTS. If a
-  // disconnected node has it, renames that node to "name (old)". A node also counts as disconnected
-  // if it has sent no heartbeat within the last `stale_after`, because its coordinator may have
-  // died together with it.
+  // Stores a node's description and marks the node as connected to the coordinator `owner`. Nodes
+  // with the same list of benchmarks share one stored copy of the list. The node's name must be
+  // unique. If another connected node has the same name, returns ALREADY_EXISTS. If a disconnected
+  // node has the same name, renames that node to "name (old)". A node without a heartbeat within
+  // the last `stale_after` also counts as disconnected, because its coordinator may have died at
+  // the same time.
   virtual Status Connect(const std::string& owner, const v1::NodeDescription& node,
                          const std::string& dial_address, Duration stale_after) = 0;
   // Stores a heartbeat of each of these nodes that is connected to `owner`.
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
   // Marks the node disconnected. Does nothing if another coordinator has its session.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
-  // Returns whether the node is connected to a coordinator other than `owner` and has sent a
+  // Returns true if the node is connected to a coordinator other than `owner` and has sent a
   // heartbeat within the last `stale_after`.
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;
 
   // Returns all nodes, sorted by name, with the ids of their running jobs. A node counts as
-  // disconnected if it has sent no heartbeat within the last `stale_after`. Leaves out the nodes'
-  // benchmarks, which are large, if `benchmarks` is kNo.
+  // disconnected if it has sent no heartbeat within the last `stale_after`. If `benchmarks` is kNo,
+  // omits the nodes' lists of benchmarks, which are large.
   enum class Benchmarks { kNo, kYes };
   Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) {
     return ListNodesAfter("", std::numeric_limits<int>::max(), stale_after, benchmarks);
   }
-  // Like ListNodes, but returns only the first `limit` nodes whose names sort after `name`. The
-  // order is that of the names' bytes.
+  // Like ListNodes, but returns only the first `limit` nodes whose names sort after `name`. Names
+  // are compared byte by byte.
   virtual Result<std::vector<v1::Node>> ListNodesAfter(const std::string& name, int limit,
                                                        Duration stale_after,
                                                        Benchmarks benchmarks) = 0;
@@ -54,9 +54,9 @@ class NodeStore {
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 
-  // Returns the schemas with this hash (schema::SchemasHash), or nullopt if no node has stored
-  // them.
-  virtual Result<std::optional<v1::Schemas>> GetSchemas(const std::string& schemas_hash) = 0;
+  // Returns the schemas with this hash (schema::SchemasHash), or null if no node has stored them.
+  virtual Result<std::shared_ptr<const v1::Schemas>> GetSchemas(
+      const std::string& schemas_hash) = 0;
 
   // Returns the ids of the quarantined nodes.
   virtual Result<std::vector<std::string>> ListQuarantined() = 0;

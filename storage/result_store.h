@@ -37,33 +37,52 @@ struct ImportOutcome {
   bool fresh = false;
 };
 
+// A query examines at most this many results. See ResultStore::List.
+inline constexpr int kMaxExaminedResults = 200'000;
+inline constexpr int kMaxCountedResults = 10'000;
+
+struct ResultPage : Page<v1::StoredResult> {
+  int remaining = 0;  // Number of results after this page. At most kMaxCountedResults are counted.
+};
+
 // Stores results. Thread-safe. Calls block on the database.
 class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
   // Stores results and adds the number of new cases to each job's cases_done. Each result must come
-  // from the latest epoch of a job. The job may be RUNNING, or its attempt may have FAILED or been
+  // from the latest epoch of a job. The job may be RUNNING. It may also have FAILED or been
   // requeued meanwhile, in which case the result is late. There is at most one result per case,
-  // regardless of the epoch. All metrics of a result are stored atomically. A refused result leaves
-  // nothing behind, not even its series. Returns one outcome per result, in the same order.
+  // regardless of the epoch. All metrics of a result are stored atomically. Nothing is stored for a
+  // rejected result, not even its series. Returns one outcome per result, in the same order.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) = 0;
 
-  // Returns kStored for each result that is stored with the same content as the agent's,
-  // kUnknownJob if the job does not exist, else kStale. Stores nothing.
+  // Returns one outcome per result: kStored if the store has the same content for this result,
+  // kUnknownJob if the job does not exist, otherwise kStale. Stores nothing.
   virtual Result<std::vector<CommitOutcome>> Compare(
       const std::vector<v1::CaseResult>& results) = 0;
 
   // Stores a finished campaign that another program measured, with its jobs and results, in one
-  // transaction. Jobs with a failed case become FAILED, and so does the campaign. Returns
-  // INVALID_ARGUMENT if a case does not have exactly one result or if a result cannot be stored.
-  // Returns ALREADY_EXISTS if the campaign's id is taken.
+  // transaction. If a case failed, its job and the campaign become FAILED. Returns INVALID_ARGUMENT
+  // if a case does not have exactly one result or if a result cannot be stored. Returns
+  // ALREADY_EXISTS if another campaign has the same id.
   virtual Result<ImportOutcome> Import(const ImportedCampaign& imported) = 0;
 
-  // Returns the results that match `filter`, newest first and without samples. See
-  // schema::ParseResultFilter for the syntax of filters and the possible errors.
-  virtual Result<Page<v1::StoredResult>> List(const std::string& filter,
-                                              const PageRequest& page) = 0;
+  // Returns the results that match `filter`, without samples, sorted by `order` or newest first.
+  // See schema::ParseResultFilter and ParseResultOrder for the syntax and the possible errors.
+  // Indexes find results by series (benchmark, parameters, hardware, software), campaign, job,
+  // node, GPU and time. Other conditions are checked only on the newest kMaxExaminedResults of
+  // these. Returns INVALID_ARGUMENT with reason TOO_MANY_RESULTS if that does not fill the page
+  // although there are more results, or if more results than that would have to be sorted.
+  virtual Result<ResultPage> List(const std::string& filter, const PageRequest& page,
+                                  const std::string& order) = 0;
+  Result<ResultPage> List(const std::string& filter, const PageRequest& page) {
+    return List(filter, page, "");
+  }
+
+  // Groups and summarizes the results that match the request (see GroupResultsRequest). Returns
+  // INVALID_ARGUMENT with reason TOO_MANY_RESULTS if more than kMaxExaminedResults match.
+  virtual Result<v1::GroupResultsResponse> Group(const v1::GroupResultsRequest& request) = 0;
 
   // Returns the result with its samples, or NOT_FOUND.
   virtual Result<v1::StoredResult> Get(const std::string& result_id) = 0;

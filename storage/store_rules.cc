@@ -7,6 +7,7 @@
 #include "common/digest.h"
 #include "common/text.h"
 #include "wire/reasons.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
 
@@ -43,6 +44,44 @@ void MoveOutOfSpec(v1::Campaign* campaign) {
   campaign->mutable_submitted_by()->swap(*spec.mutable_submitted_by());
   if (spec.has_coverage()) campaign->mutable_coverage()->Swap(spec.mutable_coverage());
   spec.clear_coverage();
+  campaign->mutable_reruns()->Swap(spec.mutable_reruns());
+}
+
+Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
+                                          const v1::Campaign& campaign, WallTime now) {
+  for (const v1::Rerun& before : campaign.reruns()) {
+    if (before.request_id() == request.request_id) return std::optional<v1::Rerun>();
+  }
+  const std::string name = "campaign " + Quote(campaign.name());
+  if (campaign.state() == v1::CAMPAIGN_STATE_ACTIVE) {
+    return FailedPrecondition(name + " has not ended").WithHint("cancel it first, or wait");
+  }
+  if (campaign.verdict() == v1::VERDICT_UNSPECIFIED) {
+    return FailedPrecondition(name + " has no verdict yet").WithHint("try again in a moment");
+  }
+  if (campaign.reruns_size() >= kMaxReruns) {
+    return FailedPrecondition(name + " was run again " + std::to_string(kMaxReruns) +
+                              " times, which is the limit")
+        .WithHint("submit it as a new campaign");
+  }
+  v1::Rerun rerun;
+  rerun.set_request_id(request.request_id);
+  rerun.set_failed_only(request.failed_only);
+  rerun.set_requested_by(request.requested_by);
+  *rerun.mutable_time() = schema::ToTimestamp(now);
+  return std::optional(std::move(rerun));
+}
+
+Status NothingToRerun(const v1::Campaign& campaign) {
+  return FailedPrecondition("campaign " + Quote(campaign.name()) +
+                            " has no failed or cancelled job with a case that has no result")
+      .WithHint("results are never replaced; to measure everything again, run all jobs");
+}
+
+int LatestRun(const google::protobuf::RepeatedPtrField<v1::Rerun>& reruns, int repetitions) {
+  const auto runs = std::count_if(reruns.begin(), reruns.end(),
+                                  [](const v1::Rerun& rerun) { return !rerun.failed_only(); });
+  return static_cast<int>(runs) * repetitions + 1;
 }
 
 std::string QuarantineReason(const std::string& what, const std::optional<v1::Failure>& last) {

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "common/status.h"
+#include "storage/job_store.h"
 #include "storage/types.h"
 #include "wire/bytes.h"
 
 namespace assay::storage {
 
-// If the name of a campaign is unknown, this many of the newest campaigns are searched for a
-// similar name. The limit keeps the search fast on a database that has grown for years.
+// If the name of a campaign is unknown, only this many of the newest campaigns are searched for a
+// similar name, which keeps the search fast on a database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
 // Returns NOT_FOUND: `no node "g31"`. The hint is the closest of `names`, if one is close.
@@ -32,19 +33,34 @@ v1::JobState StateAfter(Disposition disposition);
 // Moves those fields that the coordinator stores inside the spec to the campaign itself.
 void MoveOutOfSpec(v1::Campaign* campaign);
 
-// Returns why a node is quarantined: "failed 5 jobs one after the other; the last: RUNNER_CRASHED:
-// signal 11". `what` is the first part.
+// Returns why a node is quarantined, for example "failed 5 jobs one after the other; the last:
+// RUNNER_CRASHED: signal 11". `what` is the part before the semicolon.
 std::string QuarantineReason(const std::string& what, const std::optional<v1::Failure>& last);
-// Return the first part for a node that failed kQuarantineJobs jobs, or jobs of
-// kQuarantineCampaigns campaigns.
+// Return `what` for a node that failed kQuarantineJobs jobs, or jobs of kQuarantineCampaigns
+// campaigns.
 std::string FailedJobsText();
 std::string FailedCampaignsText();
+
+// Most requests to run a campaign again.
+inline constexpr int kMaxReruns = 100;
+
+// Returns the rerun to add to the campaign for this request, with the number of jobs left unset.
+// Returns nullopt if the campaign already contains this request. Returns FAILED_PRECONDITION if the
+// state or the verdict of the campaign does not allow a rerun.
+Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
+                                          const v1::Campaign& campaign, WallTime now);
+
+// Returns the error for a campaign that has no job for NewRerun.
+Status NothingToRerun(const v1::Campaign& campaign);
+
+// Returns the first repetition of the campaign's latest run of all jobs.
+int LatestRun(const google::protobuf::RepeatedPtrField<v1::Rerun>& reruns, int repetitions);
 
 // Adds `jobs` jobs of one state.
 void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts);
 
-// Checks a campaign that should be imported. Returns INVALID_ARGUMENT unless each case of each job
-// has exactly one result, with epoch 1, and there are no other results.
+// Checks a campaign before its import. Returns INVALID_ARGUMENT unless each case of each job has
+// exactly one result, with epoch 1, and there are no other results.
 Status CheckImport(const ImportedCampaign& imported);
 
 // Returns the failure of an imported job that has failed cases, else nullopt.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ./dev bench [trust | history | fleet [--all]]: what Assay itself costs, what floods of hostile peers
-# cost, what results cost to store and to find, or what 100, 1,000 and (--all) 10,000 simulated nodes
-# cost. Ends with 1 if a figure misses its limit.
+# ./dev bench [trust | history [--rows N] | fleet [--all]]: what Assay itself costs, what floods of
+# hostile peers cost, what results cost to store and to find, or what 100, 1,000 and (--all) 10,000
+# simulated nodes cost. Ends with 1 if a figure misses its limit.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -16,7 +16,9 @@ if [[ "${1:-}" == trust ]]; then
 fi
 if [[ "${1:-}" == history ]]; then
   say "what results cost to store"
-  exec "$root/build/tests/storage_bench" results
+  "$root/build/tests/storage_bench" results
+  say "what questions to a history cost"
+  exec "$root/build/tests/history_bench" "${@:2}"
 fi
 if [[ "${1:-}" == fleet ]]; then
   say "what fleets of simulated nodes cost"

@@ -64,17 +64,22 @@ build_preset() {
 build_programs() {
   need_packages "${packages_build[@]}" "${packages_run[@]}"
   if [[ ! -f "$root/build/build.ninja" ]]; then
-    configure_options=(-DASSAY_TESTS=OFF)
+    configure_options=(-DASSAY_TESTS=OFF -DASSAY_UNITY=ON)
   fi
   build_preset dev assay assay-agent assay-coordinator assay-runner
 }
 
-# Builds the preset dev with its tests, also where only the programs were built before.
+# Builds the preset dev with its tests, also where only the programs were built before. Unity builds
+# stay as they were configured. In a fresh tree only continuous integration gets one, since whoever
+# edits single files builds them faster without.
 build_with_tests() {
   if grep -qs '^ASSAY_TESTS:BOOL=OFF' "$root/build/CMakeCache.txt"; then
     rm -f "$root/build/build.ninja"
   fi
   configure_options=(-DASSAY_TESTS=ON)
+  if [[ "${CI:-}" == true ]]; then
+    configure_options+=(-DASSAY_UNITY=ON)
+  fi
   build_preset dev "$@"
 }
 

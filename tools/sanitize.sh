@@ -23,11 +23,15 @@ links_uninstrumented() {
 }
 
 # OpenBLAS is not instrumented either, and the runner loads it: its threads' hand-overs
-# to their caller look like races.
+# to their caller look like races. libpqxx 6.4 loses the result of a statement whose
+# connection ends.
 suppressions="$(mktemp)"
-trap 'rm -f "$suppressions"' EXIT
+leaks="$(mktemp)"
+trap 'rm -f "$suppressions" "$leaks"' EXIT
 echo "race:libopenblas" >"$suppressions"
+echo "leak:libpqxx" >"$leaks"
 export TSAN_OPTIONS="suppressions=$suppressions${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+export LSAN_OPTIONS="suppressions=$leaks${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
 
 # Runs test programs one by one, quietly unless one fails.
 run_programs() {

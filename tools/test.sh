@@ -6,8 +6,9 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
 source "$root/tools/packages.sh"
 
+# One more than the cores, because the longest tests mostly wait.
 run_ctest() {
-  ctest --output-on-failure --no-tests=error --parallel "$(cores)" "$@"
+  ctest --output-on-failure --no-tests=error --parallel "$(($(cores) + 1))" "$@"
 }
 
 main() {

@@ -17,8 +17,8 @@ using google::protobuf::Reflection;
 using Limits = std::map<std::string_view, size_t>;
 
 constexpr size_t kKiB = 1024;
-constexpr size_t kMaxText = kKiB;     // Bytes of a text that is not in the table.
-constexpr size_t kMaxEntries = 4096;  // Entries of a list or map that is not in the table.
+constexpr size_t kMaxOtherText = kKiB;     // Bytes of a text that is not in the table.
+constexpr size_t kMaxOtherEntries = 4096;  // Entries of a list or map that is not in the table.
 constexpr size_t kMaxNameBytes = 200;
 
 // Limits by full name: bytes of messages and texts, and entries of lists and maps.
@@ -53,7 +53,8 @@ const Limits& EntryLimits() {
       {"assay.v1.CampaignSpec.lines", 65'536},   {"assay.v1.JobSpec.cases", 100'000},
       {"assay.v1.Measurement.samples", 524'288}, {"assay.v1.NodeDescription.benchmarks", 256},
       {"assay.v1.NodeDescription.health", 256},  {"assay.v1.NodeDescription.labels", 64},
-      {"assay.v1.NodeInventory.gpus", 64},       {"assay.v1.ValueList.values", 65'536},
+      {"assay.v1.NodeChecked.health", 256},      {"assay.v1.NodeInventory.gpus", 64},
+      {"assay.v1.ValueList.values", 65'536},
   };
   return limits;
 }
@@ -64,11 +65,11 @@ size_t LimitOf(const Limits& limits, std::string_view name, size_t otherwise) {
 }
 
 size_t EntryLimit(const FieldDescriptor& field) {
-  return LimitOf(EntryLimits(), field.full_name(), kMaxEntries);
+  return LimitOf(EntryLimits(), field.full_name(), kMaxOtherEntries);
 }
 
 size_t TextLimit(const FieldDescriptor& field) {
-  return LimitOf(TextLimits(), field.full_name(), kMaxText);
+  return LimitOf(TextLimits(), field.full_name(), kMaxOtherText);
 }
 
 std::vector<const FieldDescriptor*> FieldsOf(const Message& message) {

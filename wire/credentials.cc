@@ -33,7 +33,7 @@ using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 // Never asks the terminal for the password of an encrypted key.
 int NoPassword(char*, int, int, void*) { return 0; }
 
-Bio Memory(const std::string& text) {
+Bio OpenPem(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
 }
 
@@ -41,13 +41,13 @@ Certificate NextCertificate(BIO* pem) {
   return Certificate(PEM_read_bio_X509(pem, nullptr, NoPassword, nullptr), X509_free);
 }
 
-Certificate FirstCertificate(const std::string& pem) { return NextCertificate(Memory(pem).get()); }
+Certificate FirstCertificate(const std::string& pem) { return NextCertificate(OpenPem(pem).get()); }
 
-// Checks that every certificate in a PEM file can be read. gRPC does not report such errors. It
-// silently ignores the first unreadable certificate and all that follow, and if none is left, it
-// later fails to listen or connect without giving a reason.
+// Checks that every certificate in a PEM file can be read. gRPC does not report such errors: it
+// silently ignores the first unreadable certificate and all certificates after it. If none is left,
+// it later fails to listen or connect without giving a reason.
 Status CheckCertificates(const std::string& path, const std::string& pem) {
-  const Bio text = Memory(pem);
+  const Bio text = OpenPem(pem);
   int count = 0;
   ERR_clear_error();
   while (NextCertificate(text.get())) ++count;
@@ -72,11 +72,11 @@ Status CheckStrength(const std::string& path, X509* certificate) {
       .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
 }
 
-// Checks that the private key belongs to the certificate. gRPC accepts files that do not match, and
+// Checks that the private key belongs to the certificate. gRPC accepts files that do not match, but
 // later fails to listen or connect without giving a reason.
 Status CheckPair(const TlsFiles& files, const Pem& pem) {
   ASSAY_RETURN_IF_ERROR(CheckCertificates(files.certificate, pem.certificate));
-  const Bio key_text = Memory(pem.key);
+  const Bio key_text = OpenPem(pem.key);
   const Certificate certificate = FirstCertificate(pem.certificate);
   const PrivateKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, NoPassword, nullptr),
                        EVP_PKEY_free);

@@ -17,9 +17,9 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr size_t kMaxText = 200;
+constexpr size_t kMaxImportText = 200;
 constexpr size_t kMaxMessage = 1000;
-constexpr int kMaxEntries = 64;  // Limit of each list, such as parameters or flags.
+constexpr int kMaxImportEntries = 64;  // Limit of each list, such as parameters or flags.
 constexpr int kMaxGpus = 1'000'000;
 // Tolerated difference between the clocks of two machines.
 constexpr std::chrono::minutes kClockSkew{5};
@@ -71,8 +71,8 @@ class Checker {
       const bool list = field->is_repeated();
       const int count = list ? reflection.FieldSize(message, field) : 1;
       const bool is_results = path.empty() && field->name() == "results";
-      Require(is_results || count <= kMaxEntries, path + field->name(),
-              "has more than " + std::to_string(kMaxEntries) + " entries");
+      Require(is_results || count <= kMaxImportEntries, path + field->name(),
+              "has more than " + std::to_string(kMaxImportEntries) + " entries");
       for (int i = 0; i < count && violations_.empty(); ++i) {
         const std::string name = path + field->name() + (list ? "[" + std::to_string(i) + "]" : "");
         if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -83,7 +83,7 @@ class Checker {
           const bool is_message = field->full_name() == "assay.v1.Failure.message";
           CheckText(list ? reflection.GetRepeatedString(message, field, i)
                          : reflection.GetString(message, field),
-                    is_message ? kMaxMessage : kMaxText, name);
+                    is_message ? kMaxMessage : kMaxImportText, name);
         } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
           Require(std::isfinite(list ? reflection.GetRepeatedDouble(message, field, i)
                                      : reflection.GetDouble(message, field)),

@@ -71,7 +71,7 @@ std::map<std::string, std::string> TypedNames() {
 
 // Returns the field name that the user probably meant, or an empty string if no name is similar. If
 // `number` is true, the user compares the field with a number, so text fields are not suggested.
-// For example, "nodes = 2" must mean the benchmark parameter `nodes`.
+// For example, "nodes = 2" probably refers to the benchmark parameter `nodes`.
 std::string ClosestField(const std::string& typed, bool number) {
   const std::map<std::string, std::string> names = TypedNames();
   std::vector<std::string> known;
@@ -88,15 +88,19 @@ std::string ClosestField(const std::string& typed, bool number) {
   return closest.empty() ? "" : names.at(closest);
 }
 
-Status UnknownField(const std::string& typed, bool number) {
+Status UnknownField(const std::string& typed, bool number, const std::string& where = "filter") {
   const std::string shown = typed.substr(0, kShownBytes);
-  const auto error = [](const std::string& what) {
-    return InvalidArgument("filter: " + what, Reason::kUnknownField);
+  const auto error = [&where](const std::string& what) {
+    return InvalidArgument(where + ": " + what, Reason::kUnknownField);
   };
   if (const ResultField* const field = FindResultField(typed)) {
-    const Status unusable = error("cannot filter by the result field `" + shown + "`");
+    const Status unusable =
+        error(where == "filter" ? "cannot filter by the result field `" + shown + "`"
+                                : "the result field `" + shown + "` cannot be used here");
     if (field->type == FieldType::kMap) {
-      return unusable.WithHint("name one of its members: `" + std::string(field->example) + "`");
+      const std::string_view member = field->example.substr(0, field->example.find(' '));
+      return unusable.WithHint("name one of its members: `" +
+                               std::string(where == "filter" ? field->example : member) + "`");
     }
     const bool parameter =
         std::find(kAlsoParameters.begin(), kAlsoParameters.end(), typed) != kAlsoParameters.end();
@@ -165,7 +169,7 @@ std::optional<std::string> NumberOfSize(const std::string& text) {
   return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
 }
 
-// Extends a comparison to a second value, b:
+// Extends a comparison with the value a by a second value b:
 //   "= a"   becomes  "= a OR = b"
 //   "!= a"  becomes  "!= a AND != b"
 void AlsoCompareWith(Filter& restriction, std::string value) {
@@ -177,9 +181,9 @@ void AlsoCompareWith(Filter& restriction, std::string value) {
   restriction = std::move(either);
 }
 
-// Checks a comparison with a benchmark parameter or an NCCL variable. Their values are stored as
-// text, which is either a word or a decimal integer without a unit. A size such as 1MiB is
-// therefore converted to a number.
+// Checks a comparison of a benchmark parameter or an NCCL variable with a value. Stored values are
+// either words or decimal integers without a unit. A size such as 1MiB is therefore converted to a
+// number.
 Status CheckSetting(Filter& restriction) {
   if (restriction.comparator == Comparator::kHas) return Status::Ok();
   const std::optional<std::string> size = NumberOfSize(restriction.value);
@@ -307,6 +311,11 @@ std::optional<NamedField> FilterableField(std::string_view name) {
   const std::string variable = Upper(name.substr(kNcclVariables.size()));
   if (variable != kNcclHostId && FindNcclVariable(variable) == nullptr) return std::nullopt;
   return NamedField{FindResultField("nccl_variables"), variable};
+}
+
+Result<NamedField> FindFilterableField(std::string_view where, std::string_view name) {
+  if (std::optional<NamedField> named = FilterableField(name)) return *std::move(named);
+  return UnknownField(std::string(name), /*number=*/false, std::string(where));
 }
 
 Result<WallTime> ParseTimeAt(std::string_view text, WallTime now) {

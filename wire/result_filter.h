@@ -12,8 +12,8 @@
 
 namespace assay::schema {
 
-// Parses and validates a filter over results. Converts times to seconds since 1970. Times may be
-// relative to `now`, see ParseTimeAt. A size matches in either form: 1MiB also matches 1048576.
+// Parses and validates a result filter. Converts times to seconds since 1970. Times may be relative
+// to `now` (see ParseTimeAt). A size with a unit, such as 1MiB, also matches the number 1048576.
 // Some results are excluded unless the filter contains one of these fields:
 // - simulated results: `simulated`;
 // - imported results: `imported`, `imported_from`, `campaign` or `campaign_id`;
@@ -24,23 +24,27 @@ Result<Filter> ParseResultFilter(std::string_view text, WallTime now);
 // The same with the time of the machine's clock.
 Result<Filter> ParseResultFilter(std::string_view text);
 
-// Parses a time as ParseTime does, or one relative to `now`: "-12h", "-7d", "today" or "yesterday".
-// The last two are the beginning of the day in UTC.
+// Parses a time like ParseTime. Also accepts times relative to `now`, such as "-12h", "-7d",
+// "today" and "yesterday". The last two mean the beginning of that day in UTC.
 Result<WallTime> ParseTimeAt(std::string_view text, WallTime now);
 
 // Returns true if `result` matches a filter from ParseResultFilter.
 Result<bool> MatchesResult(const Filter& filter, const v1::StoredResult& result);
 
-// The result field to which a filter refers. If the filter refers to an entry of a map, such as
-// "parameters.dtype", `field` is the map "parameters" and `key` is "dtype".
+// The result field that a name in a filter refers to. If the name refers to an entry of a map, such
+// as "parameters.dtype", `field` is the map "parameters" and `key` is "dtype".
 struct NamedField {
   const ResultField* field = nullptr;
   std::string key;
 };
 
-// Finds the result field for a name in a filter. Returns nullopt if filters cannot use this field.
-// Names in filters are in lower case, but keys of NCCL variables are in upper case: the key of
-// "nccl_variables.nccl_algo" is NCCL_ALGO.
+// Finds the result field for a name in a filter. Returns nullopt if there is no such field or
+// filters cannot use it. Names in filters are in lower case, but the keys of NCCL variables are in
+// upper case. For example, the key of "nccl_variables.nccl_algo" is NCCL_ALGO.
 std::optional<NamedField> FilterableField(std::string_view name);
+
+// Like FilterableField, but returns INVALID_ARGUMENT with reason UNKNOWN_FIELD, and a hint about
+// what was probably meant. The error begins with `where`, such as "order_by".
+Result<NamedField> FindFilterableField(std::string_view where, std::string_view name);
 
 }  // namespace assay::schema

@@ -23,7 +23,7 @@ constexpr std::array<std::pair<Role, std::string_view>, 9> kNames = {{
     {Role::kProxy, "proxy"},
 }};
 
-constexpr std::array<MethodAccess, 23> kTable = {{
+constexpr std::array<MethodAccess, 25> kTable = {{
     // method, least role of users, node, coordinator
     {"/assay.v1.NodeService/ListNodes", Role::kViewer, false, false},
     {"/assay.v1.NodeService/GetNode", Role::kViewer, false, false},
@@ -35,9 +35,11 @@ constexpr std::array<MethodAccess, 23> kTable = {{
     {"/assay.v1.CampaignService/WatchCampaign", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/ListFleetBenchmarks", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/CreateCampaign", Role::kSubmitter, false, false},
-    // A submitter may cancel only campaigns of its own: CampaignService checks the creator.
+    // A submitter may cancel and rerun only its own campaigns. CampaignService checks this.
     {"/assay.v1.CampaignService/CancelCampaign", Role::kSubmitter, false, false},
+    {"/assay.v1.CampaignService/RerunCampaign", Role::kSubmitter, false, false},
     {"/assay.v1.ResultService/ListResults", Role::kViewer, false, false},
+    {"/assay.v1.ResultService/GroupResults", Role::kViewer, false, false},
     {"/assay.v1.ResultService/GetResult", Role::kViewer, false, false},
     {"/assay.v1.ResultService/ImportResults", Role::kOperator, false, false},
     {"/assay.v1.FleetService/Attach", Role::kNone, true, false},

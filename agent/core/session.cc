@@ -45,6 +45,8 @@ Session::~Session() {
     check_gate_->session = nullptr;
   }
   jobs_.clear();
+  // Its callbacks use this object's executor.
+  options_.spool->Flush();
 }
 
 void Session::Post(std::function<void()> task) {
@@ -164,6 +166,8 @@ void Session::Received(const std::shared_ptr<Link>& link, const v1::CoordinatorM
     OnLeaseRenewal(message.lease_renewal());
   } else if (message.has_check_node()) {
     OnCheckNode();
+  } else if (message.has_duplicate_node()) {
+    OnDuplicateNode(message.duplicate_node());
   }
   LeaveIfHandedBack();
   Arm();
@@ -203,23 +207,29 @@ void Session::OnHelloAck(const v1::HelloAck& ack) {
   }
 }
 
+void Session::UpdateStats() {
+  const auto running = std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    return !entry.second.replaced && entry.second.state == AssignedJob::State::kRunning;
+  });
+  MutexLock lock(stats_mutex_);
+  stats_.running_jobs = static_cast<int>(running);
+  stats_.connected = phase_ == Phase::kLive;
+}
+
 void Session::SendState() {
+  UpdateStats();
   const MonotonicTime now = options_.clock->Now();
   next_heartbeat_ = now + heartbeat_period_;
-  int running = 0;
-  v1::AgentMessage message;
-  for (const auto& [id, job] : jobs_) {
-    if (job.replaced) continue;
-    running += job.state == AssignedJob::State::kRunning ? 1 : 0;
-    if (job.fleet_id == fleet_id_) *message.mutable_state()->add_running_jobs() = job.Progress();
-  }
+  if (phase_ != Phase::kLive) return;
   {
     MutexLock lock(stats_mutex_);
-    stats_.running_jobs = running;
-    stats_.connected = phase_ == Phase::kLive;
-    if (phase_ == Phase::kLive) stats_.last_heartbeat = options_.clock->WallNow();
+    stats_.last_heartbeat = options_.clock->WallNow();
   }
-  if (phase_ != Phase::kLive) return;
+  v1::AgentMessage message;
+  for (const auto& [id, job] : jobs_) {
+    if (job.replaced || job.fleet_id != fleet_id_) continue;
+    *message.mutable_state()->add_running_jobs() = job.Progress();
+  }
   sent_states_[++sequence_] = now;
   if (sent_states_.size() > kRememberedStates) sent_states_.erase(sent_states_.begin());
   message.mutable_state()->set_spool_depth(static_cast<int64_t>(options_.spool->depth()));
@@ -265,6 +275,13 @@ void Session::OnReconnect(const v1::Reconnect& reconnect) {
   Log().info("the coordinator asks to reconnect after {}{}", FormatDuration(request.after),
              request.address.empty() ? "" : " to " + request.address);
   CloseLink("asked to reconnect", std::move(request));
+}
+
+void Session::OnDuplicateNode(const v1::DuplicateNode& other) {
+  Log().error(
+      "the coordinator has refused another agent with the node id {} of this agent: {}, from {}; "
+      "was the data folder copied? Delete the copy's node_id",
+      options_.node->description().node_id(), Cut(other.name()), Quote(Cut(other.address())));
 }
 
 void Session::OnCheckNode() {

@@ -28,14 +28,14 @@ struct ReconnectRequest {
 };
 
 // The stream that connects a session with its coordinator. All methods may be called from any
-// thread and return at once.
+// thread and return immediately.
 class Link {
  public:
   virtual ~Link() = default;
   // Queues a message. A new AgentState replaces one that is still queued.
   virtual void Send(v1::AgentMessage message) = 0;
-  // Ends the stream after all queued messages have been sent. If this side opened the connection,
-  // it follows `reconnect`.
+  // Ends the stream after all queued messages have been sent. If the agent opened the connection,
+  // the agent then reconnects as `reconnect` says.
   virtual void Close(const std::string& reason, std::optional<ReconnectRequest> reconnect) = 0;
 };
 
@@ -52,16 +52,16 @@ struct SessionStats {
 //      |                             |            (results, then JobFinished, are sent
 //      +--cancelled, out of lease----+-------->    until acknowledged) --> removed
 //
-// A job that a newer epoch replaces is stopped, and removed without a report after its processes
-// have ended.
+// If the coordinator assigns the same job again with a newer epoch, the old AssignedJob is stopped.
+// Once its processes have ended, it is removed without a report.
 struct AssignedJob {
   using Id = std::pair<std::string, int64_t>;  // Job and epoch.
   enum class State { kWaiting, kRunning, kReporting };
 
   Id id() const { return {spec.job_id(), spec.epoch()}; }
   v1::RunningJob Progress() const;
-  // Returns the time by which the job's processes must be stopped. They need a few seconds to end,
-  // and must have ended before the job's lease expires.
+  // Returns the time at which to begin stopping the job's processes. They must have ended before
+  // the job's lease expires, and ending them takes a few seconds.
   MonotonicTime StopTime() const;
   // Extends the lease until `length` after `from`, unless it already ends later.
   void Extend(MonotonicTime from, Duration length);
@@ -93,9 +93,10 @@ struct AssignedJob {
 //        ^                                       |        results and ends are sent--> Live
 //        +-----------Disconnected, Reconnect, no HelloAck within 30 s------------------+
 //
-// A newer link replaces an older one. Jobs run on without a link until they are done, cancelled,
-// replaced by a newer epoch, or out of lease. In a session with another fleet than the one that
-// assigned a job, the job runs on in the same way, and neither it nor its results are mentioned.
+// A newer link replaces an older one. Without a link, jobs keep running until they are done, are
+// cancelled, are replaced by a newer epoch, or lose their lease. The same applies to jobs of
+// another fleet than the current coordinator's. That coordinator is told neither about them nor
+// their results.
 //
 // Call all methods except stats() on the executor, and destroy the session there as well. The
 // executor must have exactly one thread. The destructor stops all jobs and waits for them.
@@ -108,8 +109,8 @@ class Session {
     Spool* spool = nullptr;
     Occupancy* occupancy = nullptr;
     std::shared_ptr<Node> node;
-    // Starts a check of the node (see CheckNode) and returns at once. `done` must be called once,
-    // from any thread.
+    // Starts a check of the node (see CheckNode) and returns immediately. The implementation must
+    // call `done` exactly once, from any thread.
     std::function<void(std::function<void(v1::NodeChecked)> done)> check_node;
   };
 
@@ -124,12 +125,13 @@ class Session {
   void Disconnected(const std::shared_ptr<Link>& link);
 
   // Hands all jobs back, because the agent is stopping: sends GoingAway, stops the runners, and
-  // accepts no further job. Closes the link for good when the coordinator has acknowledged the end
-  // of every job, or after 8 s. Then calls `done` on the executor.
+  // accepts no new jobs. Closes the link for good as soon as the coordinator has acknowledged the
+  // end of every job, but after 8 s at the latest. Then calls `done` on the executor.
   void HandBack(const std::string& reason, std::function<void()> done);
 
-  // Returns the most time that may pass before the agent reconnects: while it has jobs or results,
-  // two heartbeats, so that it is back before the coordinator gives them up. nullopt: no limit.
+  // Returns the longest time that the agent may wait before it reconnects. While the agent has jobs
+  // or results, this is two heartbeat periods, so that it is back before the coordinator gives up
+  // its jobs. Otherwise there is no limit, and the function returns nullopt.
   std::optional<Duration> ReconnectWithin() const;
 
   SessionStats stats() const;
@@ -156,6 +158,7 @@ class Session {
   void OnJobFinishedAck(const v1::JobFinishedAck& ack);
   void OnLeaseRenewal(const v1::LeaseRenewal& renewal);
   void OnReconnect(const v1::Reconnect& reconnect);
+  void OnDuplicateNode(const v1::DuplicateNode& other);
   void OnCheckNode();
 
   void StartWaitingJobs();
@@ -165,10 +168,13 @@ class Session {
   void OnPhase(const JobId& id, const std::string& phase);
   void OnGangReady(const JobId& id, std::string token);
   void OnResult(const JobId& id, const v1::CaseResult& result);
+  void OnResultLost(const JobId& id, const Status& why);
   void OnOutcome(const JobId& id, const JobOutcome& outcome);
   void End(AssignedJob* job, const JobOutcome& outcome);
 
+  // Sends a State, which is also a heartbeat. The end of a job is reported by JobFinished alone.
   void SendState();
+  void UpdateStats();
   void SendGangReady(const AssignedJob& job);
   void SendResults();
   void SendFinishedIfReported(AssignedJob* job);
@@ -185,8 +191,8 @@ class Session {
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
-  // Keeps a result whose job the coordinator does not know, until it is a week old: the database
-  // may be restored from a backup.
+  // Keeps a result although the coordinator does not know its job, because the database may still
+  // be restored from a backup. The result is deleted when it is a week old.
   void KeepUnknown(const ResultKey& key);
   bool DeleteIfOld(const ResultKey& key);
   void DeleteUnknown(MonotonicTime now);

@@ -42,7 +42,7 @@ std::optional<v1::Failure> BadAssignment(std::string message) {
 }
 
 // Returns the reason why this node cannot run the job, or nullopt if it can. Checks every field of
-// `spec`, because another process sent it.
+// `spec`, because it comes from another process and cannot be trusted.
 std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const Node& node) {
   const int gpus = node.description().inventory().gpus_size();
   const auto& benchmarks = node.Schemas().benchmarks();
@@ -269,18 +269,27 @@ void Session::OnCancel(const v1::CancelJob& cancel) {
 void Session::OnResult(const JobId& id, const v1::CaseResult& result) {
   AssignedJob* job = Find(id.first, id.second);
   if (job == nullptr || job->replaced) return;
-  if (const Status kept = options_.spool->Append(result, job->fleet_id); !kept.ok()) {
-    Log().error("job {}: cannot keep a result: {}", id.first, kept.message());
-    if (job->launched != nullptr) {
-      job->Stop(MakeFailure(ToWire(kept.reason()), kept.message()));
-    }
-    return;
-  }
+  Executor* const executor = options_.executor;
+  const Status kept = options_.spool->Append(
+      result, job->fleet_id,
+      [this, executor, id, alive = std::weak_ptr<bool>(alive_)](Status lost) {
+        executor->Post([this, id, alive, lost = std::move(lost)] {
+          if (!alive.expired()) OnResultLost(id, lost);
+        });
+      });
+  if (!kept.ok()) return OnResultLost(id, kept);
   ++job->cases_done;
   if (phase_ != Phase::kLive || job->fleet_id != fleet_id_) return;
   unsent_.push_back({id.first, id.second, result.case_index()});
   SendResults();
   Arm();
+}
+
+void Session::OnResultLost(const JobId& id, const Status& why) {
+  Log().error("job {}: cannot keep a result: {}", id.first, why.message());
+  AssignedJob* job = Find(id.first, id.second);
+  if (job == nullptr || job->launched == nullptr) return;
+  job->Stop(MakeFailure(ToWire(why.reason()), why.message()));
 }
 
 void Session::OnOutcome(const JobId& id, const JobOutcome& outcome) {
@@ -295,7 +304,7 @@ void Session::OnOutcome(const JobId& id, const JobOutcome& outcome) {
   }
   StartWaitingJobs();
   StartCheckIfIdle();
-  SendState();
+  UpdateStats();
   LeaveIfHandedBack();
   Arm();
 }
@@ -311,8 +320,10 @@ void Session::End(AssignedJob* job, const JobOutcome& outcome) {
     if (outcome.failure->node_id().empty()) {
       finished.mutable_failure()->set_node_id(options_.node->description().node_id());
     }
-    Log().warn("job {} epoch {} failed: {} ({})", job->spec.job_id(), job->spec.epoch(),
-               outcome.failure->message(), ReasonWord(outcome.failure->reason()));
+    const bool planned = outcome.failure->reason() == v1::REASON_AGENT_STOPPED;
+    Log().log(planned ? spdlog::level::info : spdlog::level::warn, "job {} epoch {} {}: {} ({})",
+              job->spec.job_id(), job->spec.epoch(), planned ? "is handed back" : "failed",
+              outcome.failure->message(), ReasonWord(outcome.failure->reason()));
   }
   *finished.mutable_start_delay() = ToProto(job->start_wait + outcome.start_delay);
   *finished.mutable_runner_time() = ToProto(outcome.runner_time);
@@ -410,7 +421,6 @@ void Session::OnJobFinishedAck(const v1::JobFinishedAck& ack) {
   recently_finished_.push_back(*job->finished);
   if (recently_finished_.size() > kRememberedJobs) recently_finished_.pop_front();
   jobs_.erase({ack.job_id(), ack.epoch()});
-  SendState();
 }
 
 void Session::OnLeaseRenewal(const v1::LeaseRenewal& renewal) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "common/file.h"
@@ -26,8 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "ASSAYRS2";
-// The magic, then as little-endian u32: the lengths of the fleet id and of the result, and the CRC
-// of both.
+// The header: a magic number, followed by the length of the fleet id, the length of the result and
+// the CRC of both, each as a little-endian 32-bit number.
 constexpr size_t kHeaderBytes = 20;
 constexpr char kExtension[] = ".result";
 constexpr int64_t kMaxRejectedBytes = int64_t{16} << 20;
@@ -153,9 +154,11 @@ ResultKey KeyOf(const v1::CaseResult& result) {
 class FileSpool : public Spool {
  public:
   FileSpool(std::string folder, int64_t limit_bytes);
+  ~FileSpool() override;
   Status Load();
 
-  Status Append(const v1::CaseResult& result, const std::string& fleet_id) override;
+  Status Append(const v1::CaseResult& result, const std::string& fleet_id, OnLost on_lost) override;
+  void Flush() override;
   Result<v1::CaseResult> Read(const ResultKey& key) override;
   void Remove(const ResultKey& key) override;
   void Reject(const ResultKey& key) override;
@@ -171,8 +174,23 @@ class FileSpool : public Spool {
     uint64_t number = 0;  // Names the file; increases, so it orders by age.
     int64_t bytes = 0;
     std::string fleet_id;
+    std::shared_ptr<const std::string> unwritten;  // The file's content until it is on disk.
   };
   using Entries = std::map<ResultKey, Entry>;
+  // A file to be written.
+  struct Unwritten {
+    ResultKey key;
+    uint64_t number = 0;
+    std::shared_ptr<const std::string> content;
+    OnLost on_lost;
+    Status written;
+  };
+
+  void WriteLoop();
+  // Writes the files and returns when they are safe on disk, with the outcome in `written`.
+  void Write(std::vector<Unwritten>& files) const;
+  // Updates the entries of these files and returns those that are lost.
+  std::vector<Unwritten> Settle(std::vector<Unwritten> files) ASSAY_REQUIRES(mutex_);
 
   void LoadFile(const std::string& name) ASSAY_REQUIRES(mutex_);
   std::string PathOf(uint64_t number) const;
@@ -187,6 +205,11 @@ class FileSpool : public Spool {
   Entries entries_ ASSAY_GUARDED_BY(mutex_);
   int64_t bytes_ ASSAY_GUARDED_BY(mutex_) = 0;
   uint64_t next_number_ ASSAY_GUARDED_BY(mutex_) = 1;
+  std::vector<Unwritten> queue_ ASSAY_GUARDED_BY(mutex_);  // Oldest first.
+  bool writing_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool stopping_ ASSAY_GUARDED_BY(mutex_) = false;
+  CondVar changed_;
+  std::thread writer_;  // Declared last, because it uses all of the above.
 };
 
 }  // namespace
@@ -194,7 +217,17 @@ class FileSpool : public Spool {
 FileSpool::FileSpool(std::string folder, int64_t limit_bytes)
     : folder_(std::move(folder)),
       rejected_folder_(ParentOf(folder_) + "/rejected"),
-      limit_bytes_(limit_bytes) {}
+      limit_bytes_(limit_bytes),
+      writer_([this] { WriteLoop(); }) {}
+
+FileSpool::~FileSpool() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  writer_.join();
+}
 
 Result<std::unique_ptr<Spool>> Spool::Open(std::string folder, int64_t limit_bytes) {
   auto spool = std::make_unique<FileSpool>(std::move(folder), limit_bytes);
@@ -253,40 +286,102 @@ void FileSpool::LoadFile(const std::string& name) {
   next_number_ = std::max(next_number_, *number + 1);
   const auto bytes = static_cast<int64_t>(file->size());
   const bool added =
-      entries_.emplace(KeyOf(spooled->result), Entry{*number, bytes, spooled->fleet_id}).second;
+      entries_.emplace(KeyOf(spooled->result), Entry{*number, bytes, spooled->fleet_id, nullptr})
+          .second;
   if (!added) return SetAside(path, Damaged("another file holds the same result"));
   bytes_ += bytes;
 }
 
-Status FileSpool::Append(const v1::CaseResult& result, const std::string& fleet_id) {
-  const std::string file = Encode(result, fleet_id);
-  MutexLock lock(mutex_);
-  const ResultKey key = KeyOf(result);
-  if (entries_.count(key) != 0) return Status::Ok();
-  const auto bytes = static_cast<int64_t>(file.size());
-  if (bytes_ + bytes > limit_bytes_) {
-    return Status(Code::kResourceExhausted, Reason::kSpoolFull,
-                  "the result spool " + folder_ + " holds " + FormatBytes(bytes_) +
-                      " without acknowledgement; its limit is " + FormatBytes(limit_bytes_));
+Status FileSpool::Append(const v1::CaseResult& result, const std::string& fleet_id,
+                         OnLost on_lost) {
+  auto file = std::make_shared<const std::string>(Encode(result, fleet_id));
+  {
+    MutexLock lock(mutex_);
+    const ResultKey key = KeyOf(result);
+    if (entries_.count(key) != 0) return Status::Ok();
+    const auto bytes = static_cast<int64_t>(file->size());
+    if (bytes_ + bytes > limit_bytes_) {
+      return Status(Code::kResourceExhausted, Reason::kSpoolFull,
+                    "the result spool " + folder_ + " holds " + FormatBytes(bytes_) +
+                        " without acknowledgement; its limit is " + FormatBytes(limit_bytes_));
+    }
+    const uint64_t number = next_number_++;
+    entries_.emplace(key, Entry{number, bytes, fleet_id, file});
+    bytes_ += bytes;
+    queue_.push_back({key, number, std::move(file), std::move(on_lost), Status::Ok()});
   }
-  const uint64_t number = next_number_++;
-  const std::string path = PathOf(number);
-  const std::string unfinished = path + ".tmp";
-  Status status = WriteDurably(unfinished, file);
-  if (status.ok() && ::rename(unfinished.c_str(), path.c_str()) != 0) {
-    status = FileError("rename", unfinished);
-  }
-  if (status.ok()) {
-    if (const Status synced = SyncFolder(folder_); !synced.ok()) status = FolderError(synced);
-  }
-  if (!status.ok()) {
-    ::unlink(unfinished.c_str());
-    ::unlink(path.c_str());
-    return status;
-  }
-  entries_.emplace(key, Entry{number, bytes, fleet_id});
-  bytes_ += bytes;
+  changed_.NotifyAll();
   return Status::Ok();
+}
+
+void FileSpool::Flush() {
+  MutexLock lock(mutex_);
+  while (writing_ || !queue_.empty()) changed_.Wait(mutex_);
+}
+
+void FileSpool::WriteLoop() {
+  for (;;) {
+    std::vector<Unwritten> files;
+    {
+      MutexLock lock(mutex_);
+      while (queue_.empty() && !stopping_) changed_.Wait(mutex_);
+      if (queue_.empty()) return;
+      files = std::exchange(queue_, {});
+      // Some may have been acknowledged meanwhile.
+      std::erase_if(files, [this](const Unwritten& file) ASSAY_REQUIRES(mutex_) {
+        const auto entry = entries_.find(file.key);
+        return entry == entries_.end() || entry->second.number != file.number;
+      });
+      writing_ = true;
+    }
+    Write(files);
+    std::vector<Unwritten> lost;
+    {
+      MutexLock lock(mutex_);
+      lost = Settle(std::move(files));
+    }
+    for (const Unwritten& file : lost) file.on_lost(file.written);
+    {
+      MutexLock lock(mutex_);
+      writing_ = false;
+    }
+    changed_.NotifyAll();
+  }
+}
+
+void FileSpool::Write(std::vector<Unwritten>& files) const {
+  for (Unwritten& file : files) {
+    const std::string path = PathOf(file.number);
+    const std::string unfinished = path + ".tmp";
+    file.written = WriteDurably(unfinished, *file.content);
+    if (file.written.ok() && ::rename(unfinished.c_str(), path.c_str()) != 0) {
+      file.written = FileError("rename", unfinished);
+    }
+  }
+  if (files.empty()) return;
+  const Status synced = SyncFolder(folder_);
+  for (Unwritten& file : files) {
+    if (file.written.ok() && !synced.ok()) file.written = FolderError(synced);
+  }
+}
+
+std::vector<FileSpool::Unwritten> FileSpool::Settle(std::vector<Unwritten> files) {
+  std::vector<Unwritten> lost;
+  for (Unwritten& file : files) {
+    const auto entry = entries_.find(file.key);
+    const bool wanted = entry != entries_.end() && entry->second.number == file.number;
+    if (wanted && file.written.ok()) {
+      entry->second.unwritten = nullptr;
+      continue;
+    }
+    const std::string path = PathOf(file.number);
+    ::unlink((path + ".tmp").c_str());
+    ::unlink(path.c_str());
+    if (!wanted) continue;
+    Forget(entry);
+    lost.push_back(std::move(file));
+  }
+  return lost;
 }
 
 Result<v1::CaseResult> FileSpool::Read(const ResultKey& key) {
@@ -294,7 +389,8 @@ Result<v1::CaseResult> FileSpool::Read(const ResultKey& key) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return NotFound("no such result is spooled");
   const std::string path = PathOf(found->second.number);
-  const auto file = ReadFile(path);
+  const auto& unwritten = found->second.unwritten;
+  const auto file = unwritten ? Result<std::string>(*unwritten) : ReadFile(path);
   Result<SpooledResult> spooled = file.ok() ? Decode(*file) : file.status();
   if (!spooled.ok()) {
     SetAside(path, spooled.status());
@@ -319,6 +415,7 @@ void FileSpool::Remove(const ResultKey& key) {
 }
 
 void FileSpool::Reject(const ResultKey& key) {
+  Flush();
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;

@@ -1,8 +1,9 @@
-// Stores results on disk until a coordinator has acknowledged them. No result is lost if the
-// coordinator cannot be reached or the agent is killed.
+// Stores results on disk until a coordinator has acknowledged them. No result is lost even if the
+// coordinator is unreachable or the agent is killed.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,29 +29,39 @@ class Spool {
   virtual ~Spool() = default;
 
   // Opens `folder` and loads the results that an earlier agent process left there. Creates the
-  // folder if it does not exist. Append later refuses a result if all files together would exceed
-  // `limit_bytes`.
+  // folder if it does not exist. `limit_bytes` limits the total size of all files; Append refuses
+  // results beyond this limit.
   //
   // The folder has one file per result. Each file consists of a header, with lengths and a CRC-32,
   // the id of the fleet that assigned the job, and the serialized CaseResult. A file gets its final
-  // name only when it is complete. A damaged file is renamed to NAME.corrupt and kept.
+  // name only when it is complete. The destructor waits until all results are on disk. A damaged
+  // file is renamed to NAME.corrupt and kept.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
-  // Stores a result of a job that this fleet assigned, and returns when it is safe on disk (fsync).
-  // Does nothing if a result with the same key is already stored. Returns RESOURCE_EXHAUSTED
-  // (SPOOL_FULL) if the spool would exceed its size limit, or the error of the file system.
-  virtual Status Append(const v1::CaseResult& result, const std::string& fleet_id) = 0;
+  // Called on a thread of the spool.
+  using OnLost = std::function<void(Status)>;
 
-  // Returns the stored result with this key, or NOT_FOUND if there is none. If its file is damaged,
-  // renames the file, forgets the result and returns DATA_LOSS.
+  // Stores a result of a job that the fleet `fleet_id` assigned. Returns immediately, and counts
+  // the result as stored while a background thread writes it to disk (with fsync). If the write
+  // fails, the result no longer counts as stored, and `on_lost` gets the file system's error. Does
+  // nothing if a result with the same key is already stored. Returns RESOURCE_EXHAUSTED
+  // (SPOOL_FULL) if the spool would exceed its size limit.
+  virtual Status Append(const v1::CaseResult& result, const std::string& fleet_id,
+                        OnLost on_lost) = 0;
+
+  // Blocks until all results that are stored are on disk, and no call of an OnLost is left.
+  virtual void Flush() = 0;
+
+  // Returns the stored result with this key, or NOT_FOUND if there is none. If the result's file is
+  // damaged, returns DATA_LOSS; the file is renamed, and the result no longer counts as stored.
   virtual Result<v1::CaseResult> Read(const ResultKey& key) = 0;
 
   // Removes the result, if it is stored.
   virtual void Remove(const ResultKey& key) = 0;
 
-  // Moves the result's file to the folder "rejected", next to the spool's folder. It is kept there
-  // for a person, and no longer counts as stored. If that folder exceeds 16 MiB, its oldest files
-  // are deleted.
+  // Moves the result's file to the folder "rejected" next to the spool's folder, where the user can
+  // inspect it. The result no longer counts as stored. If the folder "rejected" exceeds 16 MiB, its
+  // oldest files are deleted.
   virtual void Reject(const ResultKey& key) = 0;
 
   // Returns the keys of all results of this fleet, the oldest first.

@@ -17,8 +17,8 @@ namespace {
 // How long the coordinator may take to end a call that this side has closed.
 constexpr Duration kCloseGrace = std::chrono::seconds(1);
 
-// Returns true if the coordinator prefers another session of this node: of this agent, or of
-// another agent with the same node id.
+// Returns true if the coordinator has replaced this session by another session of the same agent,
+// or of another agent with the same node id.
 bool WasReplaced(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::ABORTED ||
          status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
@@ -127,7 +127,11 @@ void AttachClient::BeginRound() {
 
 Result<v1::FleetService::Stub*> AttachClient::StubOf(const std::string& address) {
   const auto known = targets_.find(address);
-  if (known != targets_.end()) return known->second.stub.get();
+  if (known != targets_.end()) {
+    // Only Backoff says when to try again: the channel's own pauses are longer than a short lease.
+    grpc::experimental::ChannelResetConnectionBackoff(known->second.channel.get());
+    return known->second.stub.get();
+  }
   ASSAY_ASSIGN_OR_RETURN(auto channel, make_channel_(address));
   auto stub = v1::FleetService::NewStub(channel);
   Target& target = targets_[address];

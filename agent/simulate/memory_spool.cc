@@ -10,7 +10,8 @@ constexpr size_t kMostResults = 20'000;
 
 }  // namespace
 
-Status MemorySpool::Append(const v1::CaseResult& result, const std::string& fleet_id) {
+Status MemorySpool::Append(const v1::CaseResult& result, const std::string& fleet_id,
+                           OnLost /*on_lost*/) {
   MutexLock lock(mutex_);
   entries_.try_emplace({result.job_id(), result.epoch(), result.case_index()},
                        Entry{fleet_id, result.SerializeAsString()});

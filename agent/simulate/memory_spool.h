@@ -14,7 +14,8 @@ namespace assay::agent {
 // Keeps results in memory: thousands of simulated nodes would otherwise share one disk.
 class MemorySpool : public Spool {
  public:
-  Status Append(const v1::CaseResult& result, const std::string& fleet_id) override;
+  Status Append(const v1::CaseResult& result, const std::string& fleet_id, OnLost on_lost) override;
+  void Flush() override {}
   Result<v1::CaseResult> Read(const ResultKey& key) override;
   void Remove(const ResultKey& key) override;
   void Reject(const ResultKey& key) override { Remove(key); }

@@ -1,14 +1,29 @@
 // The command line of `assay-agent simulate`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
-#include "agent/simulate/simulated_fleet.h"
+#include "common/clock.h"
 
 namespace assay::agent {
 
-// Parses the arguments after "simulate". Returns nullopt and the exit code if the program must end:
-// 0 after --help, 2 after an error, which has already been printed to stderr.
+struct SimulateOptions {
+  std::string coordinator;  // HOST:PORT.
+  int nodes = 8;
+  std::string profile = "8x-h200";
+  std::string prefix = "sim-";
+  uint64_t seed = 1;
+  std::string faults_file;  // Empty: none.
+  Duration job_time = std::chrono::seconds(1);
+  bool insecure = false;
+  std::string log_level = "warn";
+  int ready_fd = -1;
+};
+
+// Parses the arguments after "simulate". If the program must end, returns nullopt and sets
+// `exit_code` to 0 (for --help) or 2 (for an error, which has already been printed to stderr).
 std::optional<SimulateOptions> ParseSimulateOptions(int argc, char** argv, int* exit_code);
 
 }  // namespace assay::agent

@@ -5,7 +5,6 @@
 
 #include <optional>
 
-#include "agent/simulate/embedded.h"
 #include "common/file.h"
 #include "common/text.h"
 

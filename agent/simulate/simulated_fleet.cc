@@ -34,15 +34,6 @@ std::string UuidOf(uint64_t seed, const std::string& what) {
                      high & 0xfff, 0x8000 | (low >> 50), low & 0xffffffffffff);
 }
 
-void RunOn(Executor* executor, const std::function<void()>& task) {
-  std::promise<void> done;
-  executor->Post([&] {
-    task();
-    done.set_value();
-  });
-  done.get_future().wait();
-}
-
 // Returns the declared benchmarks as a node with this inventory has them.
 BenchmarkSchemas BenchmarksOf(const v1::NodeInventory& inventory) {
   BenchmarkSchemas schemas = SchemasOf(DeclaredBenchmarks());

@@ -9,22 +9,10 @@
 #include "agent/core/session.h"
 #include "agent/rpc/attach_client.h"
 #include "agent/simulate/faults.h"
+#include "agent/simulate/options.h"
 #include "common/executor.h"
 
 namespace assay::agent {
-
-struct SimulateOptions {
-  std::string coordinator;  // HOST:PORT.
-  int nodes = 8;
-  std::string profile = "8x-h200";
-  std::string prefix = "sim-";
-  uint64_t seed = 1;
-  std::string faults_file;  // Empty: none.
-  Duration job_time = std::chrono::seconds(1);
-  bool insecure = false;
-  std::string log_level = "warn";
-  int ready_fd = -1;
-};
 
 // Simulates nodes until it is destroyed. All sessions share one thread, all jobs another one.
 class SimulatedFleet {

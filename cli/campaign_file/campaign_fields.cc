@@ -53,8 +53,8 @@ const std::vector<CampaignField>& CampaignFields() {
        .default_text = "standard",
        .description =
            "Time to measure one case. `quick`: about 1 s, with wider intervals. `standard`: at "
-           "most about 4 s on CPUs. `thorough`: up to 30 s, for differences of less than a "
-           "percent.",
+           "most about 4 s, or 15 s for large matrix products. `thorough`: up to 30 s, for "
+           "differences of less than a percent.",
        .choices = {"quick", "standard", "thorough"}},
       {"timeout", Kind::kDuration, "20m", "Limit of one job on its node, from 1s to 24h."},
       {.name = "retries",

@@ -10,6 +10,7 @@
 #include "cli/commands/fetch_results.h"
 #include "cli/views/format.h"
 #include "common/text.h"
+#include "common/uuid.h"
 
 namespace assay::cli {
 namespace {
@@ -175,6 +176,18 @@ void AddOutputOption(CLI::App& command, OutputFormat& format) {
           "Form of the output: table, json or csv")
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->type_name("FORMAT");
+}
+
+void AddRequestIdOption(CLI::App& command, std::string& request_id) {
+  command
+      .add_option("--request-id", request_id,
+                  "UUID of this request: if it is repeated, nothing is done a second time, and the "
+                  "same campaign is returned")
+      ->check(CLI::Validator(
+          [](const std::string& value) {
+            return IsUuid(Lower(value)) ? std::string() : Quote(value) + " must be a UUID";
+          },
+          ""));
 }
 
 CLI::Validator NotNegative() {

@@ -26,9 +26,9 @@ std::unique_ptr<CLI::App> MakeApp(Context& context);
 // Parses and runs; returns the exit code.
 int RunApp(int argc, const char* const* argv);
 
-// Registers the `action` to run if the user chooses `command`. The value that `action` returns
-// becomes the exit code of the program. If `action` returns an error, the error is printed.
-// `options` stay alive until `action` has run.
+// Registers `action` to run if the user chooses `command`, and keeps `options` alive until then. If
+// `action` returns an exit code, the program ends with that code. If `action` returns an error, the
+// error is printed.
 template <typename Options, typename Action>
 void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options, Action action) {
   command.callback([&context, options, action] {
@@ -39,8 +39,10 @@ void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options
 
 // Each of these adds one command with its subcommands.
 void AddCampaignCommands(CLI::App& app, Context& context);
-// These two add subcommands of "assay campaign".
+// These add subcommands of "assay campaign".
+void AddCheckCommand(CLI::App& campaign, Context& context);
 void AddSubmitCommand(CLI::App& campaign, Context& context);
+void AddRerunCommand(CLI::App& campaign, Context& context);
 void AddWatchCommands(CLI::App& campaign, Context& context);
 void AddNodeCommands(CLI::App& app, Context& context);
 void AddBenchmarkCommands(CLI::App& app, Context& context);
@@ -53,9 +55,16 @@ void AddUpCommand(CLI::App& app, Context& context);
 void AddCompletionCommand(CLI::App& app);
 
 // Returns shell completions for the last of `words`, which are the arguments typed after "assay".
-// Each line contains a command or option, a tab, and its description. Returns an empty string if
-// the argument may be a file name.
+// Each line of the result contains a command or option, a tab, and a description. Returns an empty
+// string if the last argument may be a file name.
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
+
+// Prints an error about the campaign file `path` and returns the exit code. Violations are printed
+// with line numbers, in the same format as syntax errors.
+ExitCode ReportOfFile(const std::string& path, const Status& status);
+
+// Adds --request-id to a command that must not be executed twice.
+void AddRequestIdOption(CLI::App& command, std::string& request_id);
 
 // Adds -o/--output table|json|csv to a command.
 void AddOutputOption(CLI::App& command, OutputFormat& format);

@@ -15,11 +15,11 @@
 namespace assay::cli {
 namespace {
 
-struct ListOptions {
+struct BenchmarkListOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-struct ShowOptions {
+struct BenchmarkShowOptions {
   std::string name;
   OutputFormat format = OutputFormat::kTable;
 };
@@ -90,7 +90,7 @@ Result<v1::ListFleetBenchmarksResponse> Fetch(Context& context) {
                      v1::ListFleetBenchmarksRequest());
 }
 
-Result<ExitCode> List(Context& context, const ListOptions& options) {
+Result<ExitCode> ListBenchmarks(Context& context, const BenchmarkListOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const v1::ListFleetBenchmarksResponse fleet, Fetch(context));
   if (options.format == OutputFormat::kJson) {
     JsonArray array;
@@ -125,8 +125,8 @@ std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style
   return table.Render(style);
 }
 
-// Lists parameter values that are valid only together with certain values of other parameters.
-// Returns an empty string if the benchmark has no such values.
+// Lists the parameter values that are valid only in combination with certain values of other
+// parameters. Returns an empty string if the benchmark has no such values.
 std::string LimitLines(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   std::string lines;
@@ -169,7 +169,7 @@ void PrintBenchmark(const v1::FleetBenchmark& benchmark) {
   Print(text);
 }
 
-Result<ExitCode> Show(Context& context, const ShowOptions& options) {
+Result<ExitCode> ShowBenchmark(Context& context, const BenchmarkShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const v1::ListFleetBenchmarksResponse fleet, Fetch(context));
   std::vector<std::string> names;
   for (const v1::FleetBenchmark& benchmark : fleet.benchmarks()) {
@@ -199,16 +199,16 @@ void AddBenchmarkCommands(CLI::App& app, Context& context) {
   CLI::App* benchmark = app.add_subcommand("benchmark", "What the fleet can measure");
   benchmark->require_subcommand(1);
   CLI::App* list = benchmark->add_subcommand("list", "List the benchmarks that nodes can run");
-  auto list_options = std::make_shared<ListOptions>();
+  auto list_options = std::make_shared<BenchmarkListOptions>();
   AddOutputOption(*list, list_options->format);
-  OnRun(*list, context, list_options, List);
+  OnRun(*list, context, list_options, ListBenchmarks);
 
   CLI::App* show =
       benchmark->add_subcommand("show", "Show a benchmark's parameters, metrics and model");
-  auto show_options = std::make_shared<ShowOptions>();
+  auto show_options = std::make_shared<BenchmarkShowOptions>();
   show->add_option("name", show_options->name, "Benchmark")->required();
   AddOutputOption(*show, show_options->format);
-  OnRun(*show, context, show_options, Show);
+  OnRun(*show, context, show_options, ShowBenchmark);
 }
 
 }  // namespace assay::cli

@@ -34,6 +34,7 @@ Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
                {"NAME"},
                {"STATE"},
                {"CASES", Align::kRight},
+               {"ABSENT", Align::kLeft, 3},
                {"JOBS", Align::kLeft, 1},
                {"CREATED", Align::kLeft, 2}});
   for (const v1::Campaign& campaign : campaigns) {
@@ -42,7 +43,12 @@ Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
     if (const int64_t left_out = LeftOutCases(campaign); left_out > 0) {
       cases += ", " + std::to_string(left_out) + " left out";
     }
-    table.Add({campaign.campaign_id(), campaign.name(), CampaignOutcome(campaign), cases,
+    const v1::Coverage& coverage = campaign.coverage();
+    const std::string absent = coverage.absent_node_count() == 0
+                                   ? ""
+                                   : std::to_string(coverage.absent_node_count()) + " of " +
+                                         Counted(coverage.node_count(), "node");
+    table.Add({campaign.campaign_id(), campaign.name(), CampaignOutcome(campaign), cases, absent,
                DescribeJobs(campaign.jobs()), FormatTime(campaign.create_time())});
   }
   return table;
@@ -84,6 +90,24 @@ Result<ExitCode> List(Context& context, const ListOptions& options) {
   return kExitDone;
 }
 
+// Returns what happens to a job after a failed attempt, or an empty string if it failed for good.
+std::string_view AfterFailure(const v1::Job& job) {
+  switch (job.state()) {
+    case v1::JOB_STATE_SUCCEEDED:
+      return "succeeded after a failed attempt: ";
+    case v1::JOB_STATE_QUEUED:
+    case v1::JOB_STATE_RUNNING:
+      return "retried after a failed attempt: ";
+    default:
+      return "";
+  }
+}
+
+// Returns true if the job's agent was stopped as planned and the job goes on.
+bool IsHandedBack(const v1::Job& job) {
+  return job.failure().reason() == v1::REASON_AGENT_STOPPED && !AfterFailure(job).empty();
+}
+
 Table JobTable(const std::vector<v1::Job>& jobs) {
   Table table({{"BENCHMARK"},
                {"PLACE"},
@@ -99,22 +123,10 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
     table.Add({job.benchmark(), PlacementOf(job), std::to_string(job.repetition()),
                Cell(JobStateName(job.state()), tone),
                std::to_string(job.cases_done()) + "/" + std::to_string(job.case_count()),
-               std::to_string(job.attempts()), ReasonWord(job.failure().reason())});
+               std::to_string(job.attempts()),
+               IsHandedBack(job) ? "" : ReasonWord(job.failure().reason())});
   }
   return table;
-}
-
-// Returns what happens to a job after a failed attempt, or an empty string if it failed for good.
-std::string_view AfterFailure(const v1::Job& job) {
-  switch (job.state()) {
-    case v1::JOB_STATE_SUCCEEDED:
-      return "succeeded after a failed attempt: ";
-    case v1::JOB_STATE_QUEUED:
-    case v1::JOB_STATE_RUNNING:
-      return "retried after a failed attempt: ";
-    default:
-      return "";
-  }
 }
 
 // Lists the failures below the table of jobs: failed jobs first, then jobs with a failed attempt.
@@ -126,8 +138,7 @@ std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& styl
     for (const v1::Job& job : jobs) {
       const std::string after(AfterFailure(job));
       if (!job.has_failure() || after.empty() != final_failure || ++failures > kMost) continue;
-      const bool moved = !final_failure && job.failure().reason() == v1::REASON_AGENT_STOPPED;
-      const std::string what = moved ? kMovedText : after + FailureText(job.failure());
+      const std::string what = IsHandedBack(job) ? kMovedText : after + FailureText(job.failure());
       text += Wrap(JobName(job) + ": " + what, style.width, 4) + "\n";
     }
   }
@@ -199,10 +210,12 @@ Result<ExitCode> Cancel(Context& context, const NameOptions& options) {
 }  // namespace
 
 void AddCampaignCommands(CLI::App& app, Context& context) {
-  CLI::App* campaign = app.add_subcommand("campaign", "Submit, watch and cancel campaigns");
+  CLI::App* campaign =
+      app.add_subcommand("campaign", "Check, submit, watch, cancel and rerun campaigns");
   campaign->require_subcommand(1);
 
   AddSubmitCommand(*campaign, context);
+  AddCheckCommand(*campaign, context);
 
   CLI::App* list = campaign->add_subcommand("list", "List campaigns, newest first");
   auto list_options = std::make_shared<ListOptions>();
@@ -229,6 +242,7 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
           "have their defaults are left out.");
   AddWatchCommands(*campaign, context);
   add("cancel", "Cancel a campaign: stop what runs, drop what waits", Cancel);
+  AddRerunCommand(*campaign, context);
 }
 
 }  // namespace assay::cli

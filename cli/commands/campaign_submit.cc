@@ -9,6 +9,7 @@
 #include "cli/commands/pages.h"
 #include "cli/commands/watch.h"
 #include "cli/views/campaign_text.h"
+#include "cli/views/estimate_text.h"
 #include "cli/views/filter_guess.h"
 #include "common/text.h"
 #include "common/uuid.h"
@@ -25,19 +26,6 @@ struct SubmitOptions {
   std::string request_id;
 };
 
-int JobTotal(const v1::JobCounts& jobs) {
-  return jobs.queued() + jobs.running() + jobs.succeeded() + jobs.failed() + jobs.cancelled() +
-         jobs.skipped();
-}
-
-// Prints the coordinator's violations like those of the file's reader, with line numbers.
-ExitCode ReportOfFile(const std::string& path, const Status& status) {
-  if (status.violations().empty()) return Report(status);
-  PrintError(FormatViolations(path, status.violations()));
-  if (!status.hint().empty()) PrintError("hint: " + Sanitize(status.hint()) + "\n");
-  return ExitCodeOf(status);
-}
-
 // Warns of nodes that the file names but the fleet does not have.
 void PrintUnknownNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
   const Result<Filter> filter = ParseFilter(spec.node_filter());
@@ -53,14 +41,15 @@ void PrintUnknownNodes(Client& client, const std::string& path, const v1::Campai
 }
 
 // Prints what was submitted, and where to watch it.
-void PrintSubmitted(const v1::Campaign& campaign, const SubmitOptions& options) {
-  const std::string size =
-      Counted(JobTotal(campaign.jobs()), "job") + " with " + Counted(campaign.case_count(), "case");
+void PrintSubmitted(const v1::CreateCampaignResponse& response, const SubmitOptions& options) {
+  const v1::Campaign& campaign = response.campaign();
+  const std::string size = SizeText(campaign);
   const int width = StyleOf(STDOUT_FILENO).width;
   const std::string limits = CoverageText(campaign, width) + LeftOutText(campaign, width);
   if (options.dry_run) {
     return Print(Sanitize(options.file) + ": valid; would run " + size +
-                 ". Nothing was submitted.\n" + limits);
+                 ". Nothing was submitted.\n" + limits +
+                 EstimateText(response.estimate(), StyleOf(STDOUT_FILENO)));
   }
   const std::string id = Sanitize(campaign.campaign_id());
   const std::string submitted =
@@ -101,9 +90,11 @@ Result<ExitCode> Submit(Context& context, const SubmitOptions& options) {
   if (options.id_only) {
     Print(Sanitize(campaign.campaign_id()) + "\n");
   } else if (!json) {
-    PrintSubmitted(campaign, options);
+    PrintSubmitted(*response, options);
   } else if (!interrupt) {
-    Print(ToJson(campaign) + "\n");
+    Print((response->has_estimate() ? ToJsonWith(campaign, "estimate", ToJson(response->estimate()))
+                                    : ToJson(campaign)) +
+          "\n");
   }
   if (!interrupt) return kExitDone;
   return WatchCampaign(client, campaign.campaign_id(), true, *interrupt,
@@ -114,6 +105,13 @@ Result<ExitCode> Submit(Context& context, const SubmitOptions& options) {
 
 }  // namespace
 
+ExitCode ReportOfFile(const std::string& path, const Status& status) {
+  if (status.violations().empty()) return Report(status);
+  PrintError(FormatViolations(path, status.violations()));
+  if (!status.hint().empty()) PrintError("hint: " + Sanitize(status.hint()) + "\n");
+  return ExitCodeOf(status);
+}
+
 void AddSubmitCommand(CLI::App& campaign, Context& context) {
   CLI::App* submit = campaign.add_subcommand("submit", "Check a campaign file and run it");
   auto options = std::make_shared<SubmitOptions>();
@@ -122,15 +120,7 @@ void AddSubmitCommand(CLI::App& campaign, Context& context) {
   submit->add_flag("-w,--watch", options->watch, "Watch it until it ends");
   submit->add_flag("--dry-run", options->dry_run,
                    "Only check it against the fleet and say what would run");
-  submit
-      ->add_option("--request-id", options->request_id,
-                   "UUID of this submission: if it is repeated, the same campaign is returned and "
-                   "no second one is created")
-      ->check(CLI::Validator(
-          [](const std::string& value) {
-            return IsUuid(Lower(value)) ? std::string() : Quote(value) + " must be a UUID";
-          },
-          ""));
+  AddRequestIdOption(*submit, options->request_id);
   submit
       ->add_option_function<std::string>(
           "-o,--output",
@@ -142,11 +132,9 @@ void AddSubmitCommand(CLI::App& campaign, Context& context) {
           "the campaign's id)")
       ->check(CLI::IsMember({"table", "json", "name"}))
       ->type_name("FORMAT");
-  submit->footer(
-      "Exit status: 0 submitted, valid (--dry-run), or passed (--watch); 1 the campaign failed "
-      "(--watch); 2 the file or an option is wrong; 3 the coordinator is unreachable, with --watch "
-      "for 60 s; 4 the coordinator refused the campaign; 130 or 143 SIGINT or SIGTERM ended the "
-      "watch (--watch). After 3, 130 and 143, a campaign that was submitted goes on.");
+  submit->footer(WatchExitStatus("submitted, valid (--dry-run), or passed (--watch)",
+                                 "the campaign failed (--watch)",
+                                 "the coordinator refused the campaign"));
   OnRun(*submit, context, options, Submit);
 }
 

@@ -72,10 +72,7 @@ void AddWatchCommands(CLI::App& campaign, Context& context) {
           "verdict or cancelled)")
       ->check(CLI::IsMember({"table", "json"}))
       ->type_name("FORMAT");
-  watch->footer(
-      "Exit status: 0 the campaign passed; 1 it failed; 3 the coordinator was unreachable for 60 "
-      "s; 4 there is no such campaign; 130 or 143 SIGINT or SIGTERM ended the watch. After 3, 130 "
-      "and 143, the campaign goes on.");
+  watch->footer(WatchExitStatus("the campaign passed", "it failed", "there is no such campaign"));
   OnRun(*watch, context, watch_options, Watch);
 
   CLI::App* wait = campaign.add_subcommand("wait", "Wait until campaigns end, one line for each");
@@ -90,11 +87,8 @@ void AddWatchCommands(CLI::App& campaign, Context& context) {
           },
           ""))
       ->type_name("DURATION");
-  wait->footer(
-      "Exit status: 0 all passed; 1 one failed or was cancelled; 2 the command line is wrong; 3 "
-      "the coordinator was unreachable for 60 s; 4 there is no such campaign, or it was removed; "
-      "124 the timeout; 130 or 143 SIGINT or SIGTERM. After 3, 124, 130 and 143, the campaigns go "
-      "on.");
+  wait->footer(WatchExitStatus("all passed", "one failed or was cancelled",
+                               "there is no such campaign, or it was removed", /*timeout=*/true));
   OnRun(*wait, context, wait_options, Wait);
 }
 

@@ -17,9 +17,11 @@ namespace {
 
 constexpr char kImportedToo[] = "imported : *";
 constexpr char kSimulatedToo[] = "simulated = true";
+// The coordinator counts no further.
+constexpr int kMostCounted = 10'000;
 
-// Adds a bound of the end time to `filter`. `text` is a time of a filter, or an age without its
-// sign. Ages are resolved here, so that all pages have the same bound.
+// Adds a bound on the end time to `filter`. `text` is a time in the syntax of filters, or an age
+// such as "12h". Ages are converted to times here, so that all pages have the same bound.
 Status AddTime(std::string& filter, const std::string& option, std::string_view comparator,
                const std::string& text) {
   if (text.empty()) return Status::Ok();
@@ -37,8 +39,8 @@ Status AddTime(std::string& filter, const std::string& option, std::string_view 
   return Status::Ok();
 }
 
-// Returns whether the query would match results that were imported from other tools. Such results
-// are excluded unless the filter mentions them. Returns false on errors, because this check only
+// Returns true if the query would match results that were imported from other tools, which are
+// excluded unless the filter mentions them. Returns false on errors, because this check only
 // decides about a hint, and the user's own query has already succeeded.
 bool ImportedMatch(Client& client, ResultsQuery query) {
   if (!query.campaign.empty()) return false;
@@ -53,8 +55,8 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   return results.ok() && !results->empty();
 }
 
-// Returns whether the query would match simulated results, which are excluded unless the filter
-// mentions them. Returns false on errors, as ImportedMatch does.
+// Returns true if the query would match simulated results, which are excluded unless the filter
+// mentions them. Returns false on errors, like ImportedMatch.
 bool SimulatedMatch(Client& client, ResultsQuery query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || Mentions(*filter, "simulated")) return false;
@@ -122,13 +124,14 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
 }
 
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
-                                                   bool* more) {
+                                                   int* left) {
   v1::ListResultsRequest request;
+  request.set_order_by(query.order_by);
   ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
   std::vector<v1::StoredResult> results;
   const auto collect = [&](v1::ListResultsResponse& page) {
     for (v1::StoredResult& result : *page.mutable_results()) results.push_back(std::move(result));
-    if (more != nullptr) *more = !page.next_page_token().empty();
+    if (left != nullptr) *left = page.remaining_count();
     return Status::Ok();
   };
   ASSAY_RETURN_IF_ERROR(
@@ -146,24 +149,29 @@ void PrintNoMatch(Client& client, const ResultsQuery& query) {
   }
 }
 
+void ExplainNoMatch(Client& client, const ResultsQuery& query) {
+  if (SimulatedMatch(client, query)) {
+    PrintError(std::string("No measured results match.\nhint: simulated results match: add `") +
+               kSimulatedToo + "` to --filter\n");
+  } else if (!query.campaign.empty() && query.filter.empty()) {
+    PrintError("The campaign has no results.\nhint: to see its jobs: assay campaign show " +
+               Sanitize(query.campaign) + "\n");
+  } else {
+    PrintNoMatch(client, query);
+  }
+}
+
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format,
                     const std::vector<ResultColumn>& columns) {
-  bool more = false;
+  int left = 0;
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results,
-                         FetchResults(client, query, &more));
-  if (results.empty() && format == OutputFormat::kTable) {
-    if (SimulatedMatch(client, query)) {
-      PrintError(std::string("No measured results match.\nhint: simulated results match: add `") +
-                 kSimulatedToo + "` to --filter\n");
-    } else if (!query.campaign.empty() && query.filter.empty()) {
-      PrintError("The campaign has no results.\nhint: to see its jobs: assay campaign show " +
-                 Sanitize(query.campaign) + "\n");
-    } else {
-      PrintNoMatch(client, query);
-    }
-  }
+                         FetchResults(client, query, &left));
+  if (results.empty() && format == OutputFormat::kTable) ExplainNoMatch(client, query);
   PrintResults(results, format, columns);
-  if (more) PrintError("More results match; --limit 0 for all\n");
+  if (left > 0) {
+    PrintError((left >= kMostCounted ? "At least " : "") + std::to_string(left) +
+               " more results match; --limit 0 for all\n");
+  }
   return Status::Ok();
 }
 

@@ -21,35 +21,40 @@ struct ResultsQuery {
   std::string until;
   // Only results with another outcome than ok.
   bool failing = false;
+  // As in ListResultsRequest. Empty: newest first.
+  std::string order_by;
   // 0 for all.
   int limit = 0;
 };
 
 // Combines the user's `filter` and `restriction` with AND. Returns an error if `filter` is
-// malformed. Without this check, the coordinator would report a position in the combined filter,
-// which the user did not write.
+// malformed, because the coordinator's error would give a position in the combined filter, which
+// the user has never seen.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
-// Adds the other options of `query` to its filter. The campaign is added by id, because names are
-// not unique.
+// Returns the filter of `query` combined with its other options. The filter contains the campaign's
+// id instead of its name, because names are not unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
-// Fetches the results that match `query`, newest first. Returns only the
-// primary metric of each case, unless the filter contains the field `metric`. Sets
-// `more` to whether the limit left out some.
+// Fetches the results that match `query`, in the order that it asks for. Returns only the primary
+// metric of each case, unless the filter contains the field `metric`. Sets `left` to the number of
+// results beyond the query's limit, counting at most 10,000 of them.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
-                                                   bool* more = nullptr);
+                                                   int* left = nullptr);
 
 // Prints to stderr that no result matches the query. Adds a hint if imported results would match,
-// or if a name in the filter may be misspelled.
+// or if a name in the filter may be misspelt.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
-// Prints `results` on stdout, with only these columns if there are any. An empty table prints
-// nothing.
+// The same, but also looks for simulated results, and for a campaign without results.
+void ExplainNoMatch(Client& client, const ResultsQuery& query);
+
+// Prints `results` on stdout. If `columns` is not empty, prints only these columns. Prints nothing
+// if the output is a table without rows.
 void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format,
                   const std::vector<ResultColumn>& columns = {});
 
-// Fetches and prints results. If the limit left out some, says so on stderr.
+// Fetches and prints results. If the limit left out some, prints their number to stderr.
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format,
                     const std::vector<ResultColumn>& columns = {});
 

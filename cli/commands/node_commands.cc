@@ -13,12 +13,12 @@
 namespace assay::cli {
 namespace {
 
-struct ListOptions {
+struct NodeListOptions {
   std::string filter;
   OutputFormat format = OutputFormat::kTable;
 };
 
-struct ShowOptions {
+struct NodeShowOptions {
   std::string node;
   OutputFormat format = OutputFormat::kTable;
 };
@@ -27,7 +27,7 @@ struct AddressOptions {
   std::string address;
 };
 
-Result<ExitCode> List(Context& context, const ListOptions& options) {
+Result<ExitCode> ListNodes(Context& context, const NodeListOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::ListNodesRequest request;
   request.set_filter(options.filter);
@@ -63,7 +63,7 @@ Result<std::vector<v1::StoredResult>> TransfersOf(Client& client, const v1::Node
   return FetchResults(client, query);
 }
 
-Result<ExitCode> Show(Context& context, const ShowOptions& options) {
+Result<ExitCode> ShowNode(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::GetNodeRequest request;
   request.set_node(options.node);
@@ -98,7 +98,7 @@ Result<ExitCode> Add(Context& context, const AddressOptions& options) {
   return kExitDone;
 }
 
-Result<ExitCode> Remove(Context& context, const ShowOptions& options) {
+Result<ExitCode> Remove(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   // RemoveNode cannot be repeated at another coordinator. This call finds one that answers.
   v1::GetNodeRequest get;
@@ -120,17 +120,17 @@ void AddNodeCommands(CLI::App& app, Context& context) {
   node->require_subcommand(1);
 
   CLI::App* list = node->add_subcommand("list", "List nodes");
-  auto list_options = std::make_shared<ListOptions>();
+  auto list_options = std::make_shared<NodeListOptions>();
   list->add_option("--filter", list_options->filter,
                    "Only nodes that match, for example: gpu.model = \"H200\"");
   AddOutputOption(*list, list_options->format);
-  OnRun(*list, context, list_options, List);
+  OnRun(*list, context, list_options, ListNodes);
 
   CLI::App* show = node->add_subcommand("show", "Show a node's hardware, software and health");
-  auto show_options = std::make_shared<ShowOptions>();
+  auto show_options = std::make_shared<NodeShowOptions>();
   show->add_option("node", show_options->node, "Id or name")->required();
   AddOutputOption(*show, show_options->format);
-  OnRun(*show, context, show_options, Show);
+  OnRun(*show, context, show_options, ShowNode);
 
   CLI::App* add = node->add_subcommand("add", "Have the coordinator dial an agent");
   auto add_options = std::make_shared<AddressOptions>();
@@ -139,7 +139,7 @@ void AddNodeCommands(CLI::App& app, Context& context) {
   OnRun(*add, context, add_options, Add);
 
   CLI::App* remove = node->add_subcommand("remove", "Forget a node; its results stay");
-  auto remove_options = std::make_shared<ShowOptions>();
+  auto remove_options = std::make_shared<NodeShowOptions>();
   remove->add_option("node", remove_options->node, "Id or name")->required();
   OnRun(*remove, context, remove_options, Remove);
 }

@@ -27,28 +27,25 @@ Result<std::vector<v1::Job>> FetchJobs(Client& client, const std::string& campai
   return CollectPages(client, &v1::CampaignService::Stub::ListJobs, request);
 }
 
-// Prints on stderr how many jobs are not done yet and which nodes they wait for.
-void PrintWaiting(Client& client, const std::string& campaign, size_t jobs) {
+// Prints on stderr how many jobs are not done yet and which nodes they wait for. `name` is the name
+// or id with which the user specified the campaign.
+void PrintWaiting(const v1::Campaign& campaign, const std::string& name, size_t jobs) {
   if (jobs == 0) return;
   const auto count = static_cast<int64_t>(jobs);
   PrintError(Counted(count, "job") + Plural(count, " is", " are") + " still to be done.\n");
-  v1::GetCampaignRequest request;
-  request.set_campaign(campaign);
-  const auto found = client.Call(&v1::CampaignService::Stub::GetCampaign, request);
-  if (!found.ok() || found->campaign().waiting().empty()) return;
-  const auto& waiting = found->campaign().waiting();
+  const auto& waiting = campaign.waiting();
+  if (waiting.empty()) return;
   for (const std::string& line : WaitingLines({waiting.begin(), waiting.end()})) {
     PrintError("  " + Wrap(line, StyleOf(STDERR_FILENO).width - 2, 2) + "\n");
   }
-  PrintError("  Start the agents there, or end the campaign: assay campaign cancel " + campaign +
-             "\n");
+  PrintError("  Start the agents there, or end the campaign: assay campaign cancel " + name + "\n");
 }
 
 Result<PairReport> FetchReport(Client& client, const PairsOptions& options) {
   ResultsQuery query;
   query.campaign = options.campaign;
   // With --metric, fetch the results of all metrics, so that the error for an unknown metric can
-  // list the known ones. Also fetch failed cases, which have no metric.
+  // list the known metrics. This also fetches failed cases, which have no metric.
   if (!options.metric.empty())
     query.filter = "primary = true OR primary = false OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
@@ -58,7 +55,13 @@ Result<PairReport> FetchReport(Client& client, const PairsOptions& options) {
 
 Result<ExitCode> Pairs(Context& context, const PairsOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  ASSAY_ASSIGN_OR_RETURN(const PairReport report, FetchReport(client, options));
+  v1::GetCampaignRequest request;
+  request.set_campaign(options.campaign);
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse found,
+                         client.Call(&v1::CampaignService::Stub::GetCampaign, request));
+  const v1::Coverage& coverage = found.campaign().coverage();
+  ASSAY_ASSIGN_OR_RETURN(PairReport report, FetchReport(client, options));
+  report.absent_nodes.assign(coverage.absent_nodes().begin(), coverage.absent_nodes().end());
   if (options.format == OutputFormat::kJson) {
     Print(PairsJson(report));
   } else if (options.format == OutputFormat::kCsv) {
@@ -70,8 +73,10 @@ Result<ExitCode> Pairs(Context& context, const PairsOptions& options) {
                      : "The campaign has no results on two nodes; `placement: pairs` measures "
                        "them.\n");
     }
-    Print(PairsText(report, StyleOf(STDOUT_FILENO)));
-    PrintWaiting(client, options.campaign, report.waiting_jobs);
+    const Style style = StyleOf(STDOUT_FILENO);
+    Print(PairsText(report, style));
+    if (coverage.absent_node_count() > 0) Print("\n" + CoverageText(found.campaign(), style.width));
+    PrintWaiting(found.campaign(), options.campaign, report.waiting_jobs);
   }
   return report.verdict() == analysis::Verdict::kClear ? kExitDone : kExitFailed;
 }

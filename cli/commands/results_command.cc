@@ -1,7 +1,10 @@
 // assay results, assay export
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,14 +13,17 @@
 #include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/pages.h"
+#include "cli/views/group_view.h"
 #include "common/text.h"
 #include "wire/result_fields.h"
+#include "wire/result_filter.h"
 
 namespace assay::cli {
 namespace {
 
 // Tables are for people, who rarely read more. CSV and JSON are complete unless a limit is given.
 constexpr int kTableLimit = 50;
+constexpr int kMaxGroups = 10'000;
 // The reason of a failure fits no column of the usual table.
 constexpr char kFailureColumns[] =
     "time,node,benchmark,parameters,outcome,failure_reason,failure_message";
@@ -26,12 +32,82 @@ struct ResultsOptions {
   ResultsQuery query;
   std::optional<int> limit;
   std::string columns;
+  // Fields separated by commas. A minus before a field sorts descending.
+  std::string sort;
+  std::string by;
+  bool best = false;
   OutputFormat format = OutputFormat::kTable;
 };
 
+// Returns the names in a list separated by commas. Returns an error if filters cannot use one.
+Result<std::vector<std::string>> FieldNames(const std::string& option, const std::string& list) {
+  std::vector<std::string> names;
+  for (const std::string_view name : Split(list, ',')) {
+    const std::string_view bare =
+        option == "--sort" && name.starts_with('-') ? name.substr(1) : name;
+    ASSAY_RETURN_IF_ERROR(schema::FindFilterableField(option, bare).status());
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+// Returns "median desc, node" for "-median,node".
+Result<std::string> OrderOf(const std::string& sort) {
+  if (sort.empty()) return std::string();
+  ASSAY_ASSIGN_OR_RETURN(std::vector<std::string> names, FieldNames("--sort", sort));
+  for (std::string& name : names) {
+    if (name.starts_with('-')) name = name.substr(1) + " desc";
+  }
+  return Join(names);
+}
+
+// The hardware on which results depend.
+const std::vector<std::string> kHardware = {"gpu.model", "gpu.form_factor", "gpu.count",
+                                            "cpu.model"};
+
+std::string GroupsText(const GroupedResults& grouped, const ResultsOptions& options) {
+  if (options.format == OutputFormat::kCsv) return GroupsCsv(grouped);
+  if (options.format == OutputFormat::kJson) return GroupsJson(grouped);
+  const Style style = StyleOf(STDOUT_FILENO);
+  return options.best ? BestTable(grouped, style) : GroupsTable(grouped, style);
+}
+
+// Prints one row per case and group, the best group of each case first.
+Result<ExitCode> Groups(Context& context, const ResultsOptions& options) {
+  GroupedResults grouped{kHardware, {}};
+  if (!options.best) {
+    ASSAY_ASSIGN_OR_RETURN(grouped.fields, FieldNames("--by", options.by));
+  }
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  v1::GroupResultsRequest request;
+  ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, options.query));
+  request.mutable_group_by()->Assign(grouped.fields.begin(), grouped.fields.end());
+  // All, because the coordinator sends the groups in another order.
+  request.set_limit(kMaxGroups);
+  ASSAY_ASSIGN_OR_RETURN(v1::GroupResultsResponse response,
+                         client.Call(&v1::ResultService::Stub::GroupResults, request));
+  grouped.groups.assign(response.groups().begin(), response.groups().end());
+  const bool table = options.format == OutputFormat::kTable;
+  if (grouped.groups.empty() && table) ExplainNoMatch(client, options.query);
+  SortBestFirst(grouped.groups);
+  const size_t limit = static_cast<size_t>(options.limit.value_or(table ? kTableLimit : kNoLimit));
+  const size_t all = grouped.groups.size();
+  if (limit > 0 && all > limit) grouped.groups.resize(limit);
+  Print(GroupsText(grouped, options));
+  if (all > grouped.groups.size()) {
+    PrintError(std::to_string(all - grouped.groups.size()) + " more groups; --limit 0 for all\n");
+  }
+  if (response.truncated()) {
+    PrintError("There are too many groups to list; some are missing. Narrow the filter.\n");
+  }
+  return kExitDone;
+}
+
 Result<ExitCode> Results(Context& context, const ResultsOptions& options) {
+  if (options.best || !options.by.empty()) return Groups(context, options);
   const bool table = options.format == OutputFormat::kTable;
   ResultsQuery query = options.query;
+  ASSAY_ASSIGN_OR_RETURN(query.order_by, OrderOf(options.sort));
   query.limit = options.limit.value_or(table ? kTableLimit : kNoLimit);
   std::string names = options.columns;
   if (names.empty() && table && query.failing) names = kFailureColumns;
@@ -82,14 +158,19 @@ Status WriteResults(Client& client, const ExportOptions& options, std::FILE* out
       [&](const v1::ListResultsResponse& page) { return write(ExportText(page, options.format)); });
 }
 
-// A file gets its name when it is complete, so that a part is not mistaken for the whole.
+// A file gets its name when it is complete, so that a part is not mistaken for the whole. A link, a
+// pipe or a device is written as it is.
 Result<ExitCode> Export(Context& context, const ExportOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   if (options.file.empty()) {
     ASSAY_RETURN_IF_ERROR(WriteResults(client, options, stdout));
     return kExitDone;
   }
-  const std::string part = options.file + ".part";
+  std::error_code unknown;
+  const auto present = std::filesystem::symlink_status(options.file, unknown);
+  const bool rename =
+      !std::filesystem::exists(present) || std::filesystem::is_regular_file(present);
+  const std::string part = rename ? options.file + ".part" : options.file;
   const auto failure = [](const std::string& path) {
     return InvalidArgument("cannot write " + Quote(path, path.size()) + ": " +
                            std::strerror(errno));
@@ -97,13 +178,11 @@ Result<ExitCode> Export(Context& context, const ExportOptions& options) {
   File file(std::fopen(part.c_str(), "we"), std::fclose);
   if (!file) return failure(part);
   Status status = WriteResults(client, options, file.get());
-  if (status.ok() && std::rename(part.c_str(), options.file.c_str()) != 0) {
+  if (rename && status.ok() && std::rename(part.c_str(), options.file.c_str()) != 0) {
     status = failure(options.file);
   }
-  if (!status.ok()) {
-    std::remove(part.c_str());
-    return status;
-  }
+  if (rename && !status.ok()) std::remove(part.c_str());
+  ASSAY_RETURN_IF_ERROR(status);
   return kExitDone;
 }
 
@@ -142,10 +221,31 @@ void AddResultsCommand(CLI::App& app, Context& context) {
           "-n,--limit", options->limit,
           "At most this many; 0 for all. Without it, a table has 50, JSON and CSV have all")
       ->check(NotNegative());
-  command
-      ->add_option("--columns", options->columns,
-                   "Only these fields, separated by commas: node,parameters.m,median")
-      ->check(NotEmpty());
+  CLI::Option* const columns =
+      command
+          ->add_option("--columns", options->columns,
+                       "Only these fields, separated by commas: node,parameters.m,median")
+          ->check(NotEmpty());
+  CLI::Option* const sort =
+      command
+          ->add_option("--sort", options->sort,
+                       "Sort by these fields, separated by commas; a minus sorts descending: "
+                       "-median,node. Without it, the newest are first")
+          ->check(NotEmpty())
+          ->type_name("FIELDS");
+  CLI::Option* const by =
+      command
+          ->add_option("--by", options->by,
+                       "One row per case and value of these fields, separated by commas: driver or "
+                       "node,gpu.uuid. The best median of a case is first")
+          ->check(NotEmpty())
+          ->type_name("FIELDS")
+          ->excludes(columns)
+          ->excludes(sort);
+  command->add_flag("--best", options->best, "One row per case and hardware: its best result")
+      ->excludes(columns)
+      ->excludes(sort)
+      ->excludes(by);
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Results);
   AddExportCommand(app, context);

@@ -53,24 +53,26 @@ class EventLines : public WatchOutput {
     v1::Campaign campaign = progress_.campaign();
     campaign.clear_spec();
     const bool judged = campaign.state() == v1::CAMPAIGN_STATE_COMPLETED;
+    const v1::Estimate* estimate = progress_.estimate();
     PrintEvent(!progress_.ended() ? "progress"
                : judged           ? "verdict"
                                   : "cancelled",
-               "campaign", ToJson(campaign));
+               "campaign", ToJson(campaign), estimate == nullptr ? "" : ToJson(*estimate));
   }
 
   void Say(const std::string& line) override { PrintError(line + "\n"); }
 
  private:
   static void PrintEvent(const std::string& name, const std::string& member,
-                         const std::string& json) {
-    Print("{\"event\":\"" + name + "\",\"" + member + "\":" + json + "}\n");
+                         const std::string& json, const std::string& estimate = "") {
+    Print("{\"event\":\"" + name + "\",\"" + member + "\":" + json +
+          (estimate.empty() ? "" : ",\"estimate\":" + estimate) + "}\n");
   }
 };
 
 // Displays the progress of a campaign on stderr. On a terminal, a background thread redraws the
-// display every second. Otherwise, prints one line per event, and one a minute if something has
-// changed. Thread-safe.
+// display every second. Otherwise, prints one line per event, and every minute a progress line if
+// something has changed. Thread-safe.
 class LiveDisplay : public WatchOutput {
  public:
   explicit LiveDisplay(const Style& style);
@@ -109,7 +111,7 @@ LiveDisplay::~LiveDisplay() { LiveDisplay::Close(); }
 void LiveDisplay::Update(const v1::WatchCampaignResponse& message) {
   const MutexLock lock(mutex_);
   std::vector<std::string> lines;
-  for (const JobEvent& event : progress_.Apply(message)) {
+  for (const JobEvent& event : progress_.Apply(message, NowSeconds())) {
     // The live display shows running jobs anyway, so only failures get a permanent line.
     if (live_ && !event.failure) continue;
     lines.push_back(Paint(event.text, event.failure ? Tone::kBad : Tone::kPlain, style_.colour));
@@ -235,6 +237,8 @@ class Watcher {
     }
   }
 
+  // Returns whether the campaign is known to have existed.
+  bool contacted() const { return contacted_; }
   bool timed_out() const { return deadline_ && Clock::Real().WallNow() >= *deadline_; }
   // Returns the campaign's id, or the name that was given if no coordinator has answered yet.
   const std::string& campaign() const { return campaign_; }
@@ -286,6 +290,16 @@ void PrintEnd(const CampaignProgress& progress, Summary summary) {
 
 }  // namespace
 
+std::string WatchExitStatus(const std::string& done, const std::string& failed,
+                            const std::string& refused, bool timeout) {
+  return "Exit status: 0 " + done + "; 1 " + failed +
+         "; 2 the command line or a file is wrong; 3 the coordinator is unreachable, or was so for "
+         "60 s of a watch; 4 " +
+         refused + (timeout ? "; 124 the timeout" : "") +
+         "; 130 or 143 SIGINT or SIGTERM ended the watch. After 3, " + (timeout ? "124, " : "") +
+         "130 and 143, campaigns go on.";
+}
+
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary, std::optional<WallTime> deadline) {
   const std::unique_ptr<WatchOutput> output = MakeOutput(summary);
@@ -293,6 +307,11 @@ ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created
   const Status status = watcher.Run();
   output->Close();
   const CampaignProgress& progress = output->progress();
+  if (status.code() == Code::kNotFound && watcher.contacted()) {
+    return Report(
+        NotFound("campaign " + Quote(watcher.campaign()) + " was removed", status.reason())
+            .WithHint("it ended, and was older than the coordinator's --keep-results"));
+  }
   if (!status.ok()) return Report(status);
   if (summary == Summary::kJson) Print(ToJson(progress.campaign()) + "\n");
   if (progress.ended()) {

@@ -19,14 +19,19 @@ enum class Summary {
   kLine,      // Nothing but one line on stdout.
 };
 
-// Shows a campaign's progress until the campaign ends, then prints a summary. If the coordinator
-// restarts, tries to reconnect for up to a minute, to each coordinator in turn. `created` says that
-// the campaign is known to exist, because this program has just created or read it. Returns exit
-// code 0 if the campaign passed, 1 if it failed, 3 if no coordinator could be reached, 4 if there
-// is no such campaign (any more), Interrupt::exit_code if a signal stopped the watch, and 124 if
-// `deadline` passed. After 3, 124 and a signal, the campaign goes on.
+// Shows a campaign's progress until the campaign ends, then prints a summary. If the connection is
+// lost, tries each coordinator in turn for up to a minute. `created` is true if the campaign is
+// known to exist, because this program has just created or read it. Returns exit code 0 if the
+// campaign passed, 1 if it failed, 3 if no coordinator could be reached, 4 if the campaign does not
+// exist (any more), Interrupt::exit_code if a signal stopped the watch, and 124 if `deadline`
+// passed. After 3, 124 or a signal, the campaign continues.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout,
                        std::optional<WallTime> deadline = std::nullopt);
+
+// Returns a list of exit codes for the help text of a command that can watch campaigns. The
+// arguments say what the codes 0, 1 and 4 mean.
+std::string WatchExitStatus(const std::string& done, const std::string& failed,
+                            const std::string& refused, bool timeout = false);
 
 }  // namespace assay::cli

@@ -9,7 +9,7 @@ namespace assay::imports {
 namespace {
 
 // Version of the conversion from rows to results. Raise it when the conversion changes.
-constexpr int kVersion = 1;
+constexpr int kNcclTestsVersion = 1;
 
 struct Collective {
   std::string_view program;
@@ -69,8 +69,8 @@ double ComputedBandwidth(const NcclRow& row, const NcclTiming& timing) {
   return row.bytes == 0 ? 0 : static_cast<double>(row.bytes) / timing.microseconds * 1e-3;
 }
 
-// Returns whether a printed number equals the computed one, apart from rounding. nccl-tests prints
-// bandwidths with two decimals, and times with at least three significant digits.
+// Returns true if the printed number equals the computed number, apart from rounding. nccl-tests
+// prints bandwidths with two decimals and times with at least three significant digits.
 bool Agree(double printed, double computed) {
   return std::abs(printed - computed) <= 0.0051 + 0.005 * computed;
 }
@@ -182,7 +182,7 @@ class RunConverter {
     const NcclTiming& timing = in_place ? row.in_place : row.out_of_place;
     v1::CaseResult& result = imported_.results.emplace_back();
     result.set_benchmark(std::string(collective_->benchmark));
-    result.set_benchmark_version(kVersion);
+    result.set_benchmark_version(kNcclTestsVersion);
     AddParameters(row, in_place, &result);
     if (timing.wrong) {
       v1::Verification& verification = *result.mutable_verification();

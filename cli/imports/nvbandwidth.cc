@@ -13,7 +13,7 @@ namespace assay::imports {
 namespace {
 
 // Version of the conversion from cells to results. Raise it when the conversion changes.
-constexpr int kVersion = 1;
+constexpr int kNvbandwidthVersion = 1;
 constexpr size_t kMaxColumns = 1024;
 
 using Cells = std::vector<std::optional<double>>;  // Row by row; absent: "N/A".
@@ -34,8 +34,8 @@ struct Matrix {
   bool IsMultinode() const { return test.starts_with("multinode_"); }
 };
 
-// Returns whether Assay has a benchmark that is equivalent to this nvbandwidth test. The tests
-// device_local_* have none, because Assay's memory benchmarks count bytes differently.
+// Returns true if Assay has a benchmark that is equivalent to this nvbandwidth test. The tests
+// device_local_* have no equivalent, because Assay's memory benchmarks count bytes differently.
 bool IsKnown(const std::string& test) {
   constexpr std::string_view kBegins[] = {"host_to_",    "device_to_",           "all_to_",
                                           "one_to_all_", "host_device_latency_", "multinode_"};
@@ -44,17 +44,17 @@ bool IsKnown(const std::string& test) {
                                [&](std::string_view begin) { return test.starts_with(begin); });
 }
 
-// Returns the direction in which a host-to-GPU or GPU-to-host test copies: "h2d" or "d2h". For a
-// bidirectional test, this is the direction that is timed. The copies in the other direction only
+// Returns the direction of a test that copies between host and GPU: "h2d" or "d2h". For a
+// bidirectional test, this is the direction that is timed; the copies in the other direction only
 // generate load.
 std::string HostDirection(const Matrix& matrix) {
   return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }
 
 // Returns true if a GPU-to-GPU test copies to the GPU of the table's row, and false if it copies
-// from that GPU. Read and latency tests copy to it, and write tests copy from it. Bidirectional
-// write tests within a node are an exception: nvbandwidth gives them the buffers of the read test,
-// so their first copy goes to the row's GPU (testcases_ce.cpp, testcases_sm.cpp,
+// from that GPU. Read and latency tests copy to the row's GPU, and write tests copy from it. As an
+// exception, bidirectional write tests within a node use the buffers of the read test, so their
+// first copy goes to the row's GPU (see testcases_ce.cpp, testcases_sm.cpp and
 // multinode_testcases.cpp).
 bool GoesToRow(const Matrix& matrix) {
   if (matrix.latency || matrix.Has("read")) return true;
@@ -104,7 +104,7 @@ void AddNumbers(const Matrix& matrix, size_t cell, v1::CaseResult* result) {
 v1::CaseResult ResultOf(const Matrix& matrix, size_t cell) {
   v1::CaseResult result;
   result.set_benchmark(matrix.IsHost() ? "host_transfer" : "peer_transfer");
-  result.set_benchmark_version(kVersion);
+  result.set_benchmark_version(kNvbandwidthVersion);
   result.set_outcome(v1::CASE_OUTCOME_OK);
   const std::string engine = matrix.test.substr(matrix.test.rfind('_') + 1);
   (*result.mutable_parameters())["engine"] = engine == "ce" ? "copy" : engine;

@@ -73,6 +73,13 @@ std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waitin
   return lines;
 }
 
+std::string SizeText(const v1::Campaign& campaign) {
+  const v1::JobCounts& jobs = campaign.jobs();
+  const int total = jobs.queued() + jobs.running() + jobs.succeeded() + jobs.failed() +
+                    jobs.cancelled() + jobs.skipped();
+  return Counted(total, "job") + " with " + Counted(campaign.case_count(), "case");
+}
+
 int64_t LeftOutCases(const v1::Campaign& campaign) {
   int64_t cases = 0;
   for (const v1::LeftOut& one : campaign.left_out()) cases += one.case_count();
@@ -91,12 +98,24 @@ std::string CoverageText(const v1::Campaign& campaign, int width) {
                          : std::to_string(all - absent) + " of " + Counted(all, "matching node");
   if (absent > 0) {
     const auto named = static_cast<size_t>(coverage.absent_nodes_size());
-    text += (waits ? "; jobs were made for absent nodes too: " : "; absent: ") +
+    text += (waits ? "; absent, with jobs that wait for them: " : "; absent: ") +
             JoinSome({coverage.absent_nodes().begin(), coverage.absent_nodes().end()}, named,
                      static_cast<size_t>(absent) - std::min<size_t>(named, absent));
   }
   const int room = width > 0 ? std::max(width - kIndent, 1) : 0;
   return "  Nodes: " + Wrap(Sanitize(text), room, kIndent) + "\n";
+}
+
+std::string RerunText(const v1::Campaign& campaign, int width) {
+  if (campaign.reruns().empty()) return "";
+  const v1::Rerun& last = *campaign.reruns().rbegin();
+  std::string text = "Rerun: ";
+  if (campaign.reruns_size() > 1) text += std::to_string(campaign.reruns_size()) + " times; the last: ";
+  text += last.failed_only()
+              ? Counted(last.job_count(), "job") + " that had failed or were cancelled"
+              : "all jobs, " + std::to_string(last.job_count()) +
+                    " of them; the verdict is of these alone";
+  return Line(2, text, width);
 }
 
 std::string LeftOutText(const v1::Campaign& campaign, int width) {

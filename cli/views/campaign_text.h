@@ -1,5 +1,5 @@
-// Texts about what a campaign covers, and the jobs that it cannot run: those that wait and those
-// that it leaves out.
+// Functions that describe what a campaign covers, which of its jobs are waiting for nodes, and
+// which cases it leaves out.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,34 @@
 
 namespace assay::cli {
 
-// Describes queued jobs that wait for absent nodes: "3 jobs wait for node g3 (disconnected since
-// 2026-11-21 08:30:05)" or "1 job waits for 1 of the nodes g1 (removed from the fleet), g2 (...)".
-// Names at most three nodes. Replaces control characters.
+// Describes queued jobs that wait for absent nodes, for example "3 jobs wait for node g3
+// (disconnected since 2026-11-21 08:30:05)" or "1 job waits for 1 of the nodes g1 (removed from the
+// fleet), g2 (...)". Names at most three nodes. Replaces control characters.
 std::string WaitingText(const v1::WaitingJobs& waiting);
 
 // Returns WaitingText for the first four of `waiting`, then one line with the number of other jobs.
 std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waiting);
 
+// Returns "12 jobs with 40 cases".
+std::string SizeText(const v1::Campaign& campaign);
+
 // Returns the number of cases that the campaign leaves out, without placements and repetitions.
 int64_t LeftOutCases(const v1::Campaign& campaign);
 
-// Describes which nodes a campaign covers: "  Nodes: 12 of 13 matching nodes; absent: g31". Names
-// at most 20 nodes. Wraps at `width` columns, or not at all if `width` is 0. Replaces control
-// characters. Returns an empty string if the coverage is unknown.
+// Describes which nodes a campaign covers, for example "  Nodes: 12 of 13 matching nodes; absent:
+// g31". Names at most 20 nodes. Wraps lines at `width` columns, or not at all if `width` is 0.
+// Replaces control characters. Returns an empty string if the coverage is unknown.
 std::string CoverageText(const v1::Campaign& campaign, int width);
 
+// Describes how often the campaign was run again, and which jobs the last rerun queued. Wraps lines
+// like CoverageText. Returns an empty string if the campaign was never run again.
+std::string RerunText(const v1::Campaign& campaign, int width);
+
 // Describes the cases that a campaign leaves out because too few nodes can run them. The first line
-// is "  Left out: 12 cases that no matching node can take". The next lines give some of the
-// reasons, each with its benchmarks and their lines in the campaign file. Wraps lines at `width`
-// columns, or not at all if `width` is 0. Replaces control characters. Returns an empty string if
-// no case is left out.
+// is "  Left out: 12 cases that no matching node can take". The next lines list some of the
+// reasons. Each reason names the affected benchmarks and their lines in the campaign file. Wraps
+// lines like CoverageText. Replaces control characters. Returns an empty string if no case is left
+// out.
 std::string LeftOutText(const v1::Campaign& campaign, int width);
 
 }  // namespace assay::cli

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kParameter = "parameters.";
 
-struct Names {
+struct KnownNames {
   std::vector<std::string> benchmarks;
   std::vector<std::string> metrics;
   std::vector<std::string> parameters;
 };
 
-Names NamesOf(const v1::ListFleetBenchmarksResponse& fleet) {
-  Names names;
+KnownNames NamesOf(const v1::ListFleetBenchmarksResponse& fleet) {
+  KnownNames names;
   for (const v1::FleetBenchmark& benchmark : fleet.benchmarks()) {
     names.benchmarks.push_back(benchmark.schema().name());
     for (const v1::MetricSchema& metric : benchmark.schema().metrics()) {
@@ -41,7 +41,7 @@ std::string Guess(const std::string& what, const std::string& name,
          std::string(prefix) + closest + "`?";
 }
 
-std::string GuessIn(const Filter& filter, const Names& names) {
+std::string GuessIn(const Filter& filter, const KnownNames& names) {
   for (const Filter& child : filter.children) {
     if (std::string guess = GuessIn(child, names); !guess.empty()) return guess;
   }

@@ -34,7 +34,7 @@ struct SplitUnit {
 };
 
 // Splits a unit: "TFLOP/s" is 1e12 times "FLOP/s". Returns nullopt for units without prefixes.
-std::optional<SplitUnit> Split(std::string_view unit) {
+std::optional<SplitUnit> SplitPrefix(std::string_view unit) {
   for (const std::string_view base : {"FLOP/s", "B/s", "s", "B"}) {
     if (unit.size() < base.size() || unit.substr(unit.size() - base.size()) != base) continue;
     const std::string_view symbol = unit.substr(0, unit.size() - base.size());
@@ -82,7 +82,7 @@ std::string FormatExact(double value) {
 Quantity FormatQuantity(double value, std::string_view unit) {
   constexpr int kDigits = 4;
   const double size = std::fabs(value);
-  const std::optional<SplitUnit> split = Split(unit);
+  const std::optional<SplitUnit> split = SplitPrefix(unit);
   if (!split || !std::isfinite(value) || size == 0 || (size >= 0.1 && size < 10'000)) {
     return {FormatNumber(value, unit, kDigits), std::string(unit)};
   }

@@ -237,7 +237,8 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
   text += Label("State") + Paint(state.text, state.tone, style.colour) + "\n";
   if (!node.quarantine().empty()) {
     line("Quarantine", "since " + FormatTime(node.quarantine_time()) + ": " + node.quarantine() +
-                           "; it gets no jobs until a check of it passes");
+                           "; it gets no jobs until a check of it passes. To check it now, restart "
+                           "its agent");
   }
   line("Last seen", FormatTime(node.last_heartbeat_time()));
   line("Dialled at", node.dial_address());
@@ -266,6 +267,7 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
                                        : Cell("no: " + schema.unsupported_reason(), Tone::kDim)});
   }
   if (!benchmarks.empty()) text += "\n" + benchmarks.Render(style);
+  if (!description.health().empty()) text += "\nReported by the agent's last check:\n";
   for (const v1::HealthFinding& finding : description.health()) {
     const bool error = finding.severity() == v1::HealthFinding::SEVERITY_ERROR;
     text +=

@@ -19,7 +19,7 @@ namespace {
 
 using analysis::Estimate;
 using analysis::Verdict;
-using Names = std::pair<std::string, std::string>;
+using NodePair = std::pair<std::string, std::string>;
 
 // Orders whole numbers by value, so that 65536 comes before 1048576, and other text by letters.
 struct NumbersByValue {
@@ -63,7 +63,7 @@ struct Repetitions {
 struct CaseData {
   std::string text;
   bool higher_is_better = true;
-  std::map<Names, Repetitions> pairs;  // By sender and receiver.
+  std::map<NodePair, Repetitions> pairs;  // By sender and receiver.
 };
 
 struct Failed {
@@ -104,7 +104,7 @@ class ReportMaker {
 
   void Add(const v1::Job& job) {
     if (job.node_names_size() != 2) return;
-    const Names names = {job.node_names(0), job.node_names(1)};
+    const NodePair names = {job.node_names(0), job.node_names(1)};
     if (IsWaiting(job)) waiting_.emplace_back(job.benchmark(), names);
     if (job.state() != v1::JOB_STATE_FAILED) return;
     AddFailure(names, job.benchmark(), job.job_id(), FailureText(job.failure()));
@@ -156,7 +156,7 @@ class ReportMaker {
   }
 
  private:
-  void AddFailure(const Names& names, const std::string& benchmark, const std::string& job_id,
+  void AddFailure(const NodePair& names, const std::string& benchmark, const std::string& job_id,
                   const std::string& reason) {
     Failed& failed = failures_[{std::minmax(names.first, names.second), benchmark}];
     if (failed.reason.empty()) failed.reason = reason;
@@ -167,7 +167,7 @@ class ReportMaker {
     const v1::Measurement& measured = run.measurements(0);
     const auto& names = run.provenance().node_names();
     v1::CaseResult common = run;
-    Names way = {names[0], names[1]};
+    NodePair way = {names[0], names[1]};
     const auto direction = run.parameters().find("direction");
     if (direction != run.parameters().end() && direction->second != "bidirectional") {
       common.mutable_parameters()->erase("direction");
@@ -200,7 +200,7 @@ class ReportMaker {
 
   void NumberNodes(PairReport& report) {
     std::set<std::string> names;
-    const auto add = [&](const Names& pair) { names.insert({pair.first, pair.second}); };
+    const auto add = [&](const NodePair& pair) { names.insert({pair.first, pair.second}); };
     for (const auto& [key, data] : cases_) {
       for (const auto& [pair, repetitions] : data.pairs) add(pair);
     }
@@ -216,7 +216,7 @@ class ReportMaker {
     PairCase made{
         key.benchmark, data.text, key.metric, key.unit, data.higher_is_better, {}, {}, {}, {}};
     std::set<size_t> nodes;
-    const auto add = [&](const Names& pair) {
+    const auto add = [&](const NodePair& pair) {
       nodes.insert({numbers_.at(pair.first), numbers_.at(pair.second)});
     };
     std::vector<analysis::PairValue> values;
@@ -253,9 +253,9 @@ class ReportMaker {
   const PairQuery query_;
   std::map<std::string, std::set<std::string>> metrics_;  // By benchmark.
   std::map<CaseKey, CaseData> cases_;
-  std::map<std::pair<Names, std::string>, Failed> failures_;  // By pair and benchmark.
-  std::vector<std::pair<std::string, Names>> waiting_;        // Benchmarks and pairs of jobs.
-  std::map<std::string, size_t> numbers_;                     // Numbers of nodes, by name.
+  std::map<std::pair<NodePair, std::string>, Failed> failures_;  // By pair and benchmark.
+  std::vector<std::pair<std::string, NodePair>> waiting_;        // Benchmarks and pairs of jobs.
+  std::map<std::string, size_t> numbers_;                        // Numbers of nodes, by name.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Builds the report of `assay pairs`, which finds slow or failing connections between nodes. For
-// each benchmark case, a matrix shows the results of every pair of nodes. These functions have no
+// each benchmark case, a matrix shows the result of every pair of nodes. The functions here have no
 // side effects.
 #pragma once
 
@@ -57,6 +57,8 @@ struct PairReport {
   std::vector<analysis::FailingNode> failing_nodes;
   std::vector<analysis::Suspect> suspects;  // Suspect::analyses are indices of `cases`.
   size_t waiting_jobs = 0;                  // Queued or running.
+  // Matching nodes that were absent when the campaign was created, at most 20.
+  std::vector<std::string> absent_nodes = {};
   double threshold = 0;
 
   // Returns kBad if anything is bad or failed, kClear if every case is clear and no job waits.
@@ -68,14 +70,14 @@ struct PairQuery {
   double threshold = 0.10;
 };
 
-// Builds the report from the results and jobs of one campaign. Ignores results and jobs that do not
-// run on exactly two nodes. If no result contains the requested metric, returns UNKNOWN_METRIC with
-// a list of the known metrics.
+// Builds the report from the results and jobs of one campaign. Ignores jobs that do not run on
+// exactly two nodes, and their results. If no result contains the requested metric, returns
+// UNKNOWN_METRIC with a list of the known metrics.
 Result<PairReport> MakePairReport(const std::vector<v1::StoredResult>& results,
                                   const std::vector<v1::Job>& jobs, const PairQuery& query);
 
-// Renders the report as text. For each case, prints a matrix of medians and a list of its bad
-// pairs. Failed jobs and advice on what the user should check follow at the end.
+// Renders the report as text: a matrix of medians and a list of the bad pairs for each case,
+// followed by the failed jobs and advice on what the user should check.
 std::string PairsText(const PairReport& report, const Style& style);
 // One record per case, pair and direction, failed and missing ones included.
 std::string PairsCsv(const PairReport& report);

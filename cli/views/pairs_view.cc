@@ -171,8 +171,9 @@ std::string LinkFinding(const PairReport& report, const PairCase& one, const Bad
          (bad.certain ? "" : "; its value is too uncertain, use more `repetitions`");
 }
 
-// Returns whether more repetitions would not lower the noise: each value was repeated, and is known
-// much better than the values scatter. The scatter is then between the links.
+// Returns true if more repetitions would not reduce the noise. This is the case if every value was
+// measured repeatedly and its error is much smaller than the scatter of the values, because then
+// the links themselves differ.
 bool RepetitionsAreEnough(const PairCase& one) {
   constexpr double kMuchBetter = 3;
   std::vector<double> errors;
@@ -431,6 +432,7 @@ std::string PairsCsv(const PairReport& report) {
 std::string PairsJson(const PairReport& report) {
   Json json = {{"verdict", VerdictName(report.verdict())},
                {"waiting_jobs", report.waiting_jobs},
+               {"absent_nodes", report.absent_nodes},
                {"cases", Json::array()},
                {"failures", Json::array()},
                {"suspects", Json::array()}};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/views/campaign_text.h"
+#include "cli/views/estimate_text.h"
 #include "cli/views/result_text.h"
 #include "cli/views/table.h"
 #include "common/text.h"
@@ -14,6 +15,12 @@ namespace {
 
 double Seconds(const google::protobuf::Timestamp& time) {
   return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
+}
+
+// Returns when the campaign began, or began to run again, in seconds since 1970.
+double BeginOf(const v1::Campaign& campaign) {
+  return Seconds(campaign.reruns().empty() ? campaign.create_time()
+                                           : campaign.reruns().rbegin()->time());
 }
 
 // Returns sorted GPU indices with ranges: "0-3,6".
@@ -31,8 +38,8 @@ std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
   return text;
 }
 
-// Returns the duration of a job as " in 25.3s". Returns an empty string if the duration is not
-// positive, because imported jobs take no time and the clocks of different machines may disagree.
+// Returns the duration of a job in the form " in 25.3s". Returns an empty string if the duration is
+// not positive, which happens for imported jobs and if the clocks of different machines disagree.
 std::string Took(double from, double to) {
   if (to <= from) return "";
   const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // Fits the cast.
@@ -147,9 +154,13 @@ std::string DescribeJobs(const v1::JobCounts& jobs) {
   return parts.empty() ? "no jobs" : Join(parts);
 }
 
-std::vector<JobEvent> CampaignProgress::Apply(const v1::WatchCampaignResponse& message) {
+std::vector<JobEvent> CampaignProgress::Apply(const v1::WatchCampaignResponse& message,
+                                              double now) {
   std::vector<JobEvent> events;
   campaign_ = message.campaign();
+  estimate_.reset();
+  if (message.has_estimate()) estimate_ = message.estimate();
+  estimated_at_ = now;
   for (const v1::Job& job : message.jobs()) {
     const auto known = jobs_.find(job.job_id());
     JobEvent event = Difference(known == jobs_.end() ? nullptr : &known->second, job);
@@ -171,14 +182,20 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
     waits.insert(std::move(bytes));
   }
-  // Report only new waits, and not that jobs have stopped waiting: each job reports its own start,
-  // and a coordinator that has just restarted does not know yet which jobs are waiting.
+  // Report only new waits, not the ends of waits. The start of each job is reported anyway, and a
+  // coordinator that has just restarted does not know yet which jobs are waiting.
   told_waits_ = std::move(waits);
   return WaitingLines(fresh);
 }
 
 std::vector<std::string> CampaignProgress::Waits() const {
   return WaitingLines({campaign_.waiting().begin(), campaign_.waiting().end()});
+}
+
+std::string CampaignProgress::TimeLeft(double now) const {
+  return estimate_ && !estimate_->nodes().empty()
+             ? TimeLeftText(*estimate_, std::max(now - estimated_at_, 0.0))
+             : "";
 }
 
 bool CampaignProgress::ended() const {
@@ -197,11 +214,14 @@ std::vector<std::string> CampaignProgress::Render(const Style& style, double now
   std::vector<std::string> lines;
   const std::string counts = " " + std::to_string(campaign_.cases_done()) + "/" +
                              Counted(campaign_.case_count(), "case") + "  " +
-                             ElapsedWhole(Seconds(campaign_.create_time()), now) + "  ";
+                             ElapsedWhole(BeginOf(campaign_), now) + "  ";
   const int bar_width = std::max(4, std::min(kBarWidth, width - DisplayWidth(counts) - 30));
   lines.push_back(Truncate(Bar(campaign_.cases_done(), campaign_.case_count(), bar_width) + counts +
                                DescribeJobs(campaign_.jobs()),
                            width));
+  if (const std::string left = TimeLeft(now); !left.empty()) {
+    lines.push_back(Truncate("  " + left, width));
+  }
   for (const std::string& line : Waits()) lines.push_back(Truncate("  " + line, width));
   std::vector<const v1::Job*> running;
   for (const auto& [id, job] : jobs_) {
@@ -226,9 +246,10 @@ std::vector<std::string> CampaignProgress::Render(const Style& style, double now
 }
 
 std::string CampaignProgress::Line(double now) const {
+  const std::string left = TimeLeft(now);
   return std::to_string(campaign_.cases_done()) + "/" + Counted(campaign_.case_count(), "case") +
-         " after " + ElapsedWhole(Seconds(campaign_.create_time()), now) + ": " +
-         DescribeJobs(campaign_.jobs());
+         " after " + ElapsedWhole(BeginOf(campaign_), now) + ": " + DescribeJobs(campaign_.jobs()) +
+         (left.empty() ? "" : "; " + left);
 }
 
 std::string CampaignProgress::Headline(const Style& style) const {
@@ -237,7 +258,7 @@ std::string CampaignProgress::Headline(const Style& style) const {
                      Sanitize(campaign_.campaign_id()) +
                      "): " + Paint(outcome.text, outcome.tone, style.colour);
   if (campaign_.has_end_time()) {
-    text += Took(Seconds(campaign_.create_time()), Seconds(campaign_.end_time()));
+    text += Took(BeginOf(campaign_), Seconds(campaign_.end_time()));
   }
   return text;
 }
@@ -248,7 +269,7 @@ std::string CampaignProgress::Summary(const Style& style) const {
   std::string text = Headline(style);
   text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
           "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +
-          std::to_string(campaign_.case_count()) + " done\n" +
+          std::to_string(campaign_.case_count()) + " done\n" + RerunText(campaign_, style.width) +
           CoverageText(campaign_, style.width) + LeftOutText(campaign_, style.width);
   for (const std::string& line : Waits()) {
     text += "  Waits: " + Wrap(line, style.width - kWaitIndent, kWaitIndent) + "\n";

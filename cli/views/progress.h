@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,17 +29,20 @@ class CampaignProgress {
  public:
   // Updates the progress with a message from the coordinator and returns what changed. Returns no
   // changes if the message only repeats known facts, for example after a reconnect.
-  std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message);
+  // `now` is in seconds since 1970.
+  std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message, double now = 0);
 
   const v1::Campaign& campaign() const { return campaign_; }
+  // Returns what was left at the last message; null if that is unknown.
+  const v1::Estimate* estimate() const { return estimate_ ? &*estimate_ : nullptr; }
   // Returns whether the campaign was cancelled, or completed and judged.
   bool ended() const;
   // Returns whether every job has ended but the rules have not been applied yet.
   bool awaits_verdict() const;
 
-  // Returns the lines of the live display: a progress bar, the nodes for which queued jobs wait,
-  // and one line per running job, for at most `kMostJobs` of them. `now` is in seconds since 1970.
-  // No line is wider than `style` allows.
+  // Returns the lines of the live display: a progress bar, the time left, the nodes for which
+  // queued jobs wait, and one line for each of at most `kMostJobs` running jobs. `now` is in
+  // seconds since 1970. No line is wider than `style` allows.
   std::vector<std::string> Render(const Style& style, double now) const;
 
   // Returns one line for output that is not a terminal: "12/40 cases after 3m00s: 2 running".
@@ -50,8 +54,8 @@ class CampaignProgress {
   // Returns one line with the outcome: "Campaign nightly (ID): PASSED in 3m20s".
   std::string Headline(const Style& style) const;
 
-  // Returns the verdict, job counts, covered nodes, cases left out, what jobs wait for, and the
-  // rules.
+  // Returns a text with the verdict, the job counts, the covered nodes, the cases left out, the
+  // nodes that jobs wait for, and the outcomes of the rules.
   std::string Summary(const Style& style) const;
 
   static constexpr size_t kMostJobs = 16;
@@ -61,7 +65,12 @@ class CampaignProgress {
   std::vector<std::string> NewWaits();
   std::vector<std::string> Waits() const;
 
+  // Returns when the campaign may end. Empty if that is unknown.
+  std::string TimeLeft(double now) const;
+
   v1::Campaign campaign_;
+  std::optional<v1::Estimate> estimate_;
+  double estimated_at_ = 0;  // In seconds since 1970.
   std::map<std::string, v1::Job> jobs_;
   std::set<std::string> told_waits_;  // Serialised messages without the number of jobs.
 };
@@ -76,7 +85,7 @@ std::string JobStateName(v1::JobState state);
 std::string PlacementOf(const v1::Job& job);
 
 // The text of a planned end of an attempt, after which the job runs again without using up a retry.
-inline constexpr char kMovedText[] = "moved: its agent was stopped";
+inline constexpr char kMovedText[] = "handed back: its agent was stopped, which spends no retry";
 
 // Returns "gemm on node-a GPU 3, repetition 2". Printable.
 std::string JobName(const v1::Job& job);

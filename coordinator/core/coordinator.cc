@@ -4,11 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "campaign/expand.h"
+#include "campaign/fleet_schemas.h"
+#include "campaign/node_fields.h"
+#include "campaign/spec_checks.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/uuid.h"
-#include "coordinator/core/campaign/expand.h"
-#include "coordinator/core/placement/node_fields.h"
 #include "model/filter.h"
 #include "model/page.h"
 #include "wire/bounds.h"
@@ -56,11 +58,27 @@ v1::CaseResult ResultOf(const v1::CaseResult& sent, const v1::ImportResultsReque
   return result;
 }
 
+Status CheckRequestId(const std::string& request_id) {
+  if (request_id.empty() || IsUuid(request_id)) return Status::Ok();
+  return InvalidArgument("request_id \"" + Cut(request_id) + "\" is not a UUID in lower case");
+}
+
+// Returns PERMISSION_DENIED if the campaign is another submitter's.
+Status CheckOwner(const v1::Campaign& campaign, const Identity& caller) {
+  if (caller.role != Role::kSubmitter || campaign.submitted_by() == caller.id) return Status::Ok();
+  return Status(
+             Code::kPermissionDenied, Reason::kNotPermitted,
+             "campaign " + campaign.name() + " was submitted by " + Quote(campaign.submitted_by()))
+      .WithHint(
+          "a submitter may cancel and rerun its own campaigns; an operator may do so with any");
+}
+
 }  // namespace
 
 Coordinator::Coordinator(const Environment& environment, Options options)
     : environment_(environment),
       options_(std::move(options)),
+      estimator_(environment_, options_),
       leadership_(environment_, options_),
       grace_(environment_.clock, options_.lease),
       sessions_(environment_.clock),
@@ -118,42 +136,41 @@ void Coordinator::OnNotification() {
   watchers_.NotifyAll();
 }
 
-Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest& request,
-                                                 const Identity& caller) {
-  if (!request.request_id().empty() && !IsUuid(request.request_id())) {
-    return InvalidArgument("request_id \"" + Cut(request.request_id()) +
-                           "\" is not a UUID in lower case");
-  }
+Result<campaign::Expansion> Coordinator::Expand(const v1::CreateCampaignRequest& request,
+                                                std::vector<v1::Node>& fleet) {
+  ASSAY_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(request.spec(), Reason::kInvalidCampaign));
-  ASSAY_ASSIGN_OR_RETURN(
-      const std::vector<v1::Node> nodes,
-      environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kYes));
-  Result<Expansion> expanded = ExpandCampaign(request.spec(), nodes);
+  ASSAY_ASSIGN_OR_RETURN(fleet, environment_.nodes.ListNodes(options_.Silence(),
+                                                             storage::NodeStore::Benchmarks::kYes));
+  Result<campaign::Expansion> expanded = campaign::ExpandCampaign(request.spec(), fleet);
   if (expanded.status().reason() == Reason::kNodesAbsent && grace_.Active()) {
     return expanded.status().WithHint(
         "agents are still connecting to this coordinator: try again in a minute");
   }
-  ASSAY_RETURN_IF_ERROR(expanded.status());
-  Expansion expansion = *std::move(expanded);
-  if (request.validate_only()) {
-    v1::Campaign campaign;
-    campaign.set_name(request.spec().name());
-    campaign.set_priority(request.spec().priority());
-    campaign.mutable_jobs()->set_queued(static_cast<int>(expansion.jobs.size()));
-    campaign.set_case_count(static_cast<int>(expansion.case_runs));
-    *campaign.mutable_spec() = request.spec();
-    campaign.mutable_spec()->clear_left_out();
-    campaign.mutable_spec()->clear_submitted_by();
-    campaign.mutable_spec()->clear_coverage();
-    *campaign.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
-    *campaign.mutable_coverage() = std::move(expansion.coverage);
-    return campaign;
-  }
+  return expanded;
+}
+
+Result<v1::CreateCampaignResponse> Coordinator::PreviewCampaign(
+    const v1::CreateCampaignRequest& request) {
+  std::vector<v1::Node> fleet;
+  ASSAY_ASSIGN_OR_RETURN(const campaign::Expansion expansion, Expand(request, fleet));
+  v1::CreateCampaignResponse response;
+  *response.mutable_campaign() = campaign::Preview(request.spec(), expansion);
+  Result<v1::Estimate> estimate = estimator_.OfExpansion(expansion, request.spec().effort(), fleet);
+  if (estimate.ok()) *response.mutable_estimate() = *std::move(estimate);
+  return response;
+}
+
+Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest& request,
+                                                 const Identity& caller) {
+  std::vector<v1::Node> fleet;
+  ASSAY_ASSIGN_OR_RETURN(campaign::Expansion expansion, Expand(request, fleet));
   storage::NewCampaign campaign;
   campaign.campaign_id = NewUuid();
   campaign.request_id = request.request_id().empty() ? NewUuid() : request.request_id();
   campaign.spec = request.spec();
   campaign.spec.set_submitted_by(caller.id);
+  campaign.spec.clear_reruns();
   *campaign.spec.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
   *campaign.spec.mutable_coverage() = std::move(expansion.coverage);
   campaign.jobs = std::move(expansion.jobs);
@@ -180,11 +197,7 @@ Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
 Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
                                                  const Identity& caller) {
   ASSAY_ASSIGN_OR_RETURN(const v1::Campaign found, environment_.jobs.GetCampaign(id_or_name));
-  if (caller.role == Role::kSubmitter && found.submitted_by() != caller.id) {
-    return Status(Code::kPermissionDenied, Reason::kNotPermitted,
-                  "campaign " + found.name() + " was submitted by " + Quote(found.submitted_by()))
-        .WithHint("a submitter may cancel its own campaigns; an operator may cancel any");
-  }
+  ASSAY_RETURN_IF_ERROR(CheckOwner(found, caller));
   ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::JobEpoch> running,
                          environment_.jobs.CancelCampaign(found.campaign_id()));
   attempts_.Cancel(running);
@@ -192,6 +205,26 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
   // If nothing is running, the campaign has ended, and no job's end will cause the verdict.
   scheduler_->JudgeSoon(found.campaign_id());
   return environment_.jobs.GetCampaign(found.campaign_id());
+}
+
+Result<v1::Campaign> Coordinator::RerunCampaign(const v1::RerunCampaignRequest& request,
+                                                const Identity& caller) {
+  ASSAY_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
+  ASSAY_ASSIGN_OR_RETURN(const v1::Campaign found,
+                         environment_.jobs.GetCampaign(request.campaign()));
+  ASSAY_RETURN_IF_ERROR(CheckOwner(found, caller));
+  if (found.spec().benchmarks().empty()) {
+    return FailedPrecondition("campaign " + Quote(found.name()) +
+                              " was imported: another program measured it");
+  }
+  const std::string& id = found.campaign_id();
+  ASSAY_RETURN_IF_ERROR(environment_.jobs.RerunCampaign(
+      {id, request.request_id().empty() ? NewUuid() : request.request_id(), request.failed_only(),
+       campaign::RepetitionsOf(found.spec()), caller.id}));
+  Log().info("campaign {} ({}) runs again", found.name(), id);
+  watchers_.Notify(id);
+  scheduler_->Kick();
+  return environment_.jobs.GetCampaign(id);
 }
 
 Result<v1::ImportResultsResponse> Coordinator::ImportResults(
@@ -219,7 +252,8 @@ Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {
   std::erase_if(nodes,
                 [](const v1::Node& node) { return node.state() != v1::NODE_STATE_CONNECTED; });
   std::vector<v1::FleetBenchmark> benchmarks;
-  for (v1::BenchmarkSchema& schema : FleetSchemas(nodes)) {
+  for (v1::BenchmarkSchema& schema :
+       campaign::FleetSchemas(nodes, [](const v1::Node&) { return true; })) {
     v1::FleetBenchmark& benchmark = benchmarks.emplace_back();
     for (const v1::Node& node : nodes) {
       for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
@@ -255,7 +289,7 @@ Result<Page<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::Nod
     more = nodes.size() == static_cast<size_t>(limit);
     if (more) after = nodes.back().description().name();
     if (!filter.empty()) {
-      ASSAY_ASSIGN_OR_RETURN(nodes, MatchingNodes(*parsed, nodes));
+      ASSAY_ASSIGN_OR_RETURN(nodes, campaign::MatchingNodes(*parsed, nodes));
     }
     for (v1::Node& node : nodes) {
       if (!full) LeaveOutDetails(*node.mutable_description());
@@ -303,9 +337,14 @@ Result<storage::JobStore::JobChanges> Coordinator::ListJobChanges(const std::str
   return environment_.jobs.ListJobChanges(campaign_id, revision);
 }
 
-Result<Page<v1::StoredResult>> Coordinator::ListResults(const std::string& filter,
-                                                        const PageRequest& page) {
-  return environment_.results.List(filter, page);
+Result<storage::ResultPage> Coordinator::ListResults(const std::string& filter,
+                                                     const PageRequest& page,
+                                                     const std::string& order) {
+  return environment_.results.List(filter, page, order);
+}
+
+Result<v1::GroupResultsResponse> Coordinator::GroupResults(const v1::GroupResultsRequest& request) {
+  return environment_.results.Group(request);
 }
 
 Result<v1::StoredResult> Coordinator::GetResult(const std::string& result_id) {

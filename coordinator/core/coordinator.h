@@ -1,6 +1,6 @@
-// The core of the coordinator: it schedules campaigns, keeps sessions with agents and stores
-// results. It depends neither on gRPC nor on PostgreSQL: coordinator/rpc contains the gRPC server,
-// and main.cc opens the database.
+// The core of the coordinator, which schedules campaigns, keeps sessions with agents and stores
+// results. This code depends neither on gRPC nor on PostgreSQL. The gRPC server is in
+// coordinator/rpc, and main.cc opens the database.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,7 @@
 #include "coordinator/core/attempts/running_jobs.h"
 #include "coordinator/core/attempts/scheduler.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/estimator.h"
 #include "coordinator/core/leadership.h"
 #include "coordinator/core/sessions/heartbeats.h"
 #include "coordinator/core/sessions/quarantine.h"
@@ -27,16 +28,17 @@
 namespace assay::coordinator {
 
 // The main object of a coordinator process. Thread-safe. Methods that return a Result or a Status
-// block on the database. Stop the executor before destroying this object, because its tasks use it.
+// block on the database. The executor's tasks use this object, so stop the executor before
+// destroying the object.
 class Coordinator {
  public:
   Coordinator(const Environment& environment, Options options);
 
   // Stands for election, and starts scheduling when elected. Blocks on the database.
   void Start(Place place = {});
-  // Hands over the scheduling and closes all sessions with agents. Blocks on the database. Asks the
-  // agents to reconnect after `reconnect_after`. Running jobs continue on their agents, and the
-  // next coordinator process takes them over.
+  // Gives up scheduling, closes all sessions with agents, and asks the agents to reconnect after
+  // `reconnect_after`. Running jobs continue on their agents, and the next coordinator process
+  // takes them over. Blocks on the database.
   void Shutdown(Duration reconnect_after);
 
   // Creates the session for a new stream between this coordinator and an agent. Messages to the
@@ -51,8 +53,8 @@ class Coordinator {
   Executor& executor() const { return environment_.executor; }
   const Options& options() const { return options_; }
 
-  // Call this when the database reports that another coordinator process has queued jobs, freed
-  // nodes or advanced a campaign.
+  // Must be called when the database reports that another coordinator process has queued jobs,
+  // freed nodes or advanced a campaign.
   void OnNotification();
 
   // Registers a callback for every agent that opens a session from now on. It runs on the executor.
@@ -61,16 +63,25 @@ class Coordinator {
   // The following methods implement the requests of CampaignService, NodeService and ResultService.
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request,
                                       const Identity& caller = kLocalAdmin);
+  // Answers a request with `validate_only` set. The response contains no estimate if the database
+  // is too slow. Reads earlier results, so call this on a thread for queries of results.
+  Result<v1::CreateCampaignResponse> PreviewCampaign(const v1::CreateCampaignRequest& request);
+  const Estimator& estimator() const { return estimator_; }
   // Includes the reasons why queued jobs wait.
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name);
   Result<v1::Campaign> CancelCampaign(const std::string& id_or_name,
                                       const Identity& caller = kLocalAdmin);
+  // Queues jobs of a campaign that has ended again.
+  Result<v1::Campaign> RerunCampaign(const v1::RerunCampaignRequest& request,
+                                     const Identity& caller = kLocalAdmin);
   Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page);
   Result<Page<v1::Job>> ListJobs(const std::string& campaign_id_or_name, const PageRequest& page);
   // Returns the jobs of a campaign that changed since `revision`; see JobStore.
   Result<storage::JobStore::JobChanges> ListJobChanges(const std::string& campaign_id,
                                                        int64_t revision);
-  Result<Page<v1::StoredResult>> ListResults(const std::string& filter, const PageRequest& page);
+  Result<storage::ResultPage> ListResults(const std::string& filter, const PageRequest& page,
+                                          const std::string& order);
+  Result<v1::GroupResultsResponse> GroupResults(const v1::GroupResultsRequest& request);
   Result<v1::StoredResult> GetResult(const std::string& result_id);
   // Stores all results or none.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
@@ -87,9 +98,13 @@ class Coordinator {
 
  private:
   void NoteAttached(const Agent& agent);
+  // Checks the request, lists the fleet and expands the campaign.
+  Result<campaign::Expansion> Expand(const v1::CreateCampaignRequest& request,
+                                     std::vector<v1::Node>& fleet);
 
   const Environment environment_;
   const Options options_;
+  const Estimator estimator_;
   Leadership leadership_;
   Outage outage_;
   GracePeriod grace_;
@@ -105,9 +120,9 @@ class Coordinator {
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Converts results that another program measured into a campaign with one job per benchmark and one
-// case per result. Drops fields that the documentation of ImportResultsRequest does not list.
-// Returns the errors of schema::CheckImport.
+// Converts results that another program measured to a campaign with one job per benchmark and one
+// case per result. Drops fields that are not listed in the documentation of ImportResultsRequest.
+// If schema::CheckImport rejects the request, returns its error.
 Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
                                                      WallTime now);
 

@@ -9,6 +9,7 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
+#include "storage/work_store.h"
 
 namespace assay::coordinator {
 
@@ -22,14 +23,15 @@ class Observer {
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,
                         Duration /*running*/) {}
   // Called when a job has finished, to report the time that was not spent on measuring.
-  // `start_delay` is the time between the arrival of the job at the agent and the start of the
-  // first runner process. `outside_runner` is the job's total time outside runner processes.
+  // `start_delay` is the time from the arrival of the job at the agent to the start of the first
+  // runner process. `outside_runner` is the part of the job's total time in which no runner process
+  // ran.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
 };
 
-// The dependencies of a Coordinator. All of them must outlive it. Methods of the stores block, so
+// The dependencies of a Coordinator, which must all outlive it. The methods of the stores block, so
 // call them only on `executor`, which needs at least two threads.
 struct Environment {
   Clock& clock;
@@ -38,6 +40,7 @@ struct Environment {
   storage::ResultStore& results;
   storage::NodeStore& nodes;
   storage::FleetStore& fleet;
+  storage::WorkStore& work;
   Observer& observer;
 };
 
@@ -46,8 +49,9 @@ struct Options {
   std::string coordinator_id;
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
-  // Time for which agents go on with a job while the coordinator or its database is away. The
-  // leases in the database are shorter, and epochs keep a job from being counted twice.
+  // Time for which agents continue a job without the coordinator or its database. The leases
+  // in the database are shorter, so the job may be started again elsewhere meanwhile. Epochs then
+  // ensure that only one of the attempts counts.
   Duration outage = std::chrono::minutes(5);
   // Interval for finding lost notifications, expired leases and campaigns without a verdict.
   Duration poll = std::chrono::seconds(3);
@@ -56,8 +60,8 @@ struct Options {
   // because an agent knows the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
 
-  // Returns the time without a message after which a node counts as gone. It is shorter than the
-  // lease, so that users know of it within a lease.
+  // Returns the time without a message after which a node counts as absent. It is shorter than the
+  // lease, so that users see an absent node before its jobs' leases expire.
   Duration Silence() const { return lease * 5 / 6; }
 };
 

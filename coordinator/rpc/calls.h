@@ -39,19 +39,22 @@ class Calls {
     if (counter_) counter_(method, code);
   }
   Executor& executor() const { return executor_; }
+  // Runs what may take long without delaying leases and other calls.
+  Executor& readers() const { return readers_; }
 
-  // Runs `body` on the executor, where it may block, and answers the call with the Status that it
-  // returns. The request and the response stay valid until then. While the database is unreachable,
-  // `body` is retried for about three seconds, so it must fill the response only after its last
-  // step that can fail. If too many calls are in progress, answers RESOURCE_EXHAUSTED at once.
+  // Runs `body` on the executor, where it may block, and answers the call with the Status that
+  // `body` returns. The request and the response stay valid until then. While the database is
+  // unreachable, `body` is retried for about three seconds, so it must fill the response only after
+  // its last step that can fail. If too many calls are in progress, answers RESOURCE_EXHAUSTED
+  // immediately.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
     return AnswerOn(executor_, calls_, context, method, std::move(body));
   }
 
-  // Like Answer, for queries of results, which may take long. They have few threads of their own,
-  // so that they delay neither leases nor other calls.
+  // Like Answer, but for queries of results, which may take long. These run on a few threads of
+  // their own, so that they delay neither lease renewals nor other calls.
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerRead(grpc::CallbackServerContext* context, const char* method,
                                        Body body) const {

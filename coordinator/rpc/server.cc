@@ -35,7 +35,7 @@ constexpr int kReaders = 2;
 
 // Returns the page size and the page token of a list request (see Google's AIP-158). A page size of
 // 0 means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
-// size is negative or the token is very long. Does not check what the token contains.
+// size is negative or the token is very long. Does not check the token's content.
 template <typename Request>
 Result<PageRequest> PageOf(const Request& request, int normal) {
   constexpr int kMost = 10'000;
@@ -83,6 +83,12 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
 
   Unary* CreateCampaign(Context* context, const v1::CreateCampaignRequest* request,
                         v1::CreateCampaignResponse* response) override {
+    if (request->validate_only()) {
+      return calls_.AnswerRead(context, "CreateCampaign", [=, this]() -> Status {
+        ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.PreviewCampaign(*request));
+        return Status::Ok();
+      });
+    }
     return calls_.Answer(context, "CreateCampaign", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(),
                              coordinator_.CreateCampaign(*request, assay::rpc::CallerOf(*context)));
@@ -118,6 +124,16 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
       ASSAY_ASSIGN_OR_RETURN(
           *response->mutable_campaign(),
           coordinator_.CancelCampaign(request->campaign(), assay::rpc::CallerOf(*context)));
+      return Status::Ok();
+    });
+  }
+
+  Unary* RerunCampaign(Context* context, const v1::RerunCampaignRequest* request,
+                       v1::RerunCampaignResponse* response) override {
+    return calls_.Answer(context, "RerunCampaign", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(),
+                             coordinator_.RerunCampaign(*request, assay::rpc::CallerOf(*context)));
       return Status::Ok();
     });
   }
@@ -231,9 +247,20 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
                      v1::ListResultsResponse* response) override {
     return calls_.AnswerRead(context, "ListResults", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
-      ASSAY_ASSIGN_OR_RETURN(Page<v1::StoredResult> found,
-                             coordinator_.ListResults(request->filter(), page));
-      FillPage(std::move(found), response->mutable_results(), response->mutable_next_page_token());
+      ASSAY_ASSIGN_OR_RETURN(
+          storage::ResultPage found,
+          coordinator_.ListResults(request->filter(), page, request->order_by()));
+      response->set_remaining_count(found.remaining);
+      FillPage<v1::StoredResult>(std::move(found), response->mutable_results(),
+                                 response->mutable_next_page_token());
+      return Status::Ok();
+    });
+  }
+
+  Unary* GroupResults(Context* context, const v1::GroupResultsRequest* request,
+                      v1::GroupResultsResponse* response) override {
+    return calls_.AnswerRead(context, "GroupResults", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.GroupResults(*request));
       return Status::Ok();
     });
   }

@@ -1,5 +1,6 @@
 #include "coordinator/rpc/watch.h"
 
+#include <algorithm>
 #include <deque>
 #include <iterator>
 #include <memory>
@@ -18,6 +19,12 @@ using Reactor = grpc::ServerWriteReactor<Response>;
 
 // A peer that does not read a message for so long is disconnected.
 constexpr Duration kReadPatience = std::chrono::seconds(30);
+// Age from which an estimate is made anew.
+constexpr Duration kEstimateAge = std::chrono::seconds(5);
+// A watch reads the campaign twice a second at most, after the first few reads. A campaign changes
+// with every job, and each read costs the database several statements.
+constexpr Duration kLoadPeriod = std::chrono::milliseconds(500);
+constexpr int kQuickLoads = 5;
 
 Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
 
@@ -34,12 +41,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   // Handles a possible change of the campaign.
   void Changed() {
-    {
-      MutexLock lock(mutex_);
-      dirty_ = true;
-      if (state_ != State::kIdle || reactor_ == nullptr) return;
-      state_ = State::kLoading;
-    }
+    MutexLock lock(mutex_);
+    dirty_ = true;
+    if (state_ != State::kIdle || reactor_ == nullptr) return;
+    state_ = State::kLoading;
     PostLoad();
   }
 
@@ -78,8 +83,15 @@ class Watch : public std::enable_shared_from_this<Watch> {
  private:
   enum class State { kIdle, kLoading, kWriting };
 
-  void PostLoad() {
-    calls_.executor().Post([self = shared_from_this()] { self->Load(); });
+  void PostLoad() ASSAY_REQUIRES(mutex_) {
+    const auto load = [self = shared_from_this()] { self->Load(); };
+    // The next page of a read.
+    if (!unsent_.empty()) return calls_.executor().Post(load);
+    const MonotonicTime now = Clock::Real().Now();
+    loads_due_ = std::max(loads_due_, now) + kLoadPeriod;
+    const Duration delay = loads_due_ - now - kQuickLoads * kLoadPeriod;
+    if (delay <= Duration(0)) return calls_.executor().Post(load);
+    calls_.executor().PostAfter(delay, load);
   }
 
   void Load() {
@@ -98,7 +110,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     if (!loaded.ok()) return Finish(loaded);
     v1::Campaign compared = response.campaign();
     compared.clear_spec();
-    std::string bytes = compared.SerializeAsString();
+    AddEstimate(response);
+    // The first estimate is sent at once, later ones with the next change.
+    std::string bytes = compared.SerializeAsString() + (response.has_estimate() ? "+" : "");
     if (!unsent_.empty()) dirty_ = true;
     if (!first_ && response.jobs().empty() && bytes == last_campaign_) {
       if (!dirty_) return;
@@ -149,6 +163,41 @@ class Watch : public std::enable_shared_from_this<Watch> {
     return Status::Ok();
   }
 
+  // Adds the latest estimate of a campaign that has not ended, and has it made anew if it is old.
+  void AddEstimate(Response& response) ASSAY_REQUIRES(mutex_) {
+    if (response.campaign().state() != v1::CAMPAIGN_STATE_ACTIVE) return;
+    if (estimate_) *response.mutable_estimate() = *estimate_;
+    const MonotonicTime now = coordinator_.clock().Now();
+    if (estimating_ || (estimated_at_ && now - *estimated_at_ < kEstimateAge)) return;
+    estimating_ = true;
+    if (response.campaign().has_spec()) effort_ = response.campaign().spec().effort();
+    calls_.readers().Post([self = shared_from_this(), campaign = campaign_, effort = effort_] {
+      self->Estimate(campaign, effort);
+    });
+  }
+
+  void Estimate(const std::string& campaign, v1::Effort effort) {
+    std::optional<v1::Estimate> made;
+    // Without an estimate the watch goes on.
+    const Status ignored = Guarded("Estimate", [&]() -> Status {
+      if (!costs_) {
+        ASSAY_ASSIGN_OR_RETURN(costs_, coordinator_.estimator().CostsOf(campaign, effort));
+      }
+      ASSAY_ASSIGN_OR_RETURN(made, coordinator_.estimator().OfRest(campaign, *costs_));
+      return Status::Ok();
+    });
+    static_cast<void>(ignored);
+    bool first = false;
+    {
+      MutexLock lock(mutex_);
+      first = made && !estimate_;
+      if (made) estimate_ = std::move(made);
+      estimated_at_ = coordinator_.clock().Now();
+      estimating_ = false;
+    }
+    if (first) Changed();
+  }
+
   void Subscribe() {
     const int64_t id = coordinator_.watchers().Subscribe(campaign_, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->Changed();
@@ -172,19 +221,27 @@ class Watch : public std::enable_shared_from_this<Watch> {
   Coordinator& coordinator_;
   const Calls& calls_;
   grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
-  // Used by Load alone, which never runs twice at a time.
+  // Used by Load, which never runs twice at a time, and while it does not run.
   std::string campaign_;
   int64_t revision_ = -1;
   std::deque<v1::Job> unsent_;  // Changes up to that revision.
   bool first_ = true;           // Nothing has been sent yet.
   std::string last_campaign_;   // The campaign as it was sent last, without its spec.
+  // Used by Estimate alone, which never runs twice at a time.
+  std::optional<Estimator::Costs> costs_;
 
   Mutex mutex_;
   Reactor* reactor_ ASSAY_GUARDED_BY(mutex_);
   State state_ ASSAY_GUARDED_BY(mutex_) = State::kIdle;
+  // When all loads so far would have been due, one in each kLoadPeriod.
+  MonotonicTime loads_due_ ASSAY_GUARDED_BY(mutex_){};
   Response response_ ASSAY_GUARDED_BY(mutex_);
   int64_t writes_ ASSAY_GUARDED_BY(mutex_) = 0;
   int64_t subscription_ ASSAY_GUARDED_BY(mutex_) = 0;
+  v1::Effort effort_ ASSAY_GUARDED_BY(mutex_) = v1::EFFORT_UNSPECIFIED;
+  std::optional<v1::Estimate> estimate_ ASSAY_GUARDED_BY(mutex_);
+  std::optional<MonotonicTime> estimated_at_ ASSAY_GUARDED_BY(mutex_);
+  bool estimating_ ASSAY_GUARDED_BY(mutex_) = false;
   bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // The last message ends the watch.
   bool dirty_ ASSAY_GUARDED_BY(mutex_) = false;
   bool broken_ ASSAY_GUARDED_BY(mutex_) = false;

@@ -78,7 +78,7 @@ double SecondsOf(const std::function<void()>& work) {
 }
 
 // Returns the FLOP/s of all threads together while they all run: the sum of each thread's best try.
-// Using the best try excludes tries during which a thread was interrupted.
+// Counting only the best try excludes tries during which a thread was interrupted.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();
@@ -157,9 +157,11 @@ double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_s
   time_batch();  // The first call is slower.
   while (least_of_three() < min_sample_seconds && batch < kMostCalls) batch *= 2;
   std::vector<double> seconds;
-  TimeByHostClock(101, batch, iterate, &seconds);
-  std::nth_element(seconds.begin(), seconds.begin() + 50, seconds.end());
-  return seconds[50];
+  constexpr int64_t kBatches = 21;
+  TimeByHostClock(kBatches, batch, iterate, &seconds);
+  const auto median = seconds.begin() + kBatches / 2;
+  std::nth_element(seconds.begin(), median, seconds.end());
+  return *median;
 }
 
 Ceilings ProbeCpu(int threads, bool fp64) {

@@ -46,28 +46,30 @@ Result<std::string> FakeDatabase::Insert(const NewCampaign& campaign) {
   *row.shown.mutable_spec() = campaign.spec;
   MoveOutOfSpec(&row.shown);
   *row.shown.mutable_create_time() = schema::ToTimestamp(clock.WallNow());
-  for (const NewJob& job : campaign.jobs) {
-    JobRow& made = jobs[job.job_id];
-    made.job = job;
-    made.campaign_id = campaign.campaign_id;
-    made.retries = campaign.spec.retries();
-    made.sequence = next_sequence++;
-    made.revision = next_sequence++;
-    made.queued_at = clock.Now();
-    v1::Job& shown = made.shown;
-    shown.set_job_id(job.job_id);
-    shown.set_campaign_id(campaign.campaign_id);
-    shown.set_state(v1::JOB_STATE_QUEUED);
-    shown.set_benchmark(job.benchmark);
-    if (job.benchmark_index) shown.set_benchmark_index(*job.benchmark_index);
-    shown.set_repetition(job.repetition);
-    shown.set_case_count(static_cast<int>(job.cases.size()));
-    shown.set_world_size(job.world_size);
-    shown.mutable_gpu_indices()->Add(job.gpu_indices.begin(), job.gpu_indices.end());
-    *shown.mutable_create_time() = row.shown.create_time();
-    row.job_ids.push_back(job.job_id);
-  }
+  for (const NewJob& job : campaign.jobs) AddJob(row, job);
   return campaign.campaign_id;
+}
+
+void FakeDatabase::AddJob(CampaignRow& campaign, const NewJob& job) {
+  JobRow& made = jobs[job.job_id];
+  made.job = job;
+  made.campaign_id = campaign.shown.campaign_id();
+  made.retries = campaign.shown.spec().retries();
+  made.sequence = next_sequence++;
+  made.revision = next_sequence++;
+  made.queued_at = clock.Now();
+  v1::Job& shown = made.shown;
+  shown.set_job_id(job.job_id);
+  shown.set_campaign_id(made.campaign_id);
+  shown.set_state(v1::JOB_STATE_QUEUED);
+  shown.set_benchmark(job.benchmark);
+  if (job.benchmark_index) shown.set_benchmark_index(*job.benchmark_index);
+  shown.set_repetition(job.repetition);
+  shown.set_case_count(static_cast<int>(job.cases.size()));
+  shown.set_world_size(job.world_size);
+  shown.mutable_gpu_indices()->Add(job.gpu_indices.begin(), job.gpu_indices.end());
+  *shown.mutable_create_time() = schema::ToTimestamp(clock.WallNow());
+  campaign.job_ids.push_back(job.job_id);
 }
 
 Result<v1::Campaign> FakeJobStore::CreateCampaign(const NewCampaign& campaign) {
@@ -308,7 +310,9 @@ Status FakeJobStore::SetVerdict(const std::string& campaign_id, v1::Verdict verd
   const auto it = database_.campaigns.find(campaign_id);
   if (it == database_.campaigns.end()) return NoCampaign(campaign_id);
   v1::Campaign& shown = it->second.shown;
-  if (shown.verdict() != v1::VERDICT_UNSPECIFIED) return Status::Ok();
+  if (shown.verdict() != v1::VERDICT_UNSPECIFIED || shown.state() == v1::CAMPAIGN_STATE_ACTIVE) {
+    return Status::Ok();
+  }
   shown.set_verdict(verdict);
   shown.mutable_rules()->Assign(rules.begin(), rules.end());
   return Status::Ok();

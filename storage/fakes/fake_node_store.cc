@@ -98,11 +98,12 @@ Result<v1::Node> FakeNodeStore::GetNode(const std::string& id_or_name, Duration 
   return Message(*row, stale_after);
 }
 
-Result<std::optional<v1::Schemas>> FakeNodeStore::GetSchemas(const std::string& schemas_hash) {
+Result<std::shared_ptr<const v1::Schemas>> FakeNodeStore::GetSchemas(
+    const std::string& schemas_hash) {
+  using Set = std::shared_ptr<const v1::Schemas>;
   MutexLock lock(database_.mutex);
   const auto it = database_.schemas.find(schemas_hash);
-  if (it == database_.schemas.end()) return std::optional<v1::Schemas>();
-  return std::optional<v1::Schemas>(it->second);
+  return it == database_.schemas.end() ? Set() : std::make_shared<const v1::Schemas>(it->second);
 }
 
 Result<std::vector<std::string>> FakeNodeStore::ListQuarantined() {

@@ -5,17 +5,10 @@
 #include "storage/fakes/fake_stores.h"
 #include "storage/identity.h"
 #include "storage/store_rules.h"
-#include "wire/result_filter.h"
+#include "wire/result_fields.h"
 
 namespace assay::storage {
 namespace {
-
-v1::StoredResult WithoutSamples(v1::StoredResult stored) {
-  for (v1::Measurement& measurement : *stored.mutable_case_result()->mutable_measurements()) {
-    measurement.clear_samples();
-  }
-  return stored;
-}
 
 // Returns whether a job of this state takes results of its latest attempt.
 bool TakesResults(v1::JobState state) {
@@ -24,6 +17,13 @@ bool TakesResults(v1::JobState state) {
 }
 
 }  // namespace
+
+v1::StoredResult WithoutSamples(v1::StoredResult stored) {
+  for (v1::Measurement& measurement : *stored.mutable_case_result()->mutable_measurements()) {
+    measurement.clear_samples();
+  }
+  return stored;
+}
 
 Result<std::vector<CommitOutcome>> FakeResultStore::Commit(const std::vector<SentResult>& results) {
   MutexLock lock(database_.mutex);
@@ -114,20 +114,6 @@ Result<ImportOutcome> FakeResultStore::Import(const ImportedCampaign& imported) 
     Store(database_.jobs.at(result.job_id()), {result, PayloadHash(result)});
   }
   return ImportOutcome{id, true};
-}
-
-Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_text,
-                                                     const PageRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
-  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
-  MutexLock lock(database_.mutex);
-  PageFiller<v1::StoredResult> page('r', request);
-  for (auto it = database_.results.rbegin(); it != database_.results.rend(); ++it) {
-    if (it->sequence >= before) continue;
-    ASSAY_ASSIGN_OR_RETURN(const bool matches, schema::MatchesResult(filter, it->stored));
-    if (matches && !page.Add(WithoutSamples(it->stored), it->sequence)) break;
-  }
-  return std::move(page).Take();
 }
 
 Result<v1::StoredResult> FakeResultStore::Get(const std::string& result_id) {

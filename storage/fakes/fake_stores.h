@@ -15,11 +15,13 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
+#include "storage/work_store.h"
 
 namespace assay::storage {
 
-// The in-memory database that all fake stores share. Thread-safe, because every call of a store
-// holds `mutex`. The database must outlive the stores, and `clock` must outlive the database.
+// The in-memory database that all fake stores share. Every method of a store holds `mutex`, so the
+// stores are thread-safe. The database must outlive the stores, and `clock` must outlive the
+// database.
 struct FakeDatabase {
   // The member node_ids holds the latest placement.
   struct JobRow : LeasedJob {
@@ -63,9 +65,11 @@ struct FakeDatabase {
   bool IsTerm(int64_t term) const ASSAY_REQUIRES(mutex) { return term == 0 || term == leader.term; }
 
   // Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
-  // request_id exists, inserts nothing and returns the id of that campaign. Returns ALREADY_EXISTS
-  // if the campaign_id is taken.
+  // request_id exists, inserts nothing and returns that campaign's id. Returns ALREADY_EXISTS if
+  // another campaign has the same campaign_id.
   Result<std::string> Insert(const NewCampaign& campaign) ASSAY_REQUIRES(mutex);
+  // Adds a queued job at the end of the campaign.
+  void AddJob(CampaignRow& campaign, const NewJob& job) ASSAY_REQUIRES(mutex);
 
   Clock& clock;
   Mutex mutex;
@@ -94,6 +98,7 @@ class FakeJobStore : public JobStore {
   Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                    const Silence& silence) override;
   Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override;
+  Status RerunCampaign(const RerunRequest& request) override;
   Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
   Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                              const std::vector<ReportedJob>& jobs) override;
@@ -145,7 +150,7 @@ class FakeNodeStore : public NodeStore {
                                                Benchmarks benchmarks) override;
   Result<NodeCounts> CountNodes(Duration stale_after) override;
   Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) override;
-  Result<std::optional<v1::Schemas>> GetSchemas(const std::string& schemas_hash) override;
+  Result<std::shared_ptr<const v1::Schemas>> GetSchemas(const std::string& schemas_hash) override;
   Result<std::vector<std::string>> ListQuarantined() override;
   Status EndQuarantine(const std::string& node_id) override;
   Status AddDialAddress(const std::string& address) override;
@@ -165,6 +170,8 @@ class FakeNodeStore : public NodeStore {
   FakeDatabase& database_;
 };
 
+v1::StoredResult WithoutSamples(v1::StoredResult stored);
+
 class FakeResultStore : public ResultStore {
  public:
   explicit FakeResultStore(FakeDatabase& database) : database_(database) {}
@@ -172,15 +179,34 @@ class FakeResultStore : public ResultStore {
   Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) override;
   Result<std::vector<CommitOutcome>> Compare(const std::vector<v1::CaseResult>& results) override;
   Result<ImportOutcome> Import(const ImportedCampaign& imported) override;
-  Result<Page<v1::StoredResult>> List(const std::string& filter, const PageRequest& page) override;
+  using ResultStore::List;
+  Result<ResultPage> List(const std::string& filter, const PageRequest& page,
+                          const std::string& order) override;
+  Result<v1::GroupResultsResponse> Group(const v1::GroupResultsRequest& request) override;
   Result<v1::StoredResult> Get(const std::string& result_id) override;
   Result<std::vector<v1::CaseResult>> ListOfJob(const std::string& job_id) override;
   Result<std::vector<v1::StoredResult>> ListOfCampaign(const std::string& campaign_id) override;
 
  private:
   CommitOutcome CommitOne(const SentResult& sent) ASSAY_REQUIRES(database_.mutex);
+  // Returns the results that match, newest first.
+  Result<std::vector<const FakeDatabase::ResultRow*>> Find(const std::string& filter)
+      ASSAY_REQUIRES(database_.mutex);
   void Store(FakeDatabase::JobRow& row, const SentResult& sent) ASSAY_REQUIRES(database_.mutex);
 
+  FakeDatabase& database_;
+};
+
+class FakeWorkStore : public WorkStore {
+ public:
+  explicit FakeWorkStore(FakeDatabase& database) : database_(database) {}
+
+  Result<std::vector<std::optional<double>>> CaseSeconds(const std::vector<CaseOfBenchmark>& cases,
+                                                         const std::string& effort) override;
+  Result<std::vector<Work>> ListOpenWork(const std::string& campaign_id) override;
+  Result<std::vector<KindOfWork>> ListKindsOfWork(const std::string& campaign_id) override;
+
+ private:
   FakeDatabase& database_;
 };
 

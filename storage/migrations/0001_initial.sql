@@ -282,6 +282,7 @@ CREATE TABLE origin (
 );
 CREATE INDEX origin_of_gpu ON origin USING gin (gpu_uuid);
 CREATE INDEX origin_of_node ON origin USING gin (node);
+CREATE INDEX origin_imported ON origin (origin_key) WHERE imported_from IS NOT NULL;
 
 -- One row per case, which makes ingest exactly-once. Deleted only with its job. `payload` is what
 -- the agent sent, without measurements.
@@ -332,13 +333,15 @@ CREATE TABLE result (
   flag text[],
   PRIMARY KEY (result_id, ts)
 ) PARTITION BY RANGE (ts);
-CREATE INDEX result_newest ON result (sequence DESC);
-CREATE INDEX result_of_series ON result (series_key, ts DESC) INCLUDE (median, mad, origin_key);
--- Serves lists of results: a page is merged from the newest rows of each series.
-CREATE INDEX result_newest_of_series ON result (series_key, sequence DESC) INCLUDE ("primary");
-CREATE INDEX result_of_origin ON result (origin_key, ts DESC);
-CREATE INDEX result_of_campaign ON result (campaign_id, sequence);
-CREATE INDEX result_by_time ON result USING brin (ts);
+-- Each serves lists, newest first, without sorting: partitions follow each other in the order of
+-- ts. The columns after INCLUDE let groups and counts read the index only.
+CREATE INDEX result_newest ON result (ts DESC, sequence DESC)
+  INCLUDE (series_key, end_time, outcome, "primary");
+CREATE INDEX result_of_series ON result (series_key, ts DESC, sequence DESC)
+  INCLUDE (median, origin_key, outcome, "primary", end_time);
+CREATE INDEX result_of_origin ON result (origin_key, ts DESC, sequence DESC)
+  INCLUDE (series_key, "primary");
+CREATE INDEX result_of_campaign ON result (campaign_id, ts DESC, sequence DESC);
 
 -- Raw samples, which may be deleted earlier than results: float64, little-endian, zstd.
 CREATE TABLE sample (

@@ -1,7 +1,11 @@
-#include <algorithm>
-#include <optional>
+#include "storage/postgres/filter_to_sql.h"
 
-#include "storage/postgres/result_rows.h"
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "wire/result_fields.h"
 #include "wire/result_filter.h"
 
 namespace assay::storage {
@@ -9,11 +13,56 @@ namespace {
 
 using schema::FieldType;
 
-// An expression over result_view; NULL where the field has no value.
-struct Column {
-  FieldType type = FieldType::kText;
-  std::string expression;
-};
+constexpr JoinedTables kOnlySeries{.series = true};
+constexpr JoinedTables kOnlyOrigin{.origin = true};
+constexpr JoinedTables kOnlyCampaign{.campaign = true};
+
+// Returns the column of a field, and the table that contains it.
+SqlField ColumnOf(const schema::ResultField& field) {
+  const auto column = [&](const char* alias, const JoinedTables& tables) {
+    return SqlField{field.type, false,
+                    std::string(alias) + "\"" + schema::ColumnName(field.name) + "\"", tables};
+  };
+  switch (field.stored_in) {
+    case schema::StoredIn::kSeries:
+      return column("s.", kOnlySeries);
+    case schema::StoredIn::kEnvironment:
+      return column("e.", kOnlySeries);
+    case schema::StoredIn::kOrigin:
+      return column("o.", kOnlyOrigin);
+    case schema::StoredIn::kResult:
+      // Outcomes are compared as text.
+      if (field.name == "outcome") return {field.type, false, "r.outcome::text", {}};
+      return column("r.", {});
+    default:
+      break;
+  }
+  const auto computed = [&](const char* expression, const JoinedTables& tables) {
+    return SqlField{field.type, false, expression, tables};
+  };
+  if (field.name == "campaign") return computed("c.name", kOnlyCampaign);
+  if (field.name == "campaign_id") return computed("c.campaign_id", kOnlyCampaign);
+  if (field.name == "nccl_variables") return computed("(e.content -> 'nccl')", kOnlySeries);
+  if (field.name == "imported") return computed("(o.imported_from IS NOT NULL)", kOnlyOrigin);
+  if (field.name == "uncertainty") {
+    return computed("CASE WHEN r.median <> 0 THEN (r.ci_high - r.ci_low) / 2 / abs(r.median) END",
+                    {});
+  }
+  const bool of_series =
+      field.name == "series_id" || field.name == "lineage_id" || field.name == "parameters";
+  return of_series ? column("s.", kOnlySeries) : column("r.", {});
+}
+
+// Returns true if a text may equal other texts as a number or version.
+bool IsNumeric(const std::string& value) {
+  return value.find_first_of("0123456789") != std::string::npos &&
+         value.find_first_not_of("+-.0123456789eE") == std::string::npos;
+}
+
+// Returns true if a text that equals `value` is the same text.
+bool IsExact(const std::string& value) {
+  return !value.starts_with('*') && !value.ends_with('*') && !IsNumeric(value);
+}
 
 const char* Sign(Comparator comparator) {
   switch (comparator) {
@@ -32,6 +81,8 @@ const char* Sign(Comparator comparator) {
 
 class Translator {
  public:
+  explicit Translator(std::vector<std::string> values = {}) : values_(std::move(values)) {}
+
   Result<std::string> Translate(const Filter& filter) {
     switch (filter.kind) {
       case Filter::Kind::kAll:
@@ -55,7 +106,20 @@ class Translator {
     return text + ")";
   }
 
+  Result<SqlField> Field(const std::string& name) {
+    const std::optional<schema::NamedField> named = schema::FilterableField(name);
+    if (!named) {
+      return InvalidArgument("filter: results have no field `" + name + "`", Reason::kUnknownField);
+    }
+    SqlField field = ColumnOf(*named->field);
+    tables_.Add(field.tables);
+    if (field.type != FieldType::kMap) return field;
+    return SqlField{FieldType::kText, true,
+                    "(" + field.expression + " ->> " + Bind(named->key) + ")", field.tables};
+  }
+
   std::vector<std::string> TakeValues() { return std::move(values_); }
+  const JoinedTables& tables() const { return tables_; }
 
  private:
   std::string Bind(std::string value) {
@@ -65,29 +129,27 @@ class Translator {
 
   // Returns a condition that is true or false, never NULL.
   Result<std::string> Restriction(const Filter& filter) {
-    ASSAY_ASSIGN_OR_RETURN(const Column column, ColumnOf(filter.field));
-    std::string holds;
-    if (column.type == FieldType::kTexts) {
-      holds = "EXISTS (SELECT FROM unnest(" + column.expression + ") AS one WHERE " +
-              Holds({FieldType::kText, "one"}, filter) + ")";
-    } else {
-      holds = "coalesce(" + Holds(column, filter) + ", false)";
-    }
+    ASSAY_ASSIGN_OR_RETURN(const SqlField field, Field(filter.field));
+    const std::string holds = NeverNull(field, filter);
     return filter.comparator == Comparator::kNotEqual ? "NOT " + holds : holds;
   }
 
-  Result<Column> ColumnOf(const std::string& name) {
-    const std::optional<schema::NamedField> named = schema::FilterableField(name);
-    if (!named) {
-      return InvalidArgument("filter: results have no field `" + name + "`", Reason::kUnknownField);
+  std::string NeverNull(const SqlField& field, const Filter& filter) {
+    const bool equality =
+        filter.comparator == Comparator::kEqual || filter.comparator == Comparator::kNotEqual;
+    const bool texts = field.type == FieldType::kTexts;
+    // Indexes serve these two forms, but none in coalesce().
+    if (equality && IsExact(filter.value)) {
+      const std::string known = "(" + field.expression + " IS NOT NULL AND " + field.expression;
+      if (texts) return known + " && ARRAY[" + Bind(filter.value) + "])";
+      if (field.type == FieldType::kText) return known + " = " + Bind(filter.value) + ")";
     }
-    const FieldType type = named->field->type;
-    std::string expression = "v.\"" + schema::ColumnName(named->field->name) + "\"";
-    if (type != FieldType::kMap) return Column{type, std::move(expression)};
-    return Column{FieldType::kText, "(" + expression + " ->> " + Bind(named->key) + ")"};
+    if (!texts) return "coalesce(" + Holds(field, filter) + ", false)";
+    return "EXISTS (SELECT FROM unnest(" + field.expression + ") AS one WHERE " +
+           Holds({FieldType::kText, false, "one", {}}, filter) + ")";
   }
 
-  std::string Holds(const Column& column, const Filter& filter) {
+  std::string Holds(const SqlField& column, const Filter& filter) {
     const std::string& expression = column.expression;
     if (filter.comparator == Comparator::kHas) {
       return filter.value == "*" ? "(" + expression + ") IS NOT NULL"
@@ -134,27 +196,29 @@ class Translator {
       const std::string end = Bind(value.substr(1));
       return "right(" + expression + ", length(" + end + ")) = " + end;
     }
-    // A text that is not a number equals only itself. An index can answer this.
-    const bool numeric = value.find_first_of("0123456789") != std::string::npos &&
-                         value.find_first_not_of("+-.0123456789eE") == std::string::npos;
-    if (!numeric) return expression + " = " + Bind(value);
+    if (!IsNumeric(value)) return expression + " = " + Bind(value);
     return "assay_compare(" + expression + ", " + Bind(value) + ") = 0";
   }
 
   std::vector<std::string> values_;
+  JoinedTables tables_;
 };
 
-// Returns true if all fields of the filter have the same value for all results of a series.
-bool DependsOnSeriesOnly(const Filter& filter) {
-  if (filter.kind != Filter::Kind::kRestriction) {
-    return std::all_of(filter.children.begin(), filter.children.end(), DependsOnSeriesOnly);
+// Returns the tables to which a filter refers.
+JoinedTables TablesOf(const Filter& filter) {
+  JoinedTables tables;
+  for (const Filter& child : filter.children) tables.Add(TablesOf(child));
+  if (filter.kind != Filter::Kind::kRestriction) return tables;
+  if (const auto named = schema::FilterableField(filter.field)) {
+    tables.Add(ColumnOf(*named->field).tables);
   }
-  const std::optional<schema::NamedField> named = schema::FilterableField(filter.field);
-  if (!named) return false;
-  const schema::ResultField& field = *named->field;
-  return field.stored_in == schema::StoredIn::kSeries ||
-         field.stored_in == schema::StoredIn::kEnvironment || field.name == "parameters" ||
-         field.name == "nccl_variables" || field.name == "series_id" || field.name == "lineage_id";
+  return tables;
+}
+
+// Returns true if the filter refers to `result` itself.
+bool RefersToResult(const Filter& filter) {
+  if (filter.kind == Filter::Kind::kRestriction) return TablesOf(filter) == JoinedTables();
+  return std::any_of(filter.children.begin(), filter.children.end(), RefersToResult);
 }
 
 void AddConjunct(Filter& conjunction, const Filter& filter) {
@@ -168,34 +232,89 @@ void AddConjunct(Filter& conjunction, const Filter& filter) {
   conjunction = std::move(both);
 }
 
+bool Is(const Filter& filter, std::string_view field, std::string_view value) {
+  return filter.kind == Filter::Kind::kRestriction && filter.field == field &&
+         filter.comparator == Comparator::kEqual && filter.value == value;
+}
+
+// Adds the jobs of `job_id = a OR job_id = b`. Returns false if the filter has any other form.
+bool AddJobs(const Filter& filter, std::vector<std::string>& jobs) {
+  if (filter.kind == Filter::Kind::kOr) {
+    return std::all_of(filter.children.begin(), filter.children.end(),
+                       [&](const Filter& child) { return AddJobs(child, jobs); });
+  }
+  jobs.push_back(filter.value);
+  return Is(filter, "job_id", filter.value) && IsExact(filter.value);
+}
+
+// Sets the latest time at which a condition lets results have ended.
+void SetSince(const Filter& filter, std::optional<double>& since) {
+  const bool later =
+      filter.comparator == Comparator::kGreater || filter.comparator == Comparator::kGreaterOrEqual;
+  // A case ends after it began, so a bound of its begin is one of its end too.
+  const bool of_time = filter.field == "time" || filter.field == "end_time";
+  if (filter.kind != Filter::Kind::kRestriction || !of_time || !later) return;
+  const double seconds = std::strtod(filter.value.c_str(), nullptr);
+  since = std::max(since.value_or(seconds), seconds);
+}
+
 void Split(const Filter& filter, SplitFilter& split) {
+  if (filter.kind == Filter::Kind::kAll) return;
   if (filter.kind == Filter::Kind::kAnd) {
     for (const Filter& child : filter.children) Split(child, split);
-  } else if (filter.kind != Filter::Kind::kAll) {
-    AddConjunct(DependsOnSeriesOnly(filter) ? split.of_series : split.others, filter);
+    return;
   }
+  if (Is(filter, "imported", "false")) {
+    split.measured_only = true;
+    return;
+  }
+  const JoinedTables tables = TablesOf(filter);
+  const bool simple = !RefersToResult(filter);
+  if (simple && tables == kOnlySeries) return AddConjunct(split.of_series, filter);
+  if (simple && tables == kOnlyOrigin) return AddConjunct(split.of_origin, filter);
+  if (simple && tables == kOnlyCampaign) return AddConjunct(split.of_campaign, filter);
+  AddConjunct(split.others, filter);
+  split.more = split.more || !Is(filter, "primary", "true");
+  SetSince(filter, split.since);
+  std::vector<std::string> jobs;
+  if (split.jobs.empty() && AddJobs(filter, jobs)) split.jobs = std::move(jobs);
 }
 
 }  // namespace
 
-SplitFilter SplitBySeries(const Filter& filter) {
+void JoinedTables::Add(const JoinedTables& other) {
+  series = series || other.series;
+  origin = origin || other.origin;
+  campaign = campaign || other.campaign;
+}
+
+std::string ResultsFrom(const JoinedTables& tables) {
+  std::string from = "result r";
+  if (tables.series) {
+    from += " JOIN series s USING (series_key) JOIN environment e USING (environment_id)";
+  }
+  if (tables.origin) from += " JOIN origin o USING (origin_key)";
+  if (tables.campaign) from += " JOIN campaign c USING (campaign_id)";
+  return from;
+}
+
+SplitFilter SplitByTable(const Filter& filter) {
   SplitFilter split;
   Split(filter, split);
   return split;
 }
 
-std::string SeriesView() {
-  return "(SELECT s.series_key, s.series_id, s.lineage_id, s.parameters,"
-         " e.content -> 'nccl' AS nccl_variables, s.direction::text AS direction, " +
-         FieldColumns(schema::StoredIn::kEnvironment, "e.") +
-         ", s.benchmark, s.benchmark_version, s.metric, s.unit, s.cache, s.fill, s.simulated"
-         " FROM series s JOIN environment e USING (environment_id)) v ";
+Result<SqlField> FieldToSql(const std::string& name, std::vector<std::string>& values) {
+  Translator translator(std::move(values));
+  Result<SqlField> field = translator.Field(name);
+  values = translator.TakeValues();
+  return field;
 }
 
 Result<SqlCondition> FilterToSql(const Filter& filter) {
   Translator translator;
   ASSAY_ASSIGN_OR_RETURN(std::string text, translator.Translate(filter));
-  return SqlCondition{std::move(text), translator.TakeValues()};
+  return SqlCondition{std::move(text), translator.TakeValues(), translator.tables()};
 }
 
 }  // namespace assay::storage

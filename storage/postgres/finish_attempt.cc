@@ -10,9 +10,9 @@ namespace assay::storage {
 namespace {
 
 // Returns the SQL statement that ends an attempt, frees what the job holds, and counts the outcome
-// for its nodes. $1 is the attempt as JSON, $2 the channel to notify. Returns a row with the
-// campaign, the job's state and the names of the nodes that were quarantined, or no row if the
-// attempt has no effect.
+// for its nodes. $1 is the attempt as JSON, $2 the channel to notify. The statement returns a row
+// with the campaign, the job's state and the names of newly quarantined nodes, or no row if it has
+// no effect.
 const std::string& FinishSql() {
   static const std::string sql =
       "WITH ended AS ("
@@ -40,8 +40,8 @@ const std::string& FinishSql() {
       IsTerm("e.term") +
       "  RETURNING job.job_id, campaign_id, job.state, job.node_ids),"
       "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id),"
-      // Locks the nodes in order. Most jobs succeed on nodes without failures, so nothing is locked
-      // or written for them.
+      // Locks the nodes in the order of their ids. Nothing is locked or written in the most common
+      // case: a job that succeeds on nodes without earlier failures.
       "counted AS ("
       "  SELECT n.node_id, u.state = 'succeeded' AS good,"
       "    n.failed_job_ids || u.job_id AS jobs,"
@@ -133,7 +133,7 @@ Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, 
   const auto finish = [&](Transaction& transaction) {
     outcome = {};
     if (attempt.mend) LockCampaign(transaction, attempt.job.job_id);
-    const pqxx::result rows = transaction.exec_params(FinishSql(), record, kJobsQueuedChannel);
+    const pqxx::result rows = ExecPrepared(transaction, FinishSql(), record, kJobsQueuedChannel);
     if (rows.empty()) return Status::Ok();
     outcome.held = true;
     outcome.campaign_id = rows[0][0].as<std::string>();

@@ -6,6 +6,7 @@
 
 #include "common/uuid.h"
 #include "storage/identity.h"
+#include "storage/postgres/prepared.h"
 #include "storage/postgres/sql.h"
 #include "storage/store_rules.h"
 #include "wire/result_filter.h"
@@ -13,116 +14,190 @@
 namespace assay::storage {
 namespace {
 
-// Returns an SQL condition: whether `job`, the alias of a row, takes results of its latest attempt.
-// They may be late: the attempt has failed or was given up, and no newer one has begun.
-std::string TakesResults(const std::string& job) {
-  return "(" + job + ".state IN ('running', 'queued', 'failed') AND " + job + ".epoch > 0)";
+// A job as it is while the transaction holds its lock.
+struct LockedJob {
+  std::string campaign_id;
+  int repetition = 0;
+  int64_t epoch = 0;
+  int case_count = 0;
+  // True if the job accepts results of its latest attempt. It still accepts them after the attempt
+  // has failed or was given up, until a newer attempt begins.
+  bool open = false;
+};
+using LockedJobs = std::map<std::string, LockedJob>;  // By job id.
+
+// Locks the jobs of the batch, in the order in which every transaction locks jobs.
+LockedJobs LockJobs(Transaction& transaction, const Batch& batch) {
+  static const std::string sql =
+      "SELECT job_id, campaign_id, repetition, epoch, case_count,"
+      "  state IN ('running', 'queued', 'failed') AND epoch > 0 AS open "
+      "FROM job WHERE job_id = ANY($1::text[]) ORDER BY job_id FOR NO KEY UPDATE";
+  std::set<std::string> ids;
+  for (const SentResult* sent : batch.results) ids.insert(sent->result.job_id());
+  LockedJobs jobs;
+  for (const auto& row : ExecPrepared(transaction, sql, ArrayOf(ids))) {
+    jobs[row[0].as<std::string>()] = {row[1].as<std::string>(), row[2].as<int>(),
+                                      row[3].as<int64_t>(), row[4].as<int>(), row[5].as<bool>()};
+  }
+  return jobs;
 }
 
-// Returns the SQL statement that checks and stores results. Its parameters are JSON arrays of
-// CaseRow, ResultRow and SampleRow, in which no case may occur twice. Returns one row per case, in
-// order, with the columns
-//   stored  whether this statement has stored the result
-//   exists  whether the job exists, and this attempt of it: after a restore the database may not
-//           know the latest ones
-//   held    whether this epoch is the latest, and the job has not ended without need of the result
-//   known   whether the job has such a case
-//   hash    hash of the result that was stored before, if any
-const std::string& InsertSql() {
+bool Knows(const LockedJob& job, const v1::CaseResult& result) {
+  return result.case_index() >= 0 && result.case_index() < job.case_count;
+}
+
+bool Holds(const LockedJob& job, const v1::CaseResult& result) {
+  return job.open && job.epoch == result.epoch();
+}
+
+// Inserts the cases that their jobs take, and sets the outcomes of those that had no result.
+void InsertCases(Transaction& transaction, const LockedJobs& jobs, Batch& batch) {
   static const std::string sql =
-      "WITH input AS ("
-      "  SELECT * FROM json_to_recordset($1) AS i(position int, job_id text, epoch bigint,"
-      "    case_index int, payload_hash bytea, payload bytea)),"
-      "locked AS ("
-      "  SELECT job_id, epoch, state, campaign_id, repetition, case_count FROM job"
-      "  WHERE job_id IN (SELECT job_id FROM input) ORDER BY job_id FOR NO KEY UPDATE),"
-      "judged AS ("
-      "  SELECT i.*, l.campaign_id, l.repetition, l.epoch AS latest,"
-      "    " +
-      TakesResults("l") +
-      " AND l.epoch = i.epoch AS held,"
-      "    i.case_index >= 0 AND i.case_index < l.case_count AS known"
-      "  FROM input i JOIN locked l USING (job_id)),"
-      "fresh AS ("
-      "  INSERT INTO case_result (job_id, case_index, epoch, payload_hash, payload)"
-      "  SELECT job_id, case_index, epoch, payload_hash, payload FROM judged WHERE held AND known"
-      "  ORDER BY job_id, case_index ON CONFLICT DO NOTHING RETURNING job_id, case_index),"
-      "counted AS ("
-      "  UPDATE job SET cases_done = cases_done + f.n,"
-      "    revision = pg_current_xact_id()::text::bigint"
-      "  FROM (SELECT job_id, count(*)::int AS n FROM fresh GROUP BY job_id) f"
-      "  WHERE job.job_id = f.job_id),"
-      "stored AS ("
-      "  INSERT INTO result (result_id, series_key, origin_key, campaign_id, job_id, case_index, "
-      "repetition,"
-      "    measurement, " +
-      FieldColumns(schema::StoredIn::kResult) +
-      ") SELECT v.result_id, v.series_key, v.origin_key, judged.campaign_id, v.job_id,"
-      "    v.case_index,"
-      "    judged.repetition, v.measurement, " +
-      FieldColumns(schema::StoredIn::kResult, "v.") +
-      "  FROM json_populate_recordset(NULL::result, $2) WITH ORDINALITY AS v"
-      "  JOIN fresh USING (job_id, case_index) JOIN judged USING (job_id, case_index)"
-      "  ORDER BY v.ordinality RETURNING result_id),"
-      "sampled AS ("
-      "  INSERT INTO sample (result_id, n, data)"
-      "  SELECT s.result_id, s.n, s.data FROM json_populate_recordset(NULL::sample, $3) s"
-      "  JOIN stored USING (result_id)) "
-      "SELECT fresh.job_id IS NOT NULL AS stored,"
-      "  judged.job_id IS NOT NULL AND judged.epoch <= judged.latest AS exists,"
-      "  coalesce(judged.held, false) AS held, coalesce(judged.known, false) AS known,"
-      "  encode(before.payload_hash, 'hex') AS hash "
-      "FROM input i LEFT JOIN judged USING (position)"
-      "  LEFT JOIN fresh ON fresh.job_id = i.job_id AND fresh.case_index = i.case_index"
-      "  LEFT JOIN case_result before"
-      "    ON before.job_id = i.job_id AND before.case_index = i.case_index "
-      "ORDER BY i.position";
+      "INSERT INTO case_result (job_id, case_index, epoch, payload_hash, payload) "
+      "SELECT * FROM unnest($1::text[], $2::int[], $3::bigint[], $4::bytea[], $5::bytea[]) "
+      "ON CONFLICT DO NOTHING RETURNING job_id, case_index";
+  std::map<std::pair<std::string, int>, size_t> positions;
+  for (size_t i = 0; i < batch.results.size(); ++i) {
+    const v1::CaseResult& result = batch.results[i]->result;
+    const auto job = jobs.find(result.job_id());
+    if (job == jobs.end() || !Holds(job->second, result) || !Knows(job->second, result)) continue;
+    positions[{result.job_id(), result.case_index()}] = i;
+  }
+  if (positions.empty()) return;
+  ArrayLiteral ids, indices, epochs, hashes, payloads;
+  for (const auto& [one, position] : positions) {
+    const SentResult& sent = *batch.results[position];
+    ids.Add(one.first);
+    indices.Add(int64_t{one.second});
+    epochs.Add(int64_t{sent.result.epoch()});
+    hashes.Add("\\x" + sent.hash);
+    payloads.AddBytes(PayloadOf(sent.result));
+  }
+  for (const auto& row : ExecPrepared(transaction, sql, ids.Finish(), indices.Finish(),
+                                      epochs.Finish(), hashes.Finish(), payloads.Finish())) {
+    const size_t position = positions.at({row[0].as<std::string>(), row[1].as<int>()});
+    batch.outcomes[position] = {CommitVerdict::kStored, true};
+  }
+}
+
+// Sets the outcomes of the results that InsertCases has not inserted. Must run after InsertCases,
+// because only a later snapshot contains all results that other transactions stored meanwhile.
+void CompareOthers(Transaction& transaction, const LockedJobs& jobs, Batch& batch) {
+  ArrayLiteral ids, indices;
+  std::vector<size_t> others;
+  for (size_t i = 0; i < batch.results.size(); ++i) {
+    if (batch.outcomes[i].fresh) continue;
+    others.push_back(i);
+    ids.Add(batch.results[i]->result.job_id());
+    indices.Add(int64_t{batch.results[i]->result.case_index()});
+  }
+  if (others.empty()) return;
+  std::map<size_t, std::string> before;  // Hashes of stored results by position.
+  for (const auto& row : transaction.exec_params(
+           "SELECT i.position, encode(d.payload_hash, 'hex')"
+           "FROM unnest($1::text[], $2::int[]) WITH ORDINALITY AS i(job_id, case_index, position)"
+           "JOIN case_result d ON d.job_id = i.job_id AND d.case_index = i.case_index",
+           ids.Finish(), indices.Finish())) {
+    before[others[row[0].as<size_t>() - 1]] = row[1].as<std::string>();
+  }
+  for (const size_t i : others) {
+    const SentResult& sent = *batch.results[i];
+    const auto job = jobs.find(sent.result.job_id());
+    const auto stored = before.find(i);
+    // After a restore, the database may not know the latest attempts.
+    if (job == jobs.end() || sent.result.epoch() > job->second.epoch) {
+      batch.outcomes[i].verdict = CommitVerdict::kUnknownJob;
+    } else if (!Knows(job->second, sent.result)) {
+      batch.outcomes[i].verdict = CommitVerdict::kConflict;
+    } else if (stored != before.end() && stored->second == sent.hash) {
+      batch.outcomes[i].verdict = CommitVerdict::kStored;
+    } else {
+      batch.outcomes[i].verdict =
+          Holds(job->second, sent.result) ? CommitVerdict::kConflict : CommitVerdict::kStale;
+    }
+  }
+}
+
+// Returns the columns of `result` that InsertRows fills, in this order.
+const std::vector<Column>& ResultColumns() {
+  static const std::vector<Column> columns = [] {
+    std::vector<Column> all = {{"result_id", "uuid"},    {"series_key", "bigint"},
+                               {"origin_key", "bigint"}, {"campaign_id", "text"},
+                               {"job_id", "text"},       {"case_index", "int"},
+                               {"repetition", "int"},    {"measurement", "bytea"}};
+    for (const Column& field : FieldTypes(schema::StoredIn::kResult)) all.push_back(field);
+    return all;
+  }();
+  return columns;
+}
+
+// Returns the SQL statement that stores metrics and samples, and counts the cases of jobs. $1 and
+// $2 are the jobs and their numbers of new cases, $3 to $5 are the columns of `sample`, and the
+// others are the columns of `result`.
+const std::string& RowsSql() {
+  static const std::string sql = [] {
+    std::string names, values, parameters;
+    int number = 6;
+    for (const Column& column : ResultColumns()) {
+      const std::string separator = names.empty() ? "" : ", ";
+      names += separator + '"' + column.name + '"';
+      values += separator + "v.\"" + column.name + '"' + column.cast;
+      parameters += separator + "$" + std::to_string(number++) + "::" + column.type + "[]";
+    }
+    return "WITH counted AS ("
+           "  UPDATE job SET revision = pg_current_xact_id()::text::bigint,"
+           "    cases_done = cases_done + ($2::int[])[array_position($1::text[], job_id)]"
+           "  WHERE job_id = ANY($1::text[])),"
+           "stored AS ("
+           "  INSERT INTO result (" +
+           names + ") SELECT " + values + " FROM unnest(" + parameters + ") AS v(" + names +
+           ")) "
+           "INSERT INTO sample (result_id, n, data) "
+           "SELECT * FROM unnest($3::uuid[], $4::int[], $5::bytea[])";
+  }();
   return sql;
 }
 
-CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const std::string& hash) {
-  if (row["stored"].as<bool>()) return {CommitVerdict::kStored, true};
-  if (!row["exists"].as<bool>()) return {CommitVerdict::kUnknownJob, false};
-  if (!row["known"].as<bool>()) return {CommitVerdict::kConflict, false};
-  if (before == hash) return {CommitVerdict::kStored, false};
-  return {row["held"].as<bool>() ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
-}
-
-// Locks the jobs of these cases and returns the positions of the cases that can be stored: their
-// job takes results of their epoch, and they have no result.
-std::set<size_t> LockStorable(Transaction& transaction, const std::string& case_rows) {
-  // The rows are checked by a second statement, whose snapshot is younger than the locks.
-  transaction.exec_params(
-      "SELECT FROM job WHERE job_id IN"
-      "  (SELECT job_id FROM json_to_recordset($1) AS i(job_id text))"
-      "ORDER BY job_id FOR NO KEY UPDATE",
-      case_rows);
-  std::set<size_t> positions;
-  for (const auto& row :
-       transaction.exec_params("SELECT i.position FROM json_to_recordset($1)"
-                               "  AS i(position int, job_id text, epoch bigint, case_index int)"
-                               "JOIN job ON job.job_id = i.job_id AND job.epoch = i.epoch AND " +
-                                   TakesResults("job") +
-                                   "  AND i.case_index >= 0 AND i.case_index < job.case_count "
-                                   "WHERE NOT EXISTS (SELECT FROM case_result d"
-                                   "  WHERE d.job_id = i.job_id AND d.case_index = i.case_index)",
-                               case_rows)) {
-    positions.insert(row[0].as<size_t>());
+void InsertRows(Transaction& transaction, const LockedJobs& jobs, const Batch& batch) {
+  std::map<std::string, int64_t> new_cases;
+  for (size_t i = 0; i < batch.results.size(); ++i) {
+    if (batch.outcomes[i].fresh) ++new_cases[batch.results[i]->result.job_id()];
   }
-  return positions;
+  ArrayLiteral ids, counts, sampled, sizes, samples;
+  for (const auto& [id, count] : new_cases) {
+    ids.Add(id);
+    counts.Add(count);
+  }
+  std::vector<ArrayLiteral> columns(ResultColumns().size());
+  for (size_t i = 0; i < batch.rows.size(); ++i) {
+    if (!batch.outcomes[batch.position_of_row[i]].fresh) continue;
+    const ResultToStore& row = batch.rows[i];
+    const v1::CaseResult& result = row.result.case_result();
+    const LockedJob& job = jobs.at(result.job_id());
+    const std::string result_id = NewUuid();
+    auto column = columns.begin();
+    (column++)->Add(result_id);
+    (column++)->Add(row.series_key);
+    (column++)->Add(row.origin_key);
+    (column++)->Add(job.campaign_id);
+    (column++)->Add(result.job_id());
+    (column++)->Add(int64_t{result.case_index()});
+    (column++)->Add(int64_t{job.repetition});
+    AddMeasurement(result, *column++);
+    AddFields(schema::StoredIn::kResult, row.result, &*column);
+    if (result.measurements().empty() || result.measurements(0).samples().empty()) continue;
+    sampled.Add(result_id);
+    sizes.Add(int64_t{result.measurements(0).samples_size()});
+    samples.AddBytes(CompressSamples(result.measurements(0).samples()));
+  }
+  std::vector<std::string> values = {ids.Finish(), counts.Finish(), sampled.Finish(),
+                                     sizes.Finish(), samples.Finish()};
+  for (const ArrayLiteral& column : columns) values.push_back(column.Finish());
+  ExecPrepared(transaction, RowsSql(), values);
 }
 
-// Returns the hash of the result that another transaction stored for the same case while InsertSql
-// was waiting for it. InsertSql cannot see that result, because its snapshot is older.
-std::string StoredHash(Transaction& transaction, const v1::CaseResult& result) {
-  const pqxx::result rows = transaction.exec_params(
-      "SELECT encode(payload_hash, 'hex') FROM case_result WHERE job_id = $1 AND case_index = $2",
-      result.job_id(), result.case_index());
-  return rows.empty() ? "" : rows[0][0].as<std::string>();
-}
-
-// Adds rows to a table, except those that it has. `rows` are sorted by id, so that transactions
-// that add the same rows do not deadlock.
+// Adds rows to a table, except those that the table already has. `rows` is sorted by id, so that
+// transactions that add the same rows do not deadlock.
 Status AddRows(Transaction& transaction, const std::string& table, const std::string& columns,
                const std::map<std::string, nlohmann::json>& rows) {
   nlohmann::json array = nlohmann::json::array();
@@ -153,23 +228,19 @@ std::map<std::string, int64_t> KeysOf(Transaction& transaction, const std::strin
 }  // namespace
 
 Batch::Batch(std::vector<const SentResult*> the_results) : results(std::move(the_results)) {
+  std::map<std::string, EnvironmentIdentity> environments;  // By content.
   for (size_t position = 0; position < results.size(); ++position) {
+    const v1::Environment& own = results[position]->result.environment();
+    const EnvironmentIdentity& environment =
+        environments.try_emplace(DeterministicBytes(own), own).first->second;
     std::shared_ptr<const Origin> origin;
     for (v1::StoredResult& metric : schema::SplitByMetric(results[position]->result)) {
       if (!origin) origin = std::make_shared<const Origin>(OriginOf(metric));
-      Identity identity = IdentityOf(metric.case_result());
+      Identity identity = IdentityOf(metric.case_result(), environment);
       rows.push_back({std::move(metric), std::move(identity), 0, origin, 0});
       position_of_row.push_back(position);
     }
   }
-}
-
-Result<std::string> Batch::CaseRows() const {
-  nlohmann::json cases;
-  for (const SentResult* sent : results) {
-    cases.push_back(CaseRow(sent->result, sent->hash, cases.size()));
-  }
-  return StorableJson(cases);
 }
 
 Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows) {
@@ -202,41 +273,21 @@ Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& 
 }
 
 Status Insert(Transaction& transaction, Batch& batch) {
-  nlohmann::json results = nlohmann::json::array();
-  nlohmann::json samples = nlohmann::json::array();
-  for (const ResultToStore& row : batch.rows) {
-    if (row.series_key == 0) continue;
-    const std::string result_id = NewUuid();
-    results.push_back(ResultRow(row, result_id));
-    nlohmann::json sample = SampleRow(row, result_id);
-    if (!sample.is_null()) samples.push_back(std::move(sample));
-  }
-  ASSAY_ASSIGN_OR_RETURN(const std::string case_rows, batch.CaseRows());
-  ASSAY_ASSIGN_OR_RETURN(const std::string result_rows, StorableJson(results));
-  const pqxx::result stored =
-      transaction.exec_params(InsertSql(), case_rows, result_rows, samples.dump());
-  batch.outcomes.clear();
-  for (size_t i = 0; i < batch.results.size(); ++i) {
-    const pqxx::row row = stored[static_cast<pqxx::result::size_type>(i)];
-    const SentResult& sent = *batch.results[i];
-    const std::string before = row["hash"].is_null() && row["known"].as<bool>()
-                                   ? StoredHash(transaction, sent.result)
-                                   : row["hash"].as<std::string>("");
-    batch.outcomes.push_back(OutcomeOf(row, before, sent.hash));
-  }
-  return Status::Ok();
-}
-
-Status InsertWithSeries(Transaction& transaction, Batch& batch) {
-  ASSAY_ASSIGN_OR_RETURN(const std::string case_rows, batch.CaseRows());
-  const std::set<size_t> storable = LockStorable(transaction, case_rows);
-  std::vector<ResultToStore*> rows;
+  batch.outcomes.assign(batch.results.size(), {});
+  const LockedJobs jobs = LockJobs(transaction, batch);
+  InsertCases(transaction, jobs, batch);
+  CompareOthers(transaction, jobs, batch);
+  std::vector<ResultToStore*> unresolved;
+  bool fresh = false;
   for (size_t i = 0; i < batch.rows.size(); ++i) {
-    batch.rows[i].series_key = 0;
-    if (storable.contains(batch.position_of_row[i])) rows.push_back(&batch.rows[i]);
+    if (!batch.outcomes[batch.position_of_row[i]].fresh) continue;
+    fresh = true;
+    if (batch.rows[i].series_key == 0) unresolved.push_back(&batch.rows[i]);
   }
-  if (!rows.empty()) ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, rows));
-  return Insert(transaction, batch);
+  if (!fresh) return Status::Ok();
+  if (!unresolved.empty()) ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, unresolved));
+  InsertRows(transaction, jobs, batch);
+  return Status::Ok();
 }
 
 }  // namespace assay::storage

@@ -19,19 +19,11 @@ struct Batch {
   std::vector<CommitOutcome> outcomes;
 
   explicit Batch(std::vector<const SentResult*> the_results);
-
-  // Rows of case_result, as JSON.
-  Result<std::string> CaseRows() const;
 };
 
-// Stores the rows' series, environments and origins if they are new, and sets the rows' keys.
-Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows);
-
-// Stores the batch and sets its outcomes. Rows without series_key belong to results that cannot be
-// stored.
+// Stores the batch and sets its outcomes. Also stores the series, environments and origins of rows
+// that have no keys yet, and sets those keys, which become invalid if the transaction is rolled
+// back. Nothing is stored for a rejected result. Locks the jobs until the end of the transaction.
 Status Insert(Transaction& transaction, Batch& batch);
-
-// Stores the batch, with the series and environments of those results that can be stored.
-Status InsertWithSeries(Transaction& transaction, Batch& batch);
 
 }  // namespace assay::storage

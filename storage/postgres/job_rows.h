@@ -21,7 +21,7 @@ v1::Campaign CampaignOf(const pqxx::row& row);
 std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 
-// A cache for lists of candidate nodes, because many jobs of a campaign share the same list. Its
+// A cache for lists of candidate nodes, because many jobs of a campaign share the same list. The
 // entries are rows of the table candidate_set, which never change. An entry is kept as long as a
 // job in memory uses it. Thread-safe.
 class CandidateSets {
@@ -47,17 +47,20 @@ std::string LeasedColumns();
 std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result& rows,
                                     CandidateSets& sets);
 
-// An SQL condition that is true if `term`, an SQL expression, is 0 or the scheduler's present term.
-// The statements of an earlier scheduler change nothing.
+// Returns an SQL condition that is true if the SQL expression `term` is 0 or the current
+// scheduler's term. It makes statements of a former scheduler change nothing.
 std::string IsTerm(const std::string& term);
 
-// Implements JobStore::FinishAttempt, except that it does not end the campaign: campaign_ended is
-// true only if a mended job removed the campaign's verdict. Sets `open` if the job is queued again.
+// Implements JobStore::FinishAttempt, except for the end of the campaign: campaign_ended is true
+// only if a mended job removed the campaign's verdict. Sets `open` if the job is queued again.
 Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, bool* open);
+
+// Implements JobStore::RerunCampaign.
+Status RerunCampaign(Transaction& transaction, const JobStore::RerunRequest& request);
 
 // Implements JobStore::ClaimJobs. First selects jobs and nodes without taking locks. Then locks
 // these nodes in the order of their ids and leases the jobs whose nodes are still free. Skips nodes
-// that another coordinator has locked, so that no coordinator waits for another.
+// that another coordinator has locked, so that coordinators do not wait for each other.
 std::vector<LeasedJob> ClaimJobs(Transaction& transaction, const JobStore::ClaimRequest& request,
                                  CandidateSets& sets);
 

@@ -27,6 +27,8 @@ Status NoCampaignNamed(Transaction& transaction, const std::string& id_or_name) 
   return NoSuch("campaign", id_or_name, FirstTexts(newest));
 }
 
+constexpr int kCancelledAtOnce = 500;  // Jobs.
+
 using LeasedJobs = Result<std::vector<LeasedJob>>;
 using Names = Result<std::vector<std::string>>;
 
@@ -97,8 +99,8 @@ class PostgresJobStore : public JobStore {
   }
 
   // The revision of a change is the id of its transaction. The returned revision is the id of the
-  // oldest transaction that is still open. Every transaction that commits later has this id or a
-  // higher one, so no change is missed.
+  // oldest transaction that is still open. Every transaction that commits later has the same or a
+  // higher id, so no change is missed.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -165,38 +167,27 @@ class PostgresJobStore : public JobStore {
   }
 
   Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override {
+    // From this transaction on nobody claims jobs of the campaign.
+    ASSAY_ASSIGN_OR_RETURN(
+        const pqxx::result campaign,
+        pool_.Execute("cancel_campaign",
+                      "UPDATE campaign SET cancel_requested = cancel_requested OR state = 'active' "
+                      "WHERE campaign_id = $1 RETURNING state",
+                      campaign_id));
+    if (campaign.empty()) return NoCampaign(campaign_id);
     std::vector<JobEpoch> running;
-    ASSAY_RETURN_IF_ERROR(pool_.Run("cancel_campaign", [&](Transaction& transaction) {
-      running.clear();
-      const pqxx::result campaign = transaction.exec_params(
-          "UPDATE campaign SET cancel_requested = cancel_requested OR state = 'active' "
-          "WHERE campaign_id = $1 RETURNING state",
-          campaign_id);
-      if (campaign.empty()) return NoCampaign(campaign_id);
-      if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE)
-        return Status::Ok();
-      // Use a single UPDATE to cancel queued jobs and mark running ones. Two statements could both
-      // miss a job that changes from one state to the other in between. Locks the jobs in the order
-      // of their ids, as renewals and commits do.
-      for (const auto& row : transaction.exec_params(
-               "WITH open AS ("
-               "  SELECT job_id FROM job WHERE campaign_id = $1 AND state IN ('queued', 'running')"
-               "  ORDER BY job_id FOR NO KEY UPDATE) "
-               "UPDATE job SET cancel_requested = true,"
-               "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
-               "  end_time = CASE state WHEN 'queued' THEN now() END,"
-               "  revision = pg_current_xact_id()::text::bigint "
-               "FROM open WHERE job.job_id = open.job_id AND state IN ('queued', 'running') "
-               "RETURNING job.job_id, epoch, state",
-               campaign_id)) {
-        if (EnumOf<v1::JobState>(row["state"]) == v1::JOB_STATE_RUNNING) {
-          running.push_back({row["job_id"].as<std::string>(), row["epoch"].as<int64_t>()});
-        }
-      }
-      return Status::Ok();
-    }));
+    if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE) return running;
+    std::string last;  // Id of the last job that was cancelled or marked.
+    bool more = true;
+    while (more) ASSAY_RETURN_IF_ERROR(CancelJobs(campaign_id, last, running, more));
     if (running.empty()) ASSAY_RETURN_IF_ERROR(EndIfDone(campaign_id).status());
     return running;
+  }
+
+  Status RerunCampaign(const RerunRequest& request) override {
+    return pool_.Run("rerun_campaign", [&](Transaction& transaction) {
+      return storage::RerunCampaign(transaction, request);
+    });
   }
 
   LeasedJobs ClaimJobs(const ClaimRequest& request) override {
@@ -215,18 +206,20 @@ class PostgresJobStore : public JobStore {
       nodes.Add(reported.node_id);
     }
     return pool_.Query("renew_leases", [&](Transaction& transaction) -> LeasedJobs {
-      const pqxx::result rows = transaction.exec_params(
+      static const std::string sql =
           "WITH wanted AS ("
-          "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[], $5::text[])"
-          "    AS w(job_id, epoch, node_id)"
-          "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 'running'"
-          "    AND w.node_id = ANY(job.node_ids)"
-          "  ORDER BY job.job_id FOR UPDATE OF job),"
+          "  SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'running'"
+          "    AND EXISTS (SELECT FROM unnest($1::text[], $2::bigint[], $5::text[])"
+          "                  AS w(job_id, epoch, node_id)"
+          "                WHERE w.job_id = job.job_id AND w.epoch = job.epoch"
+          "                  AND w.node_id = ANY(job.node_ids))"
+          "  ORDER BY job_id FOR UPDATE),"
           "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
-          "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
+          "      WHERE job_id = ANY(ARRAY(SELECT job_id FROM wanted)) RETURNING job.*) "
           "SELECT " +
-              LeasedColumns() + " FROM j",
-          ids.Finish(), epochs.Finish(), owner, Interval(lease), nodes.Finish());
+          LeasedColumns() + " FROM j";
+      const pqxx::result rows = ExecPrepared(transaction, sql, ids.Finish(), epochs.Finish(), owner,
+                                             Interval(lease), nodes.Finish());
       return LeasedJobsOf(transaction, rows, candidates_);
     });
   }
@@ -286,8 +279,11 @@ class PostgresJobStore : public JobStore {
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result rows,
         pool_.Execute("set_verdict",
-                      "UPDATE campaign SET verdict = coalesce(verdict, $2),"
-                      "  rules = CASE WHEN verdict IS NULL THEN $3::bytea ELSE rules END "
+                      "UPDATE campaign SET"
+                      "  verdict = CASE WHEN state = 'active' THEN NULL"
+                      "                 ELSE coalesce(verdict, $2::verdict) END,"
+                      "  rules = CASE WHEN verdict IS NULL AND state <> 'active' THEN $3::bytea"
+                      "               ELSE rules END "
                       "WHERE campaign_id = $1 RETURNING 1",
                       campaign_id, WordOf(verdict), HexLiteral(DeterministicBytes(holder))));
     return rows.empty() ? NoCampaign(campaign_id) : Status::Ok();
@@ -316,12 +312,49 @@ class PostgresJobStore : public JobStore {
   }
 
  private:
+  // Cancels or marks the next open jobs of the campaign, those with ids after `last`. Handles at
+  // most kCancelledAtOnce jobs per transaction, so that lease renewals do not wait for a large
+  // campaign. Advances `last`, adds jobs to `running`, and sets `more` if jobs are left.
+  Status CancelJobs(const std::string& campaign_id, std::string& last,
+                    std::vector<JobEpoch>& running, bool& more) {
+    // A single UPDATE cancels queued jobs and marks running jobs. Two separate statements could
+    // both miss a job that changes its state in between. To avoid deadlocks, the jobs are locked in
+    // the order of their ids, as renewals and commits do.
+    ASSAY_ASSIGN_OR_RETURN(
+        const pqxx::result rows,
+        pool_.Execute(
+            "cancel_jobs",
+            "WITH chunk AS ("
+            "  SELECT job_id FROM job"
+            "  WHERE campaign_id = $1 AND job_id > $2 AND state IN ('queued', 'running')"
+            "  ORDER BY job_id LIMIT $3),"
+            "open AS ("
+            "  SELECT job_id FROM job JOIN chunk USING (job_id)"
+            "  WHERE state IN ('queued', 'running')"
+            "  ORDER BY job_id FOR NO KEY UPDATE OF job),"
+            "updated AS ("
+            "  UPDATE job SET cancel_requested = true,"
+            "    state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
+            "    end_time = CASE state WHEN 'queued' THEN now() END,"
+            "    revision = pg_current_xact_id()::text::bigint"
+            "  FROM open WHERE job.job_id = open.job_id AND state IN ('queued', 'running')"
+            "  RETURNING job.job_id, epoch, state = 'running' AS running) "
+            "SELECT * FROM chunk LEFT JOIN updated USING (job_id) ORDER BY job_id",
+            campaign_id, last, kCancelledAtOnce));
+    more = !rows.empty();
+    for (const auto& row : rows) {
+      last = row["job_id"].as<std::string>();
+      if (row["running"].as<bool>(false)) running.push_back({last, row["epoch"].as<int64_t>()});
+    }
+    return Status::Ok();
+  }
+
   // Ends the campaign if all its jobs have ended. Returns true only to the caller that ended it.
   Result<bool> EndIfDone(const std::string& campaign_id) {
     // Each condition matches one partial index.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result rows,
-        pool_.Execute(
+        pool_.ExecutePrepared(
             "end_campaign",
             "UPDATE campaign SET end_time = now(),"
             "  state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'completed' END"

@@ -189,12 +189,13 @@ class PostgresNodeStore : public NodeStore {
   Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) override {
     if (node_ids.empty()) return Status::Ok();
     return pool_
-        .Execute("heartbeat",
-                 "WITH mine AS (SELECT node_id FROM node_session WHERE node_id = ANY($1::text[])"
-                 "              AND owner = $2 ORDER BY node_id FOR UPDATE) "
-                 "UPDATE node_session s SET last_heartbeat_time = now() FROM mine "
-                 "WHERE s.node_id = mine.node_id",
-                 ArrayOf(node_ids), owner)
+        .ExecutePrepared(
+            "heartbeat",
+            "WITH mine AS (SELECT node_id FROM node_session WHERE node_id = ANY($1::text[])"
+            "              AND owner = $2 ORDER BY node_id FOR UPDATE) "
+            "UPDATE node_session s SET last_heartbeat_time = now() FROM mine "
+            "WHERE s.node_id = mine.node_id",
+            ArrayOf(node_ids), owner)
         .status();
   }
 
@@ -255,11 +256,11 @@ class PostgresNodeStore : public NodeStore {
     });
   }
 
-  Result<std::optional<v1::Schemas>> GetSchemas(const std::string& schemas_hash) override {
-    using Schemas = std::optional<v1::Schemas>;
-    return pool_.Query("get_schemas", [&](Transaction& transaction) -> Result<Schemas> {
+  Result<SchemaSets::Set> GetSchemas(const std::string& schemas_hash) override {
+    using Set = SchemaSets::Set;
+    return pool_.Query("get_schemas", [&](Transaction& transaction) -> Result<Set> {
       const auto sets = schemas_.Of(transaction, {schemas_hash});
-      return sets.empty() ? Schemas() : Schemas(*sets.begin()->second);
+      return sets.empty() ? Set() : sets.begin()->second;
     });
   }
 

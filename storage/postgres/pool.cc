@@ -38,8 +38,8 @@ Outcome CannotNow(const std::exception& error) {
 Outcome FromSqlError(const pqxx::sql_error& error) {
   const std::string state = error.sqlstate();
   const std::string message = FirstLine(error.what());
-  // Read-only; shutting down; connection failure; too many connections. Another server may be the
-  // primary by now.
+  // The server is read-only or shutting down, the connection failed, or there are too many
+  // connections. Another server may have become the primary.
   if (HasPrefix(state, {"25006", "57P", "08", "53300"})) {
     return {Unavailable("the database is going away: " + message, Reason::kDatabaseUnavailable),
             false, true};
@@ -129,7 +129,7 @@ std::string Describe(const ConnectionOptions& options) {
 
 // Returns a connection string with the options, and the defaults of Pool::Create.
 std::string Complete(ConnectionOptions options) {
-  options.insert({{"connect_timeout", "5"},
+  options.insert({{"connect_timeout", "3"},
                   {"tcp_user_timeout", "10000"},
                   {"keepalives_idle", "5"},
                   {"keepalives_interval", "5"},
@@ -147,8 +147,8 @@ std::string Complete(ConnectionOptions options) {
   return text;
 }
 
-// Waits before the next attempt of a transaction that collided. Random, so that two transactions
-// that collided do not meet again.
+// Waits before a transaction that conflicted with another one is tried again. The time is random,
+// so that the same two transactions do not conflict again.
 void BackOff(int attempt) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int most = 20 << attempt;
@@ -269,7 +269,7 @@ void Pool::Release(Connection connection) {
 Result<Pool::Connection> Pool::Connect(Time deadline) {
   try {
     Connection connection;
-    connection.link = std::make_unique<pqxx::connection>(conninfo_);
+    connection.link = std::make_unique<Link>(conninfo_);
     connection.socket = FileDescriptor(::fcntl(connection.link->sock(), F_DUPFD_CLOEXEC, 0));
 #if PQXX_VERSION_MAJOR < 7
     // A reconnection inside a call would have neither these settings nor a watch.
@@ -282,9 +282,10 @@ Result<Pool::Connection> Pool::Connect(Time deadline) {
     pqxx::nontransaction setup(*connection.link);
     const auto timeout =
         std::chrono::duration_cast<std::chrono::milliseconds>(options_.statement_timeout);
-    setup.exec("SET statement_timeout = " + std::to_string(timeout.count()));
-    setup.exec("SET TIME ZONE 'UTC'");
-    setup.exec("SET client_min_messages = warning");
+    setup.exec("SET statement_timeout = " + std::to_string(timeout.count()) +
+               ";SET TIME ZONE 'UTC';SET client_min_messages = warning;SET jit = off;"
+               "SET enable_seqscan = " +
+               (options_.by_index ? "off" : "on"));
     return connection;
   } catch (const std::exception& error) {
     return Unavailable("cannot reach " + target_ + ": " + FirstLine(error.what()),

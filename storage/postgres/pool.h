@@ -13,13 +13,14 @@
 #include "common/status.h"
 #include "common/subprocess.h"
 #include "storage/postgres/pqxx.h"
+#include "storage/postgres/prepared.h"
 #include "storage/postgres/watchdog.h"
 
 namespace assay::storage {
 
-// A callback for metrics, called after each query on the thread that ran the query. `name` is one
-// of a small fixed set, such as "claim_jobs". `took` includes the time spent waiting for a
-// connection.
+// A callback for metrics, called after each query on the thread that ran the query. `name` is the
+// kind of query, such as "claim_jobs", from a small fixed set. `took` includes the time spent
+// waiting for a connection.
 using QueryObserver = std::function<void(const char* name, Duration took, bool ok)>;
 
 struct PoolStats {
@@ -40,22 +41,26 @@ class Pool {
     Duration acquire_timeout = std::chrono::seconds(10);
     // The server cancels statements that take longer.
     Duration statement_timeout = std::chrono::seconds(15);
-    // Calls that take longer fail with UNAVAILABLE, even if the server hangs. Includes the wait for
-    // a connection, and a new connection's connect_timeout.
+    // Calls that take longer fail with UNAVAILABLE, even if the server hangs. This time includes
+    // waiting for a connection and connecting to the server.
     Duration call_timeout = std::chrono::seconds(20);
+    // If true, the query planner avoids full table scans. Otherwise, a statement that was planned
+    // while a table was small would still scan the whole table after the table has grown.
+    bool by_index = false;
     QueryObserver observer;
   };
 
-  // Does not connect yet. Returns INVALID_ARGUMENT if `conninfo` is malformed. Adds options that
-  // detect dead servers, unless `conninfo` has them: connect_timeout, tcp_user_timeout, keepalives,
-  // and target_session_attrs=read-write to skip standbys.
+  // Creates a pool without connecting yet. Returns INVALID_ARGUMENT if `conninfo` is malformed.
+  // Unless `conninfo` sets them, adds connect_timeout, tcp_user_timeout and keepalives to detect
+  // dead servers, and target_session_attrs=read-write to skip standby servers.
   static Result<std::unique_ptr<Pool>> Create(const std::string& conninfo, Options options);
 
-  // Runs `body` in a transaction and commits it. After a deadlock or a serialization failure, tries
-  // again, with at most five attempts in total. If `body` returns an error, rolls back and returns
-  // that error. Other errors are
-  // - UNAVAILABLE if the same call may succeed later: the database cannot be reached, is read-only,
-  //   hangs, or lacks resources; no connection becomes free in time; or conflicts do not end;
+  // Runs `body` in a transaction and commits the transaction. After a deadlock or a serialization
+  // failure, tries again, up to five attempts in total. If `body` returns an error, rolls back and
+  // returns that error. The other possible errors are
+  // - UNAVAILABLE if the same call may succeed later. This means that the database is unreachable,
+  //   read-only, hanging or out of resources, that no connection becomes free in time, or that all
+  //   attempts conflict with other transactions;
   // - INVALID_ARGUMENT if the database rejects the data;
   // - INTERNAL for everything else.
   Status Run(const char* name, const Body& body) {
@@ -72,8 +77,8 @@ class Pool {
     return RunTimed(name, body, true, std::chrono::hours(1));
   }
 
-  // Makes all calls fail with UNAVAILABLE, those in progress and all later ones. A call that is
-  // connecting ends after connect_timeout at the latest.
+  // Makes all current and future calls fail with UNAVAILABLE. A call that is connecting to the
+  // server ends after connect_timeout at the latest.
   void Abort();
 
   // Like Run and RunStatement, for a body that returns a Result. Return its value or an error.
@@ -94,6 +99,15 @@ class Pool {
     });
   }
 
+  // The same for a statement that each connection prepares; see ExecPrepared.
+  template <typename... Values>
+  Result<pqxx::result> ExecutePrepared(const char* name, const std::string& sql,
+                                       const Values&... values) {
+    return Query(name, [&](Transaction& transaction) -> Result<pqxx::result> {
+      return ExecPrepared(transaction, sql, values...);
+    });
+  }
+
   // "database assay on /run/assay port 5432", without credentials.
   const std::string& target() const { return target_; }
   const std::string& conninfo() const { return conninfo_; }
@@ -103,7 +117,7 @@ class Pool {
   using Time = Watchdog::Time;
 
   struct Connection {
-    std::unique_ptr<pqxx::connection> link;  // Null: broken.
+    std::unique_ptr<Link> link;  // Null: broken.
     // A duplicate for the watchdog, because libpq closes its own when a connection fails.
     FileDescriptor socket;
   };

@@ -21,7 +21,8 @@ class PostgresDatabase : public Database {
         jobs_(MakeJobStore(*pool_)),
         nodes_(MakeNodeStore(*pool_)),
         fleet_(MakeFleetStore(*pool_)),
-        results_(MakeResultStore(*pool_, *queries_)) {}
+        results_(MakeResultStore(*pool_, *queries_)),
+        work_(MakeWorkStore(*queries_)) {}
 
   Status Migrate() override { return storage::Migrate(*pool_); }
 
@@ -33,6 +34,7 @@ class PostgresDatabase : public Database {
   NodeStore& nodes() override { return *nodes_; }
   ResultStore& results() override { return *results_; }
   FleetStore& fleet() override { return *fleet_; }
+  WorkStore& work() override { return *work_; }
 
   void Listen(std::function<void()> on_queued) override {
     listener_ =
@@ -60,6 +62,7 @@ class PostgresDatabase : public Database {
   std::unique_ptr<NodeStore> nodes_;
   std::unique_ptr<FleetStore> fleet_;
   std::unique_ptr<ResultStore> results_;
+  std::unique_ptr<WorkStore> work_;
   std::unique_ptr<Listener> listener_;
 };
 
@@ -67,7 +70,9 @@ class PostgresDatabase : public Database {
 
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& conninfo,
                                                const DatabaseOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, Pool::Create(conninfo, options.pool));
+  Pool::Options lookups = options.pool;
+  lookups.by_index = true;
+  ASSAY_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, Pool::Create(conninfo, std::move(lookups)));
   Pool::Options queries = options.pool;
   queries.connections = kQueryConnections;
   queries.statement_timeout = std::min(queries.statement_timeout, kQueryTimeout);

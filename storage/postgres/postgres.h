@@ -13,12 +13,14 @@
 #include "storage/postgres/pool.h"
 #include "storage/postgres/retention.h"
 #include "storage/result_store.h"
+#include "storage/work_store.h"
 
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // The stores share these connections. Listen uses another one. ResultStore::List and Get use two
-  // more, and each of their statements ends after 2 s.
+  // The connections that the stores share. Listen uses one additional connection.
+  // ResultStore::List, ResultStore::Get and WorkStore use two more, on which statements are
+  // cancelled after 2 s.
   Pool::Options pool;
 };
 
@@ -38,23 +40,24 @@ class Database {
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
   virtual FleetStore& fleet() = 0;
+  virtual WorkStore& work() = 0;
 
   // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
-  // calls it whenever the thread has reconnected to the database, because notifications may have
-  // been missed. The destructor ends the thread. Call this at most once.
+  // calls `on_queued` whenever the thread has reconnected to the database, because notifications
+  // may have been missed. The destructor ends the thread. Call Listen at most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
-  // Makes all calls of the stores fail with UNAVAILABLE: those in progress at once, except that one
-  // that is connecting first takes up to connect_timeout, and all later ones. Call this before a
-  // process ends, so that it ends even if the database hangs.
+  // Makes all current and future calls of the stores fail with UNAVAILABLE, immediately unless a
+  // call is still connecting, which takes up to connect_timeout. Call this before the process ends,
+  // so that a hanging database cannot prevent its end.
   virtual void Abort() = 0;
 
   // Includes the connections of ResultStore::List and Get.
   virtual PoolStats Stats() = 0;
 };
 
-// Creates a Database object, but does not connect yet. Returns INVALID_ARGUMENT if `conninfo` is
-// neither a list of key=value pairs as in libpq nor a postgresql:// URL.
+// Creates a Database object without connecting yet. Returns INVALID_ARGUMENT if `conninfo` is
+// neither a libpq list of key=value pairs nor a postgresql:// URL.
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& conninfo,
                                                const DatabaseOptions& options = {});
 

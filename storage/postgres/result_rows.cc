@@ -13,6 +13,8 @@ namespace assay::storage {
 namespace {
 
 using nlohmann::json;
+using schema::FieldType;
+using schema::FieldValue;
 using schema::ResultField;
 using schema::StoredIn;
 
@@ -35,28 +37,51 @@ std::string FieldColumns(StoredIn table, const std::string& prefix) {
   return columns;
 }
 
-json CaseRow(const v1::CaseResult& result, const std::string& hash, size_t position) {
-  v1::CaseResult bare = result;
-  bare.clear_measurements();
-  return {{"position", position},         {"job_id", result.job_id()},
-          {"epoch", result.epoch()},      {"case_index", result.case_index()},
-          {"payload_hash", "\\x" + hash}, {"payload", HexLiteral(DeterministicBytes(bare))}};
+std::vector<Column> FieldTypes(StoredIn table) {
+  std::vector<Column> columns;
+  for (const ResultField& field : schema::ResultFields()) {
+    if (field.stored_in != table) continue;
+    Column& column = columns.emplace_back(Column{schema::ColumnName(field.name), "text"});
+    if (field.type == FieldType::kNumber) column.type = "float8";
+    if (field.type == FieldType::kBoolean) column.type = "boolean";
+    if (field.type == FieldType::kTime) column.type = "timestamptz";
+    // unnest would take an array of arrays apart.
+    if (field.type == FieldType::kTexts) column.cast = "::text[]";
+    if (field.name == "outcome") column.cast = "::case_outcome";
+  }
+  return columns;
 }
 
-json ResultRow(const ResultToStore& row, const std::string& result_id) {
-  const v1::CaseResult& result = row.result.case_result();
-  json json = {{"result_id", result_id},
-               {"series_key", row.series_key},
-               {"origin_key", row.origin_key},
-               {"job_id", result.job_id()},
-               {"case_index", result.case_index()}};
-  if (!result.measurements().empty()) {
-    v1::Measurement measurement = result.measurements(0);
-    measurement.clear_samples();
-    json["measurement"] = HexLiteral(DeterministicBytes(measurement));
+void AddFields(StoredIn table, const v1::StoredResult& result, ArrayLiteral* columns) {
+  for (const ResultField& field : schema::ResultFields()) {
+    if (field.stored_in != table) continue;
+    const FieldValue value = field.Value(result);
+    ArrayLiteral& column = *columns++;
+    if (value.is_null()) {
+      column.AddNull();
+    } else if (value.is_string()) {
+      column.Add(value.get_ref<const std::string&>());
+    } else if (value.is_array()) {
+      ArrayLiteral texts;
+      for (const FieldValue& text : value) texts.Add(text.get_ref<const std::string&>());
+      column.Add(texts.Finish());
+    } else {
+      column.Add(value.dump());
+    }
   }
-  AddFields(json, StoredIn::kResult, row.result);
-  return json;
+}
+
+std::string PayloadOf(const v1::CaseResult& result) {
+  v1::CaseResult bare = result;
+  bare.clear_measurements();
+  return DeterministicBytes(bare);
+}
+
+void AddMeasurement(const v1::CaseResult& result, ArrayLiteral& column) {
+  if (result.measurements().empty()) return column.AddNull();
+  v1::Measurement measurement = result.measurements(0);
+  measurement.clear_samples();
+  column.AddBytes(DeterministicBytes(measurement));
 }
 
 json SeriesRow(const ResultToStore& row) {
@@ -84,14 +109,6 @@ json EnvironmentRow(const ResultToStore& row) {
                {"content", nlohmann::json::parse(row.identity.environment_json)}};
   AddFields(json, StoredIn::kEnvironment, row.result);
   return json;
-}
-
-json SampleRow(const ResultToStore& row, const std::string& result_id) {
-  const auto& measurements = row.result.case_result().measurements();
-  if (measurements.empty() || measurements[0].samples().empty()) return {};
-  return {{"result_id", result_id},
-          {"n", measurements[0].samples_size()},
-          {"data", HexLiteral(CompressSamples(measurements[0].samples()))}};
 }
 
 std::string StoredColumns() {

@@ -1,5 +1,5 @@
-// Converts results to and from database rows: builds the JSON for bulk inserts, builds messages
-// from stored rows, and translates filters over results to SQL.
+// Converts results to and from database rows: builds the JSON for bulk inserts, and builds messages
+// from stored rows.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -12,9 +12,9 @@
 
 #include "assay/v1/result_service.pb.h"
 #include "common/status.h"
-#include "model/filter.h"
 #include "storage/identity.h"
 #include "storage/postgres/pqxx.h"
+#include "storage/postgres/sql.h"
 #include "wire/field.h"
 
 namespace assay::storage {
@@ -40,14 +40,23 @@ struct ResultToStore {
 // `"benchmark", "unit"`. Each name is preceded by `prefix`, such as "v.".
 std::string FieldColumns(schema::StoredIn table, const std::string& prefix = "");
 
-// Rows of case_result, with epoch and position. `hash` is PayloadHash of what the agent sent.
-nlohmann::json CaseRow(const v1::CaseResult& result, const std::string& hash, size_t position);
-// Rows of result, series and environment.
-nlohmann::json ResultRow(const ResultToStore& row, const std::string& result_id);
+// A column that contains a result field.
+struct Column {
+  std::string name;
+  std::string type;       // Of the elements of the array that is bound to a statement.
+  std::string cast = "";  // What converts an element to the column's type: "::text[]".
+};
+std::vector<Column> FieldTypes(schema::StoredIn table);
+// Adds the values of these columns to consecutive arrays.
+void AddFields(schema::StoredIn table, const v1::StoredResult& result, ArrayLiteral* columns);
+
+// Returns the column `payload` of case_result.
+std::string PayloadOf(const v1::CaseResult& result);
+// Adds the column `measurement` of result.
+void AddMeasurement(const v1::CaseResult& result, ArrayLiteral& column);
+// Rows of series and environment.
 nlohmann::json SeriesRow(const ResultToStore& row);
 nlohmann::json EnvironmentRow(const ResultToStore& row);
-// A row of sample; null if there are no samples.
-nlohmann::json SampleRow(const ResultToStore& row, const std::string& result_id);
 
 // These two functions return the parts of a query whose rows StoredResultOf can read:
 //   "SELECT " + StoredColumns() + StoredTables()
@@ -62,27 +71,5 @@ std::string CompressSamples(const google::protobuf::RepeatedField<double>& sampl
 // Returns DATA_LOSS if `bytes` does not contain exactly `count` compressed samples.
 Status DecompressSamples(std::string_view bytes, int count,
                          google::protobuf::RepeatedField<double>* samples);
-
-// An SQL condition that is equivalent to a result filter. It refers to the table "result_view v".
-// To prevent SQL injection, `text` contains nothing that the user wrote. The user's texts are in
-// `values`, which must be bound to the parameter $1 as a text array.
-struct SqlCondition {
-  std::string text;
-  std::vector<std::string> values;
-};
-
-// Splits a filter into the conditions that depend only on the series of a result, which a query
-// answers first, and all others. Together they are equivalent to the filter.
-struct SplitFilter {
-  Filter of_series;
-  Filter others;
-};
-SplitFilter SplitBySeries(const Filter& filter);
-
-// Returns a FROM item named v with the columns of result_view that depend only on the series.
-std::string SeriesView();
-
-// Translates a filter from ParseResultFilter. Returns INVALID_ARGUMENT for unknown fields.
-Result<SqlCondition> FilterToSql(const Filter& filter);
 
 }  // namespace assay::storage

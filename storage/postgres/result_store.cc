@@ -8,44 +8,18 @@
 
 #include "common/log.h"
 #include "common/uuid.h"
-#include "model/page.h"
 #include "storage/postgres/insert_campaign.h"
 #include "storage/postgres/insert_results.h"
+#include "storage/postgres/result_query.h"
 #include "storage/postgres/result_rows.h"
 #include "storage/postgres/sql.h"
 #include "storage/postgres/stores.h"
 #include "storage/store_rules.h"
-#include "wire/result_filter.h"
 
 namespace assay::storage {
 namespace {
 
 constexpr size_t kMaxCachedKeys = 200'000;
-
-// Lists of results of more series than these walk the newest results instead.
-constexpr size_t kMaxListedSeries = 2'000;
-
-// Return the statement of a page of results, newest first. Its parameters are the values of
-// `condition`, the sequence before which the page begins, its rows, and the keys of series.
-std::string ListNewestSql(const std::string& condition) {
-  return "SELECT " + StoredColumns() + StoredTables() +
-         "WHERE v.sequence < $2 AND $1::text[] IS NOT NULL AND $4::bigint[] IS NOT NULL AND " +
-         condition + " ORDER BY v.sequence DESC LIMIT $3";
-}
-
-std::string ListBySeriesSql(const std::string& condition) {
-  return "WITH page AS MATERIALIZED (SELECT p.result_id, p.ts, p.sequence "
-         "  FROM unnest($4::bigint[]) AS k(series_key) CROSS JOIN LATERAL ("
-         "    SELECT v.result_id, v.ts, v.sequence FROM result_view v"
-         "    WHERE v.series_key = k.series_key AND v.sequence < $2 AND $1::text[] IS NOT NULL"
-         "      AND " +
-         condition +
-         "    ORDER BY v.sequence DESC LIMIT $3) p ORDER BY p.sequence DESC LIMIT $3) "
-         "SELECT " +
-         StoredColumns() +
-         "FROM page JOIN result_view v USING (result_id, ts)"
-         "  JOIN case_result d USING (job_id, case_index) ORDER BY v.sequence DESC";
-}
 
 // Ends the jobs and the campaign that the transaction of an import has created.
 void EndImported(Transaction& transaction, const ImportedCampaign& imported) {
@@ -141,10 +115,7 @@ class PostgresResultStore : public ResultStore {
           "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
           "WHERE campaign_id = $1",
           outcome.campaign_id);
-      // Does not add these keys to series_keys_, because this transaction may be rolled back.
-      std::vector<ResultToStore*> rows;
-      for (ResultToStore& row : batch.rows) rows.push_back(&row);
-      ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, rows));
+      SetKnownKeys(batch);
       ASSAY_RETURN_IF_ERROR(Insert(transaction, batch));
       for (const CommitOutcome& stored : batch.outcomes) {
         if (!stored.fresh) return Internal("an imported result was not stored");
@@ -156,27 +127,14 @@ class PostgresResultStore : public ResultStore {
     return outcome;
   }
 
-  Result<Page<v1::StoredResult>> List(const std::string& filter_text,
-                                      const PageRequest& request) override {
-    ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
-    ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
-    const SplitFilter split = SplitBySeries(filter);
-    ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> keys, SeriesKeys(split.of_series));
-    if (keys.empty()) return Page<v1::StoredResult>();
-    const bool by_series = keys.size() <= kMaxListedSeries;
-    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition,
-                           FilterToSql(by_series ? split.others : filter));
-    return queries_.Query(
-        "list_results", [&](Transaction& transaction) -> Result<Page<v1::StoredResult>> {
-          PageFiller<v1::StoredResult> filler('r', request);
-          for (const auto& row : transaction.exec_params(
-                   by_series ? ListBySeriesSql(condition.text) : ListNewestSql(condition.text),
-                   ArrayOf(condition.values), before, PageSize(request) + 1,
-                   by_series ? ArrayOf(keys) : "{}")) {
-            if (!filler.Add(StoredResultOf(row), row["sequence"].as<int64_t>())) break;
-          }
-          return std::move(filler).Take();
-        });
+  using ResultStore::List;
+  Result<ResultPage> List(const std::string& filter, const PageRequest& page,
+                          const std::string& order) override {
+    return ListResults(queries_, filter, page, order);
+  }
+
+  Result<v1::GroupResultsResponse> Group(const v1::GroupResultsRequest& request) override {
+    return GroupResults(queries_, request);
   }
 
   Result<v1::StoredResult> Get(const std::string& result_id) override {
@@ -224,32 +182,19 @@ class PostgresResultStore : public ResultStore {
   }
 
  private:
-  // Returns the keys of the series that match, but at most one more than kMaxListedSeries.
-  Result<std::vector<std::string>> SeriesKeys(const Filter& of_series) {
-    using Keys = std::vector<std::string>;
-    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(of_series));
-    return queries_.Query("list_series", [&](Transaction& transaction) -> Result<Keys> {
-      return FirstTexts(transaction.exec_params(
-          "SELECT v.series_key FROM " + SeriesView() + "WHERE $1::text[] IS NOT NULL AND " +
-              condition.text + " LIMIT $2",
-          ArrayOf(condition.values), static_cast<int64_t>(kMaxListedSeries + 1)));
-    });
-  }
-
   // Stores results that all belong to different cases.
   Outcomes CommitBatch(const std::vector<const SentResult*>& results) {
     Batch batch(results);
-    const bool known = KnowsAllKeys(batch);
     const Status status = WithPartitions([&] {
-      return known ? pool_.RunStatement(
-                         "insert_results",
-                         [&](Transaction& transaction) { return Insert(transaction, batch); })
-                   : pool_.Run("insert_series", [&](Transaction& transaction) {
-                       return InsertWithSeries(transaction, batch);
-                     });
+      return pool_.Run("insert_results", [&](Transaction& transaction) {
+        SetKnownKeys(batch);
+        return Insert(transaction, batch);
+      });
     });
-    if (status.ok() && !known) Remember(batch);
-    if (status.ok()) return std::move(batch.outcomes);
+    if (status.ok()) {
+      Remember(batch);
+      return std::move(batch.outcomes);
+    }
     if (status.code() == Code::kUnavailable) return status;
     // The database refuses something in the batch. Finds it by storing the results one by one, so
     // that it does not stop the others.
@@ -267,19 +212,16 @@ class PostgresResultStore : public ResultStore {
     return outcomes;
   }
 
-  // Sets the keys of the rows whose series and origin are known. Returns true if all are.
-  bool KnowsAllKeys(Batch& batch) {
+  // Sets the keys of the rows whose series and origin are known, and clears those of all others.
+  void SetKnownKeys(Batch& batch) {
     MutexLock lock(mutex_);
-    bool all = true;
     for (ResultToStore& row : batch.rows) {
       const auto series = series_keys_.find(row.identity.series_id);
       const auto origin = origin_keys_.find(row.origin->id);
       const bool known = series != series_keys_.end() && origin != origin_keys_.end();
-      if (known) row.series_key = series->second;
-      if (known) row.origin_key = origin->second;
-      all = all && known;
+      row.series_key = known ? series->second : 0;
+      row.origin_key = known ? origin->second : 0;
     }
-    return all;
   }
 
   void Remember(const Batch& batch) {

@@ -3,15 +3,36 @@
 namespace assay::storage {
 namespace {
 
+// Returns the elements of a one-dimensional array, without those that are null. libpqxx's parser
+// also splits at semicolons, which PostgreSQL does not quote.
 std::vector<std::string> Elements(const pqxx::field& array) {
   std::vector<std::string> elements;
   if (array.is_null()) return elements;
-  auto parser = array.as_array();
-  using Juncture = pqxx::array_parser::juncture;
-  for (auto next = parser.get_next(); next.first != Juncture::done; next = parser.get_next()) {
-    if (next.first == Juncture::string_value) elements.push_back(next.second);
+  const std::string_view text(array.c_str(), array.size());
+  for (size_t i = 1; i + 1 < text.size(); ++i) {  // Between the braces.
+    std::string element;
+    const bool quoted = text[i] == '"';
+    if (quoted) ++i;
+    for (; text[i] != (quoted ? '"' : ',') && i + 1 < text.size(); ++i) {
+      if (text[i] == '\\') ++i;
+      element += text[i];
+    }
+    if (quoted) ++i;
+    if (quoted || element != "NULL") elements.push_back(std::move(element));
   }
   return elements;
+}
+
+void AppendHex(std::string_view bytes, std::string& text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  const size_t begin = text.size();
+  text.resize(begin + 2 * bytes.size());
+  char* out = text.data() + begin;
+  for (char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    *out++ = kDigits[byte >> 4];
+    *out++ = kDigits[byte & 15];
+  }
 }
 
 int HexDigit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
@@ -38,6 +59,18 @@ void ArrayLiteral::Add(int64_t number) {
   text_ += std::to_string(number);
 }
 
+void ArrayLiteral::AddNull() {
+  Separate();
+  text_ += "NULL";
+}
+
+void ArrayLiteral::AddBytes(std::string_view bytes) {
+  Separate();
+  text_ += "\"\\\\x";
+  AppendHex(bytes, text_);
+  text_.push_back('"');
+}
+
 std::vector<std::string> TextsOf(const pqxx::field& array) { return Elements(array); }
 
 std::vector<int> IntegersOf(const pqxx::field& array) {
@@ -53,14 +86,8 @@ std::vector<std::string> FirstTexts(const pqxx::result& rows) {
 }
 
 std::string HexLiteral(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "\\x";
-  text.reserve(2 + bytes.size() * 2);
-  for (char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text.push_back(kDigits[byte >> 4]);
-    text.push_back(kDigits[byte & 15]);
-  }
+  AppendHex(bytes, text);
   return text;
 }
 

@@ -20,6 +20,9 @@ class ArrayLiteral {
  public:
   void Add(std::string_view text);
   void Add(int64_t number);
+  void AddNull();
+  // For elements of type bytea.
+  void AddBytes(std::string_view bytes);
   std::string Finish() const { return text_ + "}"; }
 
  private:
@@ -59,8 +62,8 @@ std::string Interval(Duration duration);
 
 int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view word);
 
-// Converts JSON to text that PostgreSQL accepts. Replaces NUL characters, which PostgreSQL would
-// reject. Returns INVALID_ARGUMENT if the JSON contains text that is not valid UTF-8.
+// Converts JSON to text that PostgreSQL accepts. Replaces NUL characters, because PostgreSQL
+// rejects them. Returns INVALID_ARGUMENT if the JSON contains text that is not valid UTF-8.
 Result<std::string> StorableJson(const nlohmann::json& json);
 
 // The same for JSON that is text already.

@@ -10,6 +10,7 @@
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
 #include "storage/result_store.h"
+#include "storage/work_store.h"
 
 namespace assay::storage {
 
@@ -20,9 +21,10 @@ inline constexpr const char* kJobsQueuedChannel = "assay_jobs_queued";
 std::unique_ptr<JobStore> MakeJobStore(Pool& pool);
 std::unique_ptr<NodeStore> MakeNodeStore(Pool& pool);
 std::unique_ptr<FleetStore> MakeFleetStore(Pool& pool);
-// Creates a store for results. If the database rejects a result, for example because a text is not
-// valid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others.
-// List and Get use the connections of `queries`, because they may take long.
+std::unique_ptr<WorkStore> MakeWorkStore(Pool& queries);
+// Creates a store for results. If the database rejects a result, for example because it contains
+// invalid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others. List
+// and Get use the connections of `queries`, because they may take long.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries);
 
 // One script of storage/migrations. The scripts are built into the program.
@@ -39,11 +41,11 @@ const std::vector<Migration>& Migrations();
 const char* ViewsScript();
 
 // Upgrades the database schema to the newest version, with one transaction per migration. Recreates
-// the views if their script has changed. Makes the fleet's id. In a database that was restored from
-// a dump of another cluster, resets the revisions of jobs, because they are transaction ids. If
-// several programs call this at the same time, one does the work and the others wait. Returns
-// FAILED_PRECONDITION if the database is newer than this program, or if a migration was modified
-// after it had been applied.
+// the views if their script has changed. Generates the fleet's id. In a database that was restored
+// from a dump of another cluster, resets the revisions of jobs, because they are transaction ids of
+// that cluster. If several processes call this at the same time, one does the work and the others
+// wait. Returns FAILED_PRECONDITION if the database is newer than this program, or if a migration
+// was modified after it had been applied.
 Status Migrate(Pool& pool);
 
 }  // namespace assay::storage

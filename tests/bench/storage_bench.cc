@@ -1,8 +1,12 @@
 // Measures storage on a private PostgreSQL with fsync on: jobs claimed and completed per second,
-// rows stored per second and bytes per row, and the queries of watchers. Prints the figures.
+// rows stored per second and bytes per row, the end of a retried job in a large campaign, and the
+// queries of watchers. Prints the figures. Exits with 1 if a figure misses its limit.
 //   storage_bench [results]    with "results" only those of storing results
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdio>
+#include <fstream>
 #include <string_view>
 #include <thread>
 
@@ -19,10 +23,15 @@ constexpr int kThreads = 8;
 constexpr int kNodes = 1024;
 constexpr int kJobs = 16'384;
 constexpr int kWaitingJobs = 10'000;
-constexpr int kResultJobs = 20;
+constexpr int kResultJobs = 100;
 constexpr int kCases = 1000;
 constexpr int kBatch = 250;
+constexpr double kGoalRowsPerSecond = 20'000;
 constexpr int kWriters = 2;  // As many batches are in flight.
+
+// Limits of the end of a retried job, whatever its campaign has stored.
+constexpr double kMostRetryMillis = 50;
+constexpr int kMostRetryKibibytes = 1024;
 
 using std::chrono::steady_clock;
 
@@ -31,6 +40,8 @@ double SecondsSince(steady_clock::time_point begin) {
 }
 
 std::string NodeId(int number) { return "node" + std::to_string(number); }
+
+const std::string kRetryNode = NodeId(kResultJobs);
 
 Status ConnectNodes(Database& database) {
   for (int i = 0; i < kNodes; ++i) {
@@ -103,6 +114,7 @@ Status BenchJobs(Database& database) {
   return Status::Ok();
 }
 
+// Also leaves a job with two cases in the campaign, for BenchRetriedJob.
 Status BenchResults(Database& database) {
   std::vector<NewJob> list;
   std::vector<std::string> nodes;
@@ -115,6 +127,7 @@ Status BenchResults(Database& database) {
     }
     nodes.push_back(NodeId(i));
   }
+  list.push_back(MakeJob({kRetryNode}, 2));
   ASSAY_RETURN_IF_ERROR(database.jobs().CreateCampaign(MakeCampaign(std::move(list))).status());
   ASSAY_ASSIGN_OR_RETURN(const auto leased,
                          database.jobs().ClaimJobs({"bench", std::chrono::hours(1), nodes, 128}));
@@ -139,9 +152,56 @@ Status BenchResults(Database& database) {
   for (std::thread& writer : writers) writer.join();
   for (const Status& status : statuses) ASSAY_RETURN_IF_ERROR(status);
   const double rows = static_cast<double>(batches.size()) * kBatch * 2;
-  std::printf("store results: %.0f rows/s (batches of %d cases, two rows each, %d in flight)\n",
-              rows / SecondsSince(begin), kBatch, kWriters);
+  std::printf(
+      "store results: %.0f rows/s, goal %.0f (batches of %d cases, two rows each, %d in flight)\n",
+      rows / SecondsSince(begin), kGoalRowsPerSecond, kBatch, kWriters);
   return Status::Ok();
+}
+
+// Returns a size in KiB from /proc/self/status, for example VmRSS.
+int MemoryKibibytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    if (word == name + ":" && status >> word) return std::stoi(word);
+  }
+  return 0;
+}
+
+// Makes VmHWM the present VmRSS, without memory that has been freed.
+void ResetPeakMemory() {
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
+// Measures the end of a job whose results come from two attempts: the coordinator reads the
+// outcomes of its cases and ends it.
+Status BenchRetriedJob(Database& database) {
+  const JobStore::ClaimRequest claim{"bench", std::chrono::hours(1), {kRetryNode}, 1};
+  ASSAY_ASSIGN_OR_RETURN(const auto first, database.jobs().ClaimJobs(claim));
+  FinishedAttempt attempt;
+  attempt.job = {first.at(0).job.job_id, first.at(0).epoch};
+  attempt.disposition = Disposition::kRequeue;
+  attempt.failure.emplace().set_reason(v1::REASON_AGENT_STOPPED);
+  ASSAY_RETURN_IF_ERROR(database.results().Commit(AsSent({MakeResult(first.at(0), 0)})).status());
+  ASSAY_RETURN_IF_ERROR(database.jobs().FinishAttempt(attempt).status());
+  ASSAY_ASSIGN_OR_RETURN(const auto second, database.jobs().ClaimJobs(claim));
+  ASSAY_RETURN_IF_ERROR(database.results().Commit(AsSent({MakeResult(second.at(0), 1)})).status());
+
+  attempt = {};
+  attempt.job = {second.at(0).job.job_id, second.at(0).epoch};
+  ResetPeakMemory();
+  const int before = MemoryKibibytes("VmRSS");
+  const auto begin = steady_clock::now();
+  ASSAY_ASSIGN_OR_RETURN(const auto results, database.results().ListOfJob(attempt.job.job_id));
+  ASSAY_ASSIGN_OR_RETURN(const FinishOutcome outcome, database.jobs().FinishAttempt(attempt));
+  const double millis = 1e3 * SecondsSince(begin);
+  const int grown = MemoryKibibytes("VmHWM") - before;
+  std::printf("end of a retried job: %.1f ms, %d KiB more at the peak (campaign of %d results)\n",
+              millis, grown, kResultJobs * kCases * 2);
+  if (!outcome.held || results.size() != 2) return Internal("the retried job did not end");
+  if (millis < kMostRetryMillis && grown < kMostRetryKibibytes) return Status::Ok();
+  return Internal("the end of a retried job depends on its campaign's results");
 }
 
 // Prints the size of what BenchResults stored.
@@ -171,6 +231,7 @@ Status Run(bool only_results) {
   ASSAY_RETURN_IF_ERROR(ConnectNodes(*database));
   ASSAY_RETURN_IF_ERROR(BenchResults(*database));
   PrintBytes(server.ConnectionString());
+  ASSAY_RETURN_IF_ERROR(BenchRetriedJob(*database));
   if (only_results) return Status::Ok();
   ASSAY_RETURN_IF_ERROR(BenchJobs(*database));
   return BenchWaiting(*database);

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "campaign/expand.h"
+#include "campaign/matrix.h"
 #include "cli/campaign_file/campaign_file.h"
 #include "common/units.h"
-#include "coordinator/core/campaign/expand.h"
-#include "coordinator/core/campaign/matrix.h"
 #include "tests/contract/described_runner.h"
 
 namespace assay {
@@ -60,7 +60,7 @@ TEST(ExamplesTest, FleetThatCanRunEverythingAcceptsThem) {
     const Result<cli::CampaignFile> file = cli::ReadCampaignFile(path);
     ASSERT_TRUE(file.ok()) << file.status();
     ASSERT_TRUE(file->faults.empty());
-    const auto expansion = coordinator::ExpandCampaign(file->spec, fleet);
+    const auto expansion = campaign::ExpandCampaign(file->spec, fleet);
     EXPECT_TRUE(expansion.ok()) << expansion.status();
   }
 }
@@ -77,7 +77,7 @@ TEST(ExamplesTest, CampaignsThatSkipRunOnSmallFleetsAndLeaveNothingOutOnLargeOne
     for (const auto& [nodes, gpus] : {std::pair(1, 2), {1, 4}, {1, 8}, {2, 4}, {kNodes, 8}}) {
       SCOPED_TRACE(path.filename().string() + " on " + std::to_string(nodes) + " nodes of " +
                    std::to_string(gpus) + " GPUs");
-      const auto expansion = coordinator::ExpandCampaign(file->spec, Fleet(runner, nodes, gpus));
+      const auto expansion = campaign::ExpandCampaign(file->spec, Fleet(runner, nodes, gpus));
       ASSERT_TRUE(expansion.ok()) << expansion.status();
       if (nodes == kNodes) EXPECT_TRUE(expansion->left_out.empty());
     }
@@ -106,7 +106,7 @@ TEST(ExamplesTest, RangesReachTheirEnds) {
         const Result<int64_t> to = ParseBytes(axis.range().to());
         ASSERT_TRUE(to.ok()) << to.status();
         const ParameterSpec spec = {axis.name(), ParameterType::kBytes, "", {}, 0, INT64_MAX, {}};
-        const auto range = coordinator::NumberRange::Parse(axis.range(), spec);
+        const auto range = campaign::NumberRange::Parse(axis.range(), spec);
         ASSERT_TRUE(range.ok()) << range.status();
         EXPECT_EQ(range->Values().back(), std::to_string(*to));
       }

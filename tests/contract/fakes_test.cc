@@ -3,10 +3,14 @@
 #include "tests/contract/attempts_contract.h"
 #include "tests/contract/fleet_store_contract.h"
 #include "tests/contract/import_contract.h"
+#include "tests/contract/job_claim_contract.h"
 #include "tests/contract/job_nodes_contract.h"
+#include "tests/contract/job_rerun_contract.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
+#include "tests/contract/result_query_contract.h"
 #include "tests/contract/result_store_contract.h"
+#include "tests/contract/work_store_contract.h"
 #include "tests/virtual_clock.h"
 
 namespace assay::storage {
@@ -18,6 +22,7 @@ class FakeStores : public Stores {
   NodeStore& nodes() override { return nodes_; }
   ResultStore& results() override { return results_; }
   FleetStore& fleet() override { return fleet_; }
+  WorkStore& work() override { return work_; }
   void ExpireLeases() override { clock_.Advance(std::chrono::hours(1)); }
   void Pass(Duration time) override { clock_.Advance(time); }
   int CountSeries() override {
@@ -28,6 +33,12 @@ class FakeStores : public Stores {
     }
     return static_cast<int>(ids.size());
   }
+  void DeleteResult(const std::string& result_id) override {
+    MutexLock lock(database_.mutex);
+    std::erase_if(database_.results, [&](const FakeDatabase::ResultRow& row) {
+      return row.stored.result_id() == result_id;
+    });
+  }
 
  private:
   VirtualClock clock_;
@@ -36,6 +47,7 @@ class FakeStores : public Stores {
   FakeNodeStore nodes_{database_};
   FakeResultStore results_{database_};
   FakeFleetStore fleet_{database_};
+  FakeWorkStore work_{database_};
 };
 
 const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
@@ -44,9 +56,13 @@ INSTANTIATE_TEST_SUITE_P(Fakes, AttemptsContract, ::testing::Values(kFakes), Nam
 INSTANTIATE_TEST_SUITE_P(Fakes, FleetStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ImportContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobNodesContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, JobClaimContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, JobRerunContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, NodeStoreContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, ResultQueryContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ResultStoreContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, WorkStoreContract, ::testing::Values(kFakes), NameOfStores);
 
 }  // namespace
 }  // namespace assay::storage

@@ -135,9 +135,9 @@ TEST_P(NodeStoreContract, SchemasAreFoundByTheirHash) {
   *schemas.mutable_benchmarks() = list->at(0).description().benchmarks();
   const auto found = nodes().GetSchemas(schema::SchemasHash(schemas));
   ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_TRUE(found->has_value());
+  ASSERT_TRUE(*found);
   EXPECT_EQ((*found)->SerializeAsString(), schemas.SerializeAsString());
-  EXPECT_FALSE(nodes().GetSchemas("unknown")->has_value());
+  EXPECT_FALSE(*nodes().GetSchemas("unknown"));
 
   ASSERT_TRUE(nodes().Connect("owner", with_benchmarks("a", {"copy"}), "", kStale).ok());
   EXPECT_EQ(nodes().GetNode("a", kStale)->description().benchmarks(0).name(), "copy");

@@ -154,7 +154,7 @@ TEST(Pool, ErrorsOfTheServerSayWhetherToTryAgain) {
 TEST(Pool, OptionsOfTheUserRemain) {
   const std::string given = TheCluster().NewDatabase();
   const auto plain = *Pool::Create(given, {});
-  EXPECT_THAT(plain->conninfo(), ::testing::HasSubstr("connect_timeout='5'"));
+  EXPECT_THAT(plain->conninfo(), ::testing::HasSubstr("connect_timeout='3'"));
   EXPECT_THAT(plain->conninfo(), ::testing::HasSubstr("target_session_attrs='read-write'"));
   const auto chosen =
       *Pool::Create("postgresql://u:it%27s%5C@h/d?connect_timeout=60&tcp_user_timeout=1", {});

@@ -95,6 +95,7 @@ class PostgresStores : public Stores {
   NodeStore& nodes() override { return database_->nodes(); }
   ResultStore& results() override { return database_->results(); }
   FleetStore& fleet() override { return database_->fleet(); }
+  WorkStore& work() override { return database_->work(); }
   void ExpireLeases() override {
     Execute("UPDATE job SET lease_until = now() - interval '1 s' WHERE state = 'running'");
     Execute("UPDATE scheduler SET lease_until = now() - interval '1 s'");
@@ -113,7 +114,13 @@ class PostgresStores : public Stores {
         Value("SELECT (SELECT count(*) FROM series) + (SELECT count(*) FROM environment)"));
   }
 
+  void DeleteResult(const std::string& result_id) override {
+    Execute("DELETE FROM result WHERE result_id = '" + result_id + "'");
+  }
+
   Database& database() { return *database_; }
+  // Closes the connections of the stores, which cannot be used afterwards.
+  void Close() { database_.reset(); }
   std::string Value(const std::string& sql) {
     pqxx::connection connection(conninfo_);
     return pqxx::nontransaction(connection).exec(sql)[0][0].as<std::string>("");

@@ -3,18 +3,26 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
-#include "storage/postgres/result_rows.h"
+#include "storage/postgres/filter_to_sql.h"
+#include "storage/postgres/pool.h"
+#include "storage/postgres/sql.h"
 #include "tests/contract/attempts_contract.h"
 #include "tests/contract/fleet_store_contract.h"
 #include "tests/contract/import_contract.h"
+#include "tests/contract/job_claim_contract.h"
 #include "tests/contract/job_nodes_contract.h"
+#include "tests/contract/job_rerun_contract.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/postgres_stores.h"
+#include "tests/contract/result_query_contract.h"
 #include "tests/contract/result_store_contract.h"
+#include "tests/contract/work_store_contract.h"
 #include "wire/result_filter.h"
 
 namespace assay::storage {
@@ -26,9 +34,13 @@ INSTANTIATE_TEST_SUITE_P(Postgres, AttemptsContract, ::testing::Values(kPostgres
 INSTANTIATE_TEST_SUITE_P(Postgres, FleetStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ImportContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobNodesContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, JobClaimContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, JobRerunContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, ResultQueryContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, WorkStoreContract, ::testing::Values(kPostgres), NameOfStores);
 
 TEST(Migrate, IsIdempotentAndRefusesNewerAndChangedDatabases) {
   PostgresStores stores;
@@ -215,6 +227,72 @@ TEST(Database, JobsWithTheSameCandidatesShareOneSet) {
   EXPECT_EQ(&renewed->front().job.candidate_node_ids.front(), list);
 }
 
+TEST(Database, CancelOfALargeCampaign_LetsLeasesBeRenewedMeanwhile) {
+  PostgresStores stores;
+  ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("a", "a"), "", kStale).ok());
+  std::vector<NewJob> jobs;
+  for (int i = 0; i < 2000; ++i) jobs.push_back(MakeJob({"a"}));
+  std::ranges::sort(jobs, {}, &NewJob::job_id);
+  const std::string first = jobs.front().job_id;
+  const auto campaign = stores.jobs().CreateCampaign(MakeCampaign(std::move(jobs)));
+  ASSERT_TRUE(campaign.ok()) << campaign.status();
+  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a"}, 1});
+  ASSERT_EQ(leased->size(), 1U);
+  const JobEpoch running{leased->front().job.job_id, leased->front().epoch};
+  ASSERT_EQ(running.job_id, first);
+  // Jobs are cancelled in the order of their ids. Blocks the cancel at the last one.
+  pqxx::connection connection(stores.conninfo());
+  pqxx::work blocker(connection);
+  blocker.exec("SELECT FROM job ORDER BY job_id DESC LIMIT 1 FOR UPDATE");
+
+  std::thread cancel([&] {
+    const auto cancelled = stores.jobs().CancelCampaign(campaign->campaign_id());
+    ASSERT_TRUE(cancelled.ok()) << cancelled.status();
+    EXPECT_EQ(*cancelled, std::vector<JobEpoch>{running});
+  });
+  while (stores.Value("SELECT count(*) FROM pg_locks WHERE NOT granted") == "0") {
+    std::this_thread::yield();
+  }
+  const auto renewed = stores.jobs().RenewLeases("o", std::chrono::minutes(1), {{running, "a"}});
+  EXPECT_TRUE(renewed.ok() && renewed->size() == 1 && renewed->front().cancel_requested);
+  EXPECT_TRUE(stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a"}, 1})->empty());
+  blocker.abort();
+  cancel.join();
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM job WHERE state = 'cancelled'"), "1999");
+}
+
+TEST(Database, CancelAndRenewalsAtOnce_NeverDeadlock) {
+  PostgresStores stores;
+  std::vector<NewJob> jobs;
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 64; ++i) {
+    nodes.push_back("n" + std::to_string(i));
+    jobs.push_back(MakeJob({nodes.back()}));
+    ASSERT_TRUE(stores.nodes().Connect("o", MakeNode(nodes.back(), nodes.back()), "", kStale).ok());
+  }
+  const auto campaign = stores.jobs().CreateCampaign(MakeCampaign(jobs));
+  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), nodes, 64});
+  ASSERT_EQ(leased->size(), 64U);
+  std::vector<ReportedJob> reported;
+  for (const LeasedJob& job : *leased) {
+    reported.push_back({{job.job.job_id, job.epoch}, job.node_ids.front()});
+  }
+  std::thread renewals([&] {
+    for (int i = 0; i < 50; ++i) {
+      const auto renewed = stores.jobs().RenewLeases("o", std::chrono::minutes(1), reported);
+      EXPECT_TRUE(renewed.ok() && renewed->size() == reported.size()) << renewed.status();
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    const auto cancelled = stores.jobs().CancelCampaign(campaign->campaign_id());
+    EXPECT_TRUE(cancelled.ok() && cancelled->size() == reported.size()) << cancelled.status();
+  }
+  renewals.join();
+  EXPECT_EQ(stores.Value("SELECT deadlocks FROM pg_stat_database WHERE datname = "
+                         "current_database()"),
+            "0");
+}
+
 TEST(Database, MissingPartitionIsCreatedOnInsert) {
   PostgresStores stores;
   ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("a", "a"), "", kStale).ok());
@@ -325,6 +403,24 @@ TEST(Database, ErrorsDoNotContainThePassword) {
   const Status away = (*nowhere)->Migrate();
   EXPECT_EQ(away.code(), Code::kUnavailable);
   EXPECT_EQ(away.ToString().find("secret"), std::string::npos);
+}
+
+// PostgreSQL quotes some elements of an array, and none of those for a semicolon.
+TEST(Sql, TextsOfArray) {
+  const auto pool = *Pool::Create(TheCluster().NewDatabase(), {});
+  const auto texts = [&](const std::string& array) {
+    return *pool->Query("array", [&](Transaction& transaction) -> Result<std::vector<std::string>> {
+      return TextsOf(transaction.exec("SELECT " + array + "::text[]")[0][0]);
+    });
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(texts("ARRAY['GPU-1;GPU-2', 'b']"), (Texts{"GPU-1;GPU-2", "b"}));
+  EXPECT_EQ(texts(R"(ARRAY['', 'a,b', NULL, 'NULL', '"', '\', '{x}', ' '])"),
+            (Texts{"", "a,b", "NULL", "\"", "\\", "{x}", " "}));
+  EXPECT_EQ(texts("ARRAY['one']"), Texts{"one"});
+  EXPECT_EQ(texts("ARRAY['x', '']"), (Texts{"x", ""}));
+  EXPECT_EQ(texts("ARRAY[]"), Texts{});
+  EXPECT_EQ(texts("NULL"), Texts{});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
+#include "storage/work_store.h"
 #include "tests/storage_records.h"
 
 namespace assay::storage {
@@ -26,12 +27,14 @@ class Stores {
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
   virtual FleetStore& fleet() = 0;
+  virtual WorkStore& work() = 0;
   // Makes all leases expire.
   virtual void ExpireLeases() = 0;
   // Lets this much time pass for queued jobs and heartbeats.
   virtual void Pass(Duration time) = 0;
   // Returns the number of stored series and environments.
   virtual int CountSeries() = 0;
+  virtual void DeleteResult(const std::string& result_id) = 0;
 };
 
 using StoresFactory = std::function<std::unique_ptr<Stores>()>;
@@ -43,6 +46,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
   NodeStore& nodes() { return stores_->nodes(); }
   ResultStore& results() { return stores_->results(); }
   FleetStore& fleet() { return stores_->fleet(); }
+  WorkStore& work() { return stores_->work(); }
 
   // Connects nodes of these ids, named "name-ID".
   void Connect(const std::vector<std::string>& ids) {

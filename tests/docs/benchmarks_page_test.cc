@@ -12,7 +12,7 @@ namespace {
 using testing_support::CodeSpan;
 using testing_support::MarkdownTable;
 
-constexpr char kPage[] = "docs/reference/benchmarks.md";
+constexpr char kBenchmarksPage[] = "docs/reference/benchmarks.md";
 
 std::string RunsOn(const v1::BenchmarkSchema& schema) {
   switch (schema.resource()) {
@@ -77,7 +77,7 @@ TEST(BenchmarksPage, DescribesEveryBenchmark) {
   const v1::RunnerDescription runner = Described();
   std::string page = Catalogue(runner);
   for (const v1::BenchmarkSchema& schema : runner.benchmarks()) page += "\n" + Section(schema);
-  EXPECT_BLOCK(kPage, "benchmarks", page);
+  EXPECT_BLOCK(kBenchmarksPage, "benchmarks", page);
 }
 
 }  // namespace

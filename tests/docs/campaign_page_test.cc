@@ -19,7 +19,7 @@ using testing_support::MarkdownTable;
 using Json = nlohmann::ordered_json;
 using Kind = CampaignField::Kind;
 
-constexpr char kPage[] = "docs/reference/campaign-file.md";
+constexpr char kCampaignPage[] = "docs/reference/campaign-file.md";
 constexpr char kSchema[] = ASSAY_SOURCE "/docs/reference/campaign.schema.json";
 
 std::string ValuesOf(const CampaignField& field) {
@@ -155,7 +155,7 @@ std::string Schema() {
   return schema.dump(1) + "\n";
 }
 
-TEST(CampaignPage, ListsEveryField) { EXPECT_BLOCK(kPage, "fields", FieldTable()); }
+TEST(CampaignPage, ListsEveryField) { EXPECT_BLOCK(kCampaignPage, "fields", FieldTable()); }
 
 // tests/docs/schema_test.py checks that the schema and `assay` accept the same files.
 TEST(CampaignPage, SchemaIsMadeFromTheSameTable) {

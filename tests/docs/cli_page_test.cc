@@ -14,7 +14,7 @@ namespace {
 using testing_support::CodeSpan;
 using testing_support::MarkdownTable;
 
-constexpr char kPage[] = "docs/reference/cli.md";
+constexpr char kCliPage[] = "docs/reference/cli.md";
 
 std::string NamesOf(const CLI::Option& option) {
   if (option.get_positional()) return CodeSpan(option.get_name());
@@ -68,13 +68,13 @@ TEST(CliPage, ListsEveryCommandWithItsOptions) {
   cli::Context context;
   std::string page;
   AppendCommand(*MakeApp(context), "assay", page);
-  EXPECT_BLOCK(kPage, "assay", page);
+  EXPECT_BLOCK(kCliPage, "assay", page);
 }
 
 TEST(CliPage, HasTheHelpOfEveryService) {
-  EXPECT_BLOCK(kPage, "assay-coordinator", "```\n" + HelpOf(ASSAY_COORDINATOR) + "```\n");
-  EXPECT_BLOCK(kPage, "assay-agent", "```\n" + HelpOf(ASSAY_AGENT) + "```\n");
-  EXPECT_BLOCK(kPage, "assay-runner", "```\n" + HelpOf(ASSAY_RUNNER) + "```\n");
+  EXPECT_BLOCK(kCliPage, "assay-coordinator", "```\n" + HelpOf(ASSAY_COORDINATOR) + "```\n");
+  EXPECT_BLOCK(kCliPage, "assay-agent", "```\n" + HelpOf(ASSAY_AGENT) + "```\n");
+  EXPECT_BLOCK(kCliPage, "assay-runner", "```\n" + HelpOf(ASSAY_RUNNER) + "```\n");
 }
 
 }  // namespace

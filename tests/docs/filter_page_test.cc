@@ -1,7 +1,7 @@
 // docs/reference/filter-fields.md: the fields of results and nodes.
 #include <gtest/gtest.h>
 
-#include "coordinator/core/placement/node_fields.h"
+#include "campaign/node_fields.h"
 #include "tests/docs/page.h"
 #include "wire/result_fields.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using schema::FieldType;
 
-constexpr char kPage[] = "docs/reference/filter-fields.md";
+constexpr char kFilterPage[] = "docs/reference/filter-fields.md";
 
 std::string_view TypeName(FieldType type) {
   switch (type) {
@@ -57,11 +57,11 @@ std::string FieldTable(const std::vector<schema::Field<Subject>>& fields) {
 }
 
 TEST(FilterPage, ListsEveryFieldOfResults) {
-  EXPECT_BLOCK(kPage, "results", FieldTable(schema::ResultFields()));
+  EXPECT_BLOCK(kFilterPage, "results", FieldTable(schema::ResultFields()));
 }
 
 TEST(FilterPage, ListsEveryFieldOfNodes) {
-  EXPECT_BLOCK(kPage, "nodes", FieldTable(coordinator::NodeFields()));
+  EXPECT_BLOCK(kFilterPage, "nodes", FieldTable(campaign::NodeFields()));
 }
 
 }  // namespace

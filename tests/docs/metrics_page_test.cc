@@ -17,7 +17,7 @@ namespace {
 using testing_support::CodeSpan;
 using testing_support::MarkdownTable;
 
-constexpr char kPage[] = "docs/reference/metrics.md";
+constexpr char kMetricsPage[] = "docs/reference/metrics.md";
 
 std::string TypeName(prometheus::MetricType type) {
   switch (type) {
@@ -52,7 +52,7 @@ TEST(MetricsPage, ListsTheCoordinatorsMetrics) {
   metrics.JobEnded("gemm", "succeeded", std::chrono::seconds(1));
   metrics.QueryEnded("claim", std::chrono::milliseconds(1));
   metrics.CallEnded("CreateCampaign", Code::kOk);
-  EXPECT_BLOCK(kPage, "coordinator", MetricTable(metrics.collectable()->Collect()));
+  EXPECT_BLOCK(kMetricsPage, "coordinator", MetricTable(metrics.collectable()->Collect()));
 }
 
 TEST(MetricsPage, ListsTheAgentsMetrics) {
@@ -70,7 +70,7 @@ TEST(MetricsPage, ListsTheAgentsMetrics) {
   };
   sources.spool = *std::move(spool);
   sources.nvml = *std::move(nvml);
-  EXPECT_BLOCK(kPage, "agent", MetricTable(agent::AgentMetrics(sources).Collect()));
+  EXPECT_BLOCK(kMetricsPage, "agent", MetricTable(agent::AgentMetrics(sources).Collect()));
 }
 
 }  // namespace

@@ -201,6 +201,9 @@ class AgentTest(BadDayTest):
                                 "benchmarks:\n  - slow: {value: 1, millis: 500}\n")
         self.expect_passed(campaign, 5)
         checker.expect_nothing_spent(fleet, campaign)
+        # Each log says where the other agent is.
+        self.assertTrue(agent.said("has refused another agent with the node id"))
+        self.assertTrue(copy.said(f"two agents use node id {node_id}"))
         # The session of the first one stays. Its log is continued from before the copy.
         self.assertEqual(agent.said("in session with coordinator"), 2)
         self.assertEqual(copy.said("in session with coordinator"), 0)

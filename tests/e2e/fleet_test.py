@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import unittest
 import uuid
@@ -189,6 +190,31 @@ class FleetTest(unittest.TestCase):
             fleet.running_job(campaign)
             fleet.cli("campaign", "cancel", campaign)
             self.assertTrue(fleet.await_end(campaign)["state"].endswith("CANCELLED"))
+
+    def test_rerun_of_a_failed_job(self):
+        with Fleet() as fleet:
+            fleet.start()
+            agent = fleet.agent("node-a")
+            campaign = fleet.submit(slow(repetitions=1).replace("retries: 5", "retries: 0"))
+            eventually(lambda: fleet.campaign(campaign)["cases_done"] == 1, 30, "the first case")
+            for runner in harness.children(agent.pid):
+                os.kill(runner, signal.SIGKILL)
+            failed = fleet.await_end(campaign)
+            self.assertEqual(failed["verdict"], "VERDICT_FAILED")
+            self.assertEqual(failed["jobs"]["failed"], 1)
+            request = str(uuid.uuid4())
+            rerun = ("campaign", "rerun", campaign, "--failed", "--request-id", request)
+            fleet.cli(*rerun, "--watch")
+            passed = fleet.campaign(campaign)
+            self.assertEqual(passed["verdict"], "VERDICT_PASSED")
+            self.assertEqual(passed["cases_done"], 2)
+            fleet.cli(*rerun)
+            self.assertEqual(fleet.campaign(campaign)["verdict"], "VERDICT_PASSED")
+            checker.expect_whole(fleet, campaign, cases=2)
+            # No job has failed, so there is nothing to queue.
+            fleet.cli("campaign", "rerun", campaign, "--failed", code=4)
+            fleet.cli("campaign", "rerun", campaign, "--watch")
+            checker.expect_whole(fleet, campaign, cases=4)
 
     def test_every_page_of_a_campaigns_jobs_is_read(self):
         with Fleet() as fleet:

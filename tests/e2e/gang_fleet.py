@@ -166,7 +166,8 @@ class GangFleet(Fleet):
         """Returns the number of open descriptors and the resident memory in KiB.
 
         Connections to the database are not counted: the coordinator's pool opens a new one when all
-        others are busy and keeps it, which is not a leak.
+        others are busy and keeps it, which is not a leak. Each has two descriptors, one of them
+        for the thread that ends calls.
         """
         with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
             resident = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
@@ -175,7 +176,7 @@ class GangFleet(Fleet):
             connections = int(self.postgres.value(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = 'assay' "
                 "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"))
-        return len(os.listdir(f"/proc/{process.pid}/fd")) - connections, resident
+        return len(os.listdir(f"/proc/{process.pid}/fd")) - 2 * connections, resident
 
 
 def _open_files(pid):

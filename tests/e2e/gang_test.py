@@ -194,8 +194,9 @@ class Run:
             gate.open()
         if phase == "rendezvous":
             self._await_phase("rendezvous", self.victim)
-            if self.trial.loses_one_that_came:
-                self._await_arrival(2)
+            if self.trial.kind == "gang_link" and self.trial.victim == 0:
+                for rank in range(2, self.trial.ranks):  # Rank 1 is the late one.
+                    self._await_arrival(rank)
         elif phase == "final":
             self._await_phase("measure.*in phase verify", self.members[0])
         else:

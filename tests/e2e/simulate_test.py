@@ -1,9 +1,11 @@
 """A simulated fleet: real sessions, results that nothing measured, and planted faults."""
 
+import collections
 import os
 import subprocess
 import unittest
 
+import checker
 from harness import BUILD, Fleet, FleetCase, eventually
 
 AGENT = os.path.join(BUILD, "bin", "assay-agent")
@@ -24,10 +26,10 @@ faults:
 """
 
 
-def simulation(fleet, name="simulation", *options, nodes=NODES):
+def simulation(fleet, name="simulation", *options, nodes=NODES, jobs_take="20ms"):
     """Returns `assay-agent simulate`, not started."""
     return fleet.add(name, [AGENT, "simulate", "--coordinator", fleet.address(), "--nodes",
-                            str(nodes), "--jobs-take", "20ms", *options], ready=True)
+                            str(nodes), "--jobs-take", jobs_take, *options], ready=True)
 
 
 def write(fleet, name, text):
@@ -82,6 +84,22 @@ class SimulateTest(FleetCase):
         hidden = fleet.cli("results", "--campaign", "simulated")
         self.assertEqual(hidden.stdout, "")
         self.assertIn("simulated = true", hidden.stderr)
+
+    def test_failing_node_costs_few_jobs(self):
+        nodes, jobs, most_failed = 100, 200, 5
+        fleet = self.start()
+        faults = "faults: [failing_node: {node: sim-0005}]"
+        simulation(fleet, "black-hole", "--faults", write(fleet, "fails.yaml", faults),
+                   nodes=nodes).start()
+        eventually(lambda: len(connected(fleet)) == nodes, 60, "all sessions")
+        campaign = fleet.submit(f"name: any\nretries: 0\nplacement: any\nrepetitions: {jobs}\n"
+                                "benchmarks:\n  - cpu_memory_bandwidth: {}\n")
+        fleet.await_end(campaign, 120)
+        states = collections.Counter(job["state"] for job in fleet.jobs(campaign))
+        self.assertEqual(sum(states.values()), jobs, states)
+        self.assertGreaterEqual(states["JOB_STATE_FAILED"], 1, "the failing node had no job")
+        self.assertLessEqual(states["JOB_STATE_FAILED"], most_failed, states)
+        self.assertEqual({row[2] for row in checker.failures(fleet, campaign)}, {"sim-0005"})
 
     def test_same_seed_gives_same_values(self):
         runs = []

@@ -53,17 +53,19 @@ RULES = [
     ("agent/", AGENT_MAIN),
     ("storage/postgres/", CORE | {"storage", "pqxx"}),
     ("storage/", CORE),
-    ("coordinator/core/", CORE | {"storage", "analysis"}),
+    ("campaign/", CORE | {"storage"}),
+    ("coordinator/core/estimator", CORE | {"campaign", "coordinator/core", "storage", "measure"}),
+    ("coordinator/core/", CORE | {"campaign", "storage", "analysis"}),
     ("coordinator/rpc/", CORE | {"coordinator/core", "grpc"}),
     ("coordinator/metrics/", CORE | {"coordinator/core", "http", "storage", "prometheus"}),
     ("coordinator/", COORDINATOR_MAIN),
     ("cli/imports/", CORE | {"host", "cli", "grpc"}),
-    ("cli/", CORE | {"roofline", "analysis", "grpc"}),
+    ("cli/", CORE | {"campaign", "roofline", "analysis", "grpc"}),
     ("http/", {"common", "prometheus"}),
 ]
 
 PARTS = ("common", "host", "model", "wire", "gang", "measure", "roofline", "analysis", "http",
-         "kernels", "runner", "storage", "coordinator", "agent", "cli", "tests")
+         "kernels", "runner", "storage", "campaign", "coordinator", "agent", "cli", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

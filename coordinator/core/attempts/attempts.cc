@@ -8,11 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "campaign/gang_versions.h"
 #include "common/log.h"
 #include "coordinator/core/attempts/assignment.h"
 #include "coordinator/core/attempts/blame.h"
 #include "coordinator/core/attempts/retry_policy.h"
-#include "coordinator/core/placement/gang_versions.h"
 #include "wire/durations.h"
 #include "wire/reasons.h"
 
@@ -51,8 +51,8 @@ int CountOf(const CaseOutcomes& outcomes, v1::CaseOutcome outcome) {
                     [&](const auto& entry) { return entry.second == outcome; }));
 }
 
-// Returns the nodes that a failure counts against: those at fault, or the only node of the job. A
-// failure of Assay itself, or of the user's request, counts against no node.
+// Returns the nodes that a failure counts against: the nodes at fault or, for a job on one node,
+// that node. A failure that Assay itself or the user's request has caused counts against no node.
 std::vector<std::string> SuspectsOf(const LeasedJob& job, const v1::Failure& failure,
                                     const std::vector<std::string>& also_at_fault) {
   if (failure.failure_class() != v1::FAILURE_CLASS_NODE &&
@@ -191,8 +191,10 @@ Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
   if (failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE) failure.clear_node_id();
   // The record may be older than a cancel request, which FinishAttempt sees as well.
   const RetryDecision decision = DecideRetry(job, failure, at_fault);
-  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch,
-             ReasonWord(failure.reason()), failure.message());
+  const bool planned = failure.reason() == v1::REASON_AGENT_STOPPED;
+  Log().info("job {} epoch {} {} ({}): {}", job.job.job_id, job.epoch,
+             planned ? "was handed back" : "failed", ReasonWord(failure.reason()),
+             failure.message());
   storage::FinishedAttempt attempt;
   attempt.disposition = decision.disposition;
   attempt.suspect_node_ids = SuspectsOf(job, failure, at_fault);
@@ -292,13 +294,14 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
     held.push_back(agent->description);
     nodes.push_back(agent->description.get());
   }
-  if (const std::string versions = VersionMismatch(nodes); !versions.empty()) {
+  if (const std::string versions = campaign::VersionMismatch(nodes); !versions.empty()) {
     return MakeFailure(v1::REASON_VERSION_MISMATCH,
                        "the nodes of the gang have different software: " + versions +
                            "; install the same on all of them, or choose others by the campaign's "
                            "`nodes`");
   }
-  const std::string gpus = job.job.mixed_gpus ? "" : GpuMismatch(nodes, job.job.gpu_indices);
+  const std::string gpus =
+      job.job.mixed_gpus ? "" : campaign::GpuMismatch(nodes, job.job.gpu_indices);
   if (gpus.empty()) return std::nullopt;
   return MakeFailure(v1::REASON_MIXED_GPUS,
                      "the gang has GPUs of several models: " + gpus +

@@ -1,5 +1,5 @@
-// Decides which failure ends an attempt to run a job, and which nodes are at fault. Agents only
-// report what they observed. They do not blame any node themselves.
+// Decides which failure ends an attempt to run a job, and which nodes are at fault. The agents only
+// report what they observed; they do not decide which node is at fault.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/v1/failure.pb.h"
-#include "coordinator/core/placement/gang_wait.h"
+#include "coordinator/core/attempts/gang_wait.h"
 
 namespace assay::coordinator {
 
@@ -36,9 +36,10 @@ struct Blame {
 };
 
 // Decides which failure ends an attempt and which nodes are at fault. At least one node must have
-// reported a failure. Returns nullopt if reports that are still missing may show the cause, unless
-// `last_call` is true. Uses the first explanation that fits: a cause that an agent reported, a lost
-// agent, a missed start, a frozen rank, silent hosts, or a lost connection.
+// reported a failure. Returns nullopt if the missing reports of other nodes may still show the
+// cause, unless `last_call` is true. Uses the first of these explanations that fits the reports: a
+// cause that an agent reported, a lost agent, a missed start, a frozen rank, silent hosts, or a
+// lost connection.
 std::optional<Blame> DecideBlame(const Evidence& evidence, bool last_call);
 
 // Returns the failure AGENT_LOST, which blames this node.

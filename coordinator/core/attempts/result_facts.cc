@@ -7,8 +7,8 @@
 #include <initializer_list>
 #include <set>
 
+#include "campaign/accept_rule.h"
 #include "common/text.h"
-#include "coordinator/core/campaign/accept_rule.h"
 #include "wire/timestamps.h"
 
 namespace assay::coordinator {
@@ -142,15 +142,15 @@ google::protobuf::Timestamp Within(const google::protobuf::Timestamp& time, Wall
 double SecondsOf(const v1::CaseResult& result) {
   for (const v1::Measurement& one : result.measurements()) {
     if (one.metric() != "time") continue;
-    return one.median() * UnitFactor(one.unit(), "s").value_or(0);
+    return one.median() * campaign::UnitFactor(one.unit(), "s").value_or(0);
   }
   return 0;
 }
 
 }  // namespace
 
-std::string WhyOtherMetrics(const v1::NodeDescription& node, const v1::CaseResult& result) {
-  const auto& benchmarks = node.benchmarks();
+std::string WhyOtherMetrics(const v1::Schemas& schemas, const v1::CaseResult& result) {
+  const auto& benchmarks = schemas.benchmarks();
   const auto schema = std::find_if(benchmarks.begin(), benchmarks.end(), [&](const auto& own) {
     return own.name() == result.benchmark() && own.version() == result.benchmark_version();
   });

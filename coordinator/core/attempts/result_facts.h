@@ -1,5 +1,6 @@
-// Corrects results by what the coordinator itself knows. A node measures; who it is, where it is,
-// what hardware it has and what it costs comes from its description and the job's allocation.
+// Corrects results by what the coordinator itself knows. Only the measurements are taken from the
+// node. Its identity, location, hardware and cost come from its description and the job's
+// allocation.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ using JobNodes = std::vector<std::shared_ptr<const v1::NodeDescription>>;
 
 // Returns the error in a result's metrics: they must be those of the benchmark as the node declares
 // it, by name, unit and direction. Empty if there is none.
-std::string WhyOtherMetrics(const v1::NodeDescription& node, const v1::CaseResult& result);
+std::string WhyOtherMetrics(const v1::Schemas& schemas, const v1::CaseResult& result);
 
 // Returns the error in a result's prediction: its numbers must be finite and positive, and an
 // efficiency must follow from the predicted and the measured time. Empty if there is none.

@@ -157,6 +157,7 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
   std::map<storage::JobEpoch, std::string> campaigns;
   std::map<storage::JobEpoch, LeasedJob> late;  // Attempts that are over.
   ASSAY_ASSIGN_OR_RETURN(const Node sender, Describe(node_id));
+  ASSAY_ASSIGN_OR_RETURN(const auto schemas, SchemasOf(node_id));
   for (size_t i = 0; i < results.size(); ++i) {
     const v1::CaseResult& result = results[i];
     const storage::JobEpoch epoch{result.job_id(), result.epoch()};
@@ -174,7 +175,7 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
       continue;
     }
     if (fault.empty()) fault = WhyMalformed(*job, node_id, result);
-    if (fault.empty()) fault = WhyOtherMetrics(*sender, result);
+    if (fault.empty()) fault = WhyOtherMetrics(*schemas, result);
     if (!fault.empty()) {
       Log().warn("a result of job {} from node {} was rejected: {}", Cut(result.job_id()), node_id,
                  fault);
@@ -222,6 +223,15 @@ Result<ResultIntake::Node> ResultIntake::Describe(const std::string& node_id) {
   removed.set_node_id(node_id);
   removed.set_name(node_id);
   return std::make_shared<const v1::NodeDescription>(removed);
+}
+
+Result<std::shared_ptr<const v1::Schemas>> ResultIntake::SchemasOf(const std::string& node_id) {
+  if (const std::optional<Agent> agent = sessions_.Find(node_id)) return agent->schemas;
+  const Result<v1::Node> stored = environment_.nodes.GetNode(node_id, Duration(0));
+  if (!stored.ok() && stored.status().code() != Code::kNotFound) return stored.status();
+  auto schemas = std::make_shared<v1::Schemas>();
+  if (stored.ok()) *schemas->mutable_benchmarks() = stored->description().benchmarks();
+  return std::shared_ptr<const v1::Schemas>(std::move(schemas));
 }
 
 Result<storage::SentResult> ResultIntake::Complete(const LeasedJob& job,

@@ -39,6 +39,8 @@ class ResultIntake {
 
   // Returns the node as it described itself last; only id and name if the node was removed.
   Result<Node> Describe(const std::string& node_id);
+  // Returns the schemas of the node's benchmarks; empty if the node was removed.
+  Result<std::shared_ptr<const v1::Schemas>> SchemasOf(const std::string& node_id);
   // Completes a result by what the coordinator knows.
   Result<storage::SentResult> Complete(const storage::LeasedJob& job,
                                        const v1::NodeDescription& sender,

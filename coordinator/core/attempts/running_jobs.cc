@@ -36,12 +36,14 @@ void RunningJobs::Add(LeasedJob job, bool adopted) {
     if (known->second.job.epoch > job.epoch) return;
     if (known->second.job.epoch == job.epoch) {
       known->second.job = std::move(job);
+      known->second.renewed = clock_.Now();
       return;
     }
-    entries_.erase(known);
+    Erase(known);
   }
   Entry entry;
   entry.start = clock_.Now();
+  entry.renewed = entry.start;
   entry.adopted = adopted;
   if (job.node_ids.size() > 1) {
     entry.stage = adopted ? Stage::kAdopted : Stage::kPreparing;
@@ -51,6 +53,7 @@ void RunningJobs::Add(LeasedJob job, bool adopted) {
     Member& member = entry.members[node_id];
     member.assigned = entry.start;
     if (!adopted) member.last_seen = entry.start;
+    jobs_of_node_[node_id].insert(job.job.job_id);
   }
   const std::string id = job.job.job_id;
   entry.job = std::move(job);
@@ -65,12 +68,22 @@ std::optional<LeasedJob> RunningJobs::Find(const JobEpoch& job) const {
 
 void RunningJobs::Remove(const JobEpoch& job) {
   MutexLock lock(mutex_);
-  if (FindEntry(job) != nullptr) entries_.erase(job.job_id);
+  if (FindEntry(job) != nullptr) Erase(entries_.find(job.job_id));
+}
+
+void RunningJobs::Erase(Entries::iterator entry) {
+  for (const auto& [node_id, member] : entry->second.members) {
+    const auto jobs = jobs_of_node_.find(node_id);
+    jobs->second.erase(entry->first);
+    if (jobs->second.empty()) jobs_of_node_.erase(jobs);
+  }
+  entries_.erase(entry);
 }
 
 void RunningJobs::Clear() {
   MutexLock lock(mutex_);
   entries_.clear();
+  jobs_of_node_.clear();
 }
 
 void RunningJobs::NoteAssigned(const JobEpoch& job, const std::string& node_id,
@@ -217,6 +230,15 @@ std::optional<MonotonicTime> RunningJobs::StartOf(const JobEpoch& job) const {
   return entry == nullptr ? std::nullopt : std::optional(entry->start);
 }
 
+bool RunningJobs::AllRenewedWithin(Duration age, const std::vector<JobEpoch>& jobs) const {
+  MutexLock lock(mutex_);
+  const MonotonicTime since = clock_.Now() - age;
+  return std::all_of(jobs.begin(), jobs.end(), [&](const JobEpoch& job) ASSAY_REQUIRES(mutex_) {
+    const Entry* entry = FindEntry(job);
+    return entry != nullptr && entry->renewed > since;
+  });
+}
+
 std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node_id,
                                                          const std::string& agent_instance_id,
                                                          const std::vector<JobEpoch>& reported,
@@ -224,13 +246,17 @@ std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node
   MutexLock lock(mutex_);
   const MonotonicTime now = clock_.Now();
   std::vector<Missing> missing;
-  for (const auto& [job_id, entry] : entries_) {
+  const auto jobs = jobs_of_node_.find(node_id);
+  if (jobs == jobs_of_node_.end()) return missing;
+  for (const std::string& job_id : jobs->second) {
+    const Entry& entry = entries_.at(job_id);
     const auto member = entry.members.find(node_id);
-    if (member == entry.members.end() || member->second.finished) continue;
+    if (member->second.finished) continue;
     if (Lists(reported, job_id, entry.job.epoch)) continue;
     if (now - member->second.assigned < grace) continue;
-    // An agent that does not list the job may have finished its part before this coordinator
-    // process restarted. Therefore only the agent of rank 0 decides whether the job is missing.
+    // An agent of an adopted job that does not list the job may have finished its part before this
+    // coordinator process started. In that case, only the agent of rank 0 decides whether the job
+    // is missing.
     const bool follower = node_id != entry.job.node_ids.front();
     if (entry.adopted && follower && !member->second.reported) continue;
     const bool restarted = !member->second.agent_instance_id.empty() && member->second.reported &&

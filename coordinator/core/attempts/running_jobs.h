@@ -1,6 +1,6 @@
-// The attempts that this coordinator leads: what each agent of a job has said so far,
-// and what follows from it. Memory only; PostgreSQL decides who holds a lease, and what
-// is lost here with the process comes back from the agents' States.
+// Tracks the attempts that this coordinator leads: what the agents of each job have reported, and
+// what follows from their reports. Kept in memory only. After a restart, the agents' State messages
+// restore the information. Who holds a lease is decided by PostgreSQL, not here.
 //
 //            Add
 //             |          all agents GangReady
@@ -12,8 +12,8 @@
 //             |  were not ready in time
 //             +----------------> Remove <----------+
 //
-// A gang adopted after a restart of this process may be in either state: it is taken to
-// be running unless its agents say GangReady, which they repeat until GangGo comes.
+// After a restart of this process, an adopted gang (a job on several nodes) may be in either state.
+// It counts as running unless its agents send GangReady, which they repeat until they get GangGo.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@
 #include "assay/v1/session.pb.h"
 #include "common/clock.h"
 #include "common/mutex.h"
-#include "coordinator/core/placement/gang_wait.h"
+#include "coordinator/core/attempts/gang_wait.h"
 #include "storage/types.h"
 
 namespace assay::coordinator {
@@ -50,9 +50,9 @@ class RunningJobs {
  public:
   explicit RunningJobs(const Clock& clock) : clock_(clock) {}
 
-  // Adds a job. `adopted` is false if this process has just claimed the job, and true if the agents
-  // started it under an earlier coordinator process. If the attempt is already known, only updates
-  // the copy of its database record.
+  // Adds a job. `adopted` is false if this process has just claimed the job, and true if an earlier
+  // coordinator process assigned the job to its agents. If the attempt is already known, only
+  // updates the copy of the job's database record.
   void Add(storage::LeasedJob job, bool adopted);
 
   // Returns nullopt if this process does not lead the job under this epoch.
@@ -62,7 +62,7 @@ class RunningJobs {
   // Removes all jobs, because another coordinator leads them now.
   void Clear();
 
-  // Records that an Assign (the message that gives a job to an agent) was sent to this node.
+  // Records that an Assign, the message that gives a job to an agent, was sent to this node.
   // `agent_instance_id` identifies the agent process. `name` is the node's name as users see it.
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
@@ -75,15 +75,16 @@ class RunningJobs {
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
-  // Records that all ranks of this node are ready. Once every agent of the gang (the nodes of one
-  // job) is ready, returns one GangGo message per agent, which tells it to start. Returns nothing
-  // before that. If an agent repeats its GangReady afterwards, returns GangGo for this agent again.
-  // GangGo contains a token of rank 0's current process, so a gang that was only partly started
-  // when the coordinator restarted never starts as a whole.
+  // Records that all ranks of this node are ready. Once every agent of the job is ready, returns
+  // one GangGo message per agent, which tells the agent to start. Returns nothing before that. If
+  // an agent repeats its GangReady later, returns GangGo again for this agent. GangGo contains a
+  // token of rank 0's current process. Therefore, a gang that was only partly started when the
+  // coordinator restarted never starts as a whole.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
   // Records that an agent has finished its part of the job without failure. Returns true if the
-  // agent runs rank 0. The attempt then ends, because that agent sends all results of the job.
+  // agent runs rank 0. In that case the attempt is over, because the agent of rank 0 sends all
+  // results of the job.
   bool NoteFinished(const storage::JobEpoch& job, const std::string& node_id);
 
   void NoteOutcome(const v1::CaseResult& result);
@@ -112,11 +113,15 @@ class RunningJobs {
   // Returns when the attempt began in this process.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
 
+  // Returns true if this process leads all these jobs, and each of them was claimed, or its lease
+  // was renewed, less than `age` ago.
+  bool AllRenewedWithin(Duration age, const std::vector<storage::JobEpoch>& jobs) const;
+
   // An attempt that a node should be running but did not list in its State.
   struct Missing {
     storage::JobEpoch job;
-    // True if a new agent process has replaced the one that ran the job. In that case, the job's
-    // processes no longer exist.
+    // True if a new agent process has replaced the agent process that ran the job. The job's
+    // processes then no longer exist.
     bool agent_restarted = false;
     // True if the gang has started without this agent, which cannot join any more.
     bool gang_started = false;
@@ -130,9 +135,10 @@ class RunningJobs {
                                  const std::vector<storage::JobEpoch>& reported,
                                  Duration grace) const;
 
-  // An attempt with a lost agent, and the node of that agent. An agent is lost if it has not
-  // mentioned the job for `lease`. While a job on several nodes has not started yet, the shorter
-  // time `absent` applies to agents without a session, because the other nodes are idle meanwhile.
+  // An attempt that has lost an agent, and the node of that agent. An agent counts as lost if it
+  // has not reported on the job for longer than `lease`. While a job on several nodes waits to
+  // start, an agent without a session counts as lost after the shorter time `absent`, because the
+  // other nodes sit idle until then.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
@@ -140,8 +146,8 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
-  // Returns true if at least one agent of the job has reported the job to this process and has not
-  // finished it. LostSince will report this agent if it falls silent.
+  // Returns true if at least one of the job's agents has reported the job to this process and has
+  // not finished its part. If that agent falls silent, LostSince will return it.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
   // Returns the gangs that have waited longer than `prepare` for agents to be ready.
@@ -162,7 +168,8 @@ class RunningJobs {
     std::string name;               // As well.
     MonotonicTime assigned;
     // When the agent last mentioned the job. Not set if this process adopted the job and the agent
-    // has not reported to it yet, perhaps because its session is with another coordinator.
+    // has not reported the job yet, perhaps because the agent's session is with another
+    // coordinator.
     std::optional<MonotonicTime> last_seen;
   };
   // The stage of a job on several nodes; kStarted for all other jobs.
@@ -170,6 +177,7 @@ class RunningJobs {
   struct Entry {
     storage::LeasedJob job;
     MonotonicTime start;
+    MonotonicTime renewed;  // When the lease began, or was renewed last.
     bool adopted = false;
     Stage stage = Stage::kStarted;
     // The time since which its agents are known to wait for the start.
@@ -185,9 +193,14 @@ class RunningJobs {
   // Returns nullopt if the gang has started or is not known to wait.
   std::optional<GangWait> WaitOfEntry(const Entry& entry) const ASSAY_REQUIRES(mutex_);
 
+  using Entries = std::map<std::string, Entry>;  // By job id.
+  void Erase(Entries::iterator entry) ASSAY_REQUIRES(mutex_);
+
   const Clock& clock_;
   mutable Mutex mutex_;
-  std::map<std::string, Entry> entries_ ASSAY_GUARDED_BY(mutex_);  // By job id.
+  Entries entries_ ASSAY_GUARDED_BY(mutex_);
+  // The ids of the jobs in `entries_` by node, so that a State costs only its own node's jobs.
+  std::map<std::string, std::set<std::string>> jobs_of_node_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::coordinator

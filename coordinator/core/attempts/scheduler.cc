@@ -7,11 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "campaign/accept_rule.h"
+#include "campaign/spec_checks.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "coordinator/core/attempts/blame.h"
-#include "coordinator/core/campaign/accept_rule.h"
 #include "coordinator/core/guarded.h"
+#include "storage/store_rules.h"
 #include "wire/reasons.h"
 
 namespace assay::coordinator {
@@ -200,9 +202,9 @@ Status Scheduler::SweepOverdue() {
   return Status::Ok();
 }
 
-// Ends attempts whose lease has expired, usually because their coordinator is gone. Skips an
-// attempt if one of its agents has reported the job to this process. If that agent falls silent,
-// the attempt will be ended for that more specific reason.
+// Ends attempts whose lease has expired, usually because their coordinator has died. Skips an
+// attempt if one of its agents has reported the job to this process: if that agent falls silent,
+// other code will end the attempt and give the silence as the more specific reason.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));
@@ -231,16 +233,38 @@ Status Scheduler::JudgeAll() {
   return Status::Ok();
 }
 
+Result<v1::JobCounts> Scheduler::CountJobsFrom(int repetition, const std::string& campaign_id) {
+  constexpr int kPageSize = 1000;
+  v1::JobCounts counts;
+  PageRequest request{kPageSize, ""};
+  do {
+    ASSAY_ASSIGN_OR_RETURN(const Page<v1::Job> page,
+                           environment_.jobs.ListJobs(campaign_id, request));
+    for (const v1::Job& job : page.items) {
+      if (job.repetition() >= repetition) storage::AddToCounts(job.state(), 1, &counts);
+    }
+    request.token = page.next_token;
+  } while (!request.token.empty());
+  return counts;
+}
+
 Status Scheduler::JudgeOne(const std::string& campaign_id) {
-  ASSAY_ASSIGN_OR_RETURN(const v1::Campaign campaign, environment_.jobs.GetCampaign(campaign_id));
+  ASSAY_ASSIGN_OR_RETURN(v1::Campaign campaign, environment_.jobs.GetCampaign(campaign_id));
   if (campaign.state() == v1::CAMPAIGN_STATE_ACTIVE ||
       campaign.verdict() != v1::VERDICT_UNSPECIFIED) {
     return Status::Ok();
+  }
+  // The verdict is of the latest run of all jobs.
+  const int latest =
+      storage::LatestRun(campaign.reruns(), campaign::RepetitionsOf(campaign.spec()));
+  if (latest > 1) {
+    ASSAY_ASSIGN_OR_RETURN(*campaign.mutable_jobs(), CountJobsFrom(latest, campaign_id));
   }
   std::vector<v1::StoredResult> results;
   std::map<std::string, int> gpu_indices;
   if (!campaign.spec().accept().empty()) {
     ASSAY_ASSIGN_OR_RETURN(results, environment_.results.ListOfCampaign(campaign_id));
+    std::erase_if(results, [&](const auto& result) { return result.repetition() < latest; });
     ASSAY_ASSIGN_OR_RETURN(
         const std::vector<v1::Node> nodes,
         environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kNo));
@@ -250,10 +274,11 @@ Status Scheduler::JudgeOne(const std::string& campaign_id) {
       }
     }
   }
-  const CampaignVerdict outcome = Judge(campaign, results, [&](const std::string& uuid) {
-    const auto found = gpu_indices.find(uuid);
-    return found == gpu_indices.end() ? uuid : fmt::format("GPU {}", found->second);
-  });
+  const campaign::CampaignVerdict outcome =
+      campaign::Judge(campaign, results, [&](const std::string& uuid) {
+        const auto found = gpu_indices.find(uuid);
+        return found == gpu_indices.end() ? uuid : fmt::format("GPU {}", found->second);
+      });
   ASSAY_RETURN_IF_ERROR(environment_.jobs.SetVerdict(campaign_id, outcome.verdict, outcome.rules));
   const char* end = campaign.state() == v1::CAMPAIGN_STATE_CANCELLED ? "was cancelled"
                     : outcome.verdict == v1::VERDICT_PASSED          ? "passed"

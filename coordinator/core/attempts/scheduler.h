@@ -1,6 +1,7 @@
 // Assigns queued jobs to nodes, detects lost attempts, and decides the verdicts of campaigns.
-// Reacts to events: a campaign is submitted, a node connects, a job ends, or the database sends a
-// notification. A slow poll makes up for notifications that were lost.
+// Reacts when a campaign is submitted, a node connects, a job ends, or the database sends a
+// notification. In addition, polls the database at longer intervals in case a notification was
+// lost.
 #pragma once
 
 #include <atomic>
@@ -20,9 +21,9 @@
 
 namespace assay::coordinator {
 
-// Schedules jobs and detects lost ones, while this coordinator is the leader. Thread-safe. Create
-// it with std::make_shared. If the database does not answer, all work is postponed to the next
-// poll.
+// Schedules jobs and detects lost attempts while this coordinator is the leader. If the database
+// does not answer, all work is postponed until the next poll. Thread-safe. Must be created with
+// std::make_shared.
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
@@ -55,6 +56,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Status SweepOverdue();
   Status JudgeAll();
   Status JudgeOne(const std::string& campaign_id);
+  // Counts the campaign's jobs of this and later repetitions.
+  Result<v1::JobCounts> CountJobsFrom(int repetition, const std::string& campaign_id);
 
   const Environment& environment_;
   const Options& options_;

@@ -57,8 +57,14 @@ void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state)
   if (!agent) return;
   sessions_.NoteHeard(node_id);
   beat.missing = running_.MissingAt(node_id, agent->instance_id, beat.reported, options_.heartbeat);
+  const Duration lately = options_.heartbeat / 4;
+  const bool news = !beat.missing.empty() || !running_.AllRenewedWithin(lately, beat.reported);
+  const MonotonicTime now = environment_.clock.Now();
   {
     MutexLock lock(mutex_);
+    const auto [taken, first] = taken_.try_emplace(node_id, now);
+    if (!first && !news && now - taken->second < lately) return;
+    taken->second = now;
     pending_[node_id] = std::move(beat);
     if (flushing_) return;
     flushing_ = true;

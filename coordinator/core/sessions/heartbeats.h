@@ -29,7 +29,9 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
              Sessions& sessions, Attempts& attempts, Outage& outage);
 
-  // Returns at once; the answer is sent once the database has replied.
+  // Returns at once; the answer is sent once the database has replied. A State that follows another
+  // within a quarter of a heartbeat and has no news for the database gets no answer: agents send one
+  // for each job that they are assigned.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 
  private:
@@ -59,6 +61,8 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
 
   Mutex mutex_;
   Batch pending_ ASSAY_GUARDED_BY(mutex_);  // The latest State of each node.
+  // When the latest State of each node was taken to the database.
+  std::map<std::string, MonotonicTime> taken_ ASSAY_GUARDED_BY(mutex_);
   bool flushing_ ASSAY_GUARDED_BY(mutex_) = false;
 };
 

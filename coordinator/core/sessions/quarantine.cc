@@ -21,13 +21,15 @@ Status Quarantine::CheckDue() {
                          environment_.nodes.ListQuarantined());
   const MonotonicTime now = environment_.clock.Now();
   for (const std::string& node_id : quarantined) {
-    if (!sessions_.Has(node_id)) continue;
+    const std::optional<Agent> agent = sessions_.Find(node_id);
+    if (!agent) continue;
     {
       MutexLock lock(mutex_);
       Record& record = records_[node_id];
-      if (now < record.next_check) continue;
+      if (now < record.next_check && agent->instance_id == record.instance_id) continue;
       record.pause = std::clamp(2 * record.pause, kFirstPause, kLongestPause);
       record.next_check = now + record.pause;
+      record.instance_id = agent->instance_id;
       record.asked = true;
     }
     v1::CoordinatorMessage message;
@@ -37,14 +39,13 @@ Status Quarantine::CheckDue() {
   return Status::Ok();
 }
 
+bool Quarantine::WasAsked(const std::string& node_id) {
+  MutexLock lock(mutex_);
+  const auto record = records_.find(node_id);
+  return record != records_.end() && std::exchange(record->second.asked, false);
+}
+
 Status Quarantine::Checked(const std::string& node_id, const v1::NodeChecked& checked) {
-  {
-    MutexLock lock(mutex_);
-    const auto record = records_.find(node_id);
-    if (record == records_.end() || !std::exchange(record->second.asked, false)) {
-      return Status::Ok();
-    }
-  }
   const std::optional<Agent> agent = sessions_.Find(node_id);
   const std::string name = agent ? agent->name : node_id;
   if (checked.has_failure()) {

@@ -13,7 +13,8 @@ namespace assay::coordinator {
 
 // Asks the agents of quarantined nodes to check themselves, and ends the quarantine of those that
 // pass. A node that is quarantined again soon after it passed waits twice as long for each further
-// check. Storage decides which nodes are quarantined (see storage::FinishedAttempt). Thread-safe.
+// check, but is checked at once when its agent has been restarted. Storage decides which nodes are
+// quarantined (see storage::FinishedAttempt). Thread-safe.
 class Quarantine {
  public:
   Quarantine(const Environment& environment, const Sessions& sessions)
@@ -21,14 +22,18 @@ class Quarantine {
 
   // Sends CheckNode to the quarantined nodes whose check is due. Call it in every poll.
   Status CheckDue();
-  // Handles the result of a check. Ignores results that nobody asked for.
+  // Returns true once for each CheckNode that was sent to the node. A result without one is
+  // ignored.
+  bool WasAsked(const std::string& node_id);
+  // Handles the result of a check that WasAsked() confirmed.
   Status Checked(const std::string& node_id, const v1::NodeChecked& checked);
 
  private:
   struct Record {
     MonotonicTime next_check{};
-    Duration pause{0};   // After the next check.
-    bool asked = false;  // A check is under way.
+    std::string instance_id;  // Of the agent that was asked last.
+    Duration pause{0};        // After the next check.
+    bool asked = false;       // A check is under way.
   };
 
   const Environment& environment_;

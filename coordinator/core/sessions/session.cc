@@ -235,7 +235,7 @@ Status Session::HandleHello(const v1::Hello& hello) {
   ASSAY_RETURN_IF_ERROR(CheckHello(hello));
   if (!services_.leadership.IsLeader()) return SendAway();
   if (hello.schemas_hash().empty()) return Greet(hello);
-  ASSAY_ASSIGN_OR_RETURN(const std::optional<v1::Schemas> known,
+  ASSAY_ASSIGN_OR_RETURN(const std::shared_ptr<const v1::Schemas> known,
                          services_.environment.nodes.GetSchemas(hello.schemas_hash()));
   if (!known) {
     hello_ = hello;
@@ -254,9 +254,10 @@ Status Session::HandleSchemas(const v1::Schemas& schemas) {
   if (schema::SchemasHash(schemas) != hello_->schemas_hash()) {
     return BadHello("the schemas do not have the hash that Hello names");
   }
-  *hello_->mutable_node()->mutable_benchmarks() = schemas.benchmarks();
-  ASSAY_RETURN_IF_ERROR(CheckHello(*hello_));
-  return Greet(*hello_);
+  v1::Hello whole = *hello_;
+  *whole.mutable_node()->mutable_benchmarks() = schemas.benchmarks();
+  ASSAY_RETURN_IF_ERROR(CheckHello(whole));
+  return Greet(whole);
 }
 
 Status Session::SendAway() {
@@ -278,10 +279,9 @@ Status Session::Greet(const v1::Hello& hello) {
       MetricsAddress(node.metrics_address(), sink_->PeerAddress(), dial_address_));
   const Identity peer = sink_->Peer();
   ASSAY_RETURN_IF_ERROR(CheckPeer(peer, node));
-  const Agent agent{node.node_id(), node.name(), node.agent_instance_id(),
-                    dial_address_,  peer.serial, std::make_shared<const v1::NodeDescription>(node)};
-  ASSAY_RETURN_IF_ERROR(services_.sessions.CheckReplacement(agent, sink_->PeerAddress(),
-                                                            2 * services_.options.heartbeat));
+  Agent agent{node.node_id(), node.name(), node.agent_instance_id(), dial_address_, peer.serial,
+              nullptr,        nullptr};
+  ASSAY_RETURN_IF_ERROR(CheckReplacement(agent));
   {
     MutexLock lock(mutex_);
     if (state_ == State::kClosed) return Status::Ok();
@@ -290,6 +290,12 @@ Status Session::Greet(const v1::Hello& hello) {
   }
   ASSAY_RETURN_IF_ERROR(services_.environment.nodes.Connect(
       services_.options.coordinator_id, node, dial_address_, services_.options.lease));
+  v1::Schemas schemas;
+  schemas.mutable_benchmarks()->Swap(node.mutable_benchmarks());
+  ASSAY_ASSIGN_OR_RETURN(agent.schemas,
+                         services_.environment.nodes.GetSchemas(schema::SchemasHash(schemas)));
+  if (!agent.schemas) return Internal("the schemas of a node are not stored");
+  agent.description = std::make_shared<const v1::NodeDescription>(std::move(node));
   ASSAY_ASSIGN_OR_RETURN(const std::string fleet_id, services_.environment.fleet.GetFleetId());
   v1::CoordinatorMessage message;
   v1::HelloAck* ack = message.mutable_hello_ack();
@@ -309,10 +315,23 @@ Status Session::Greet(const v1::Hello& hello) {
       return Status::Ok();
     }
   }
-  Log().info("node {} ({}) is in session{}", node.name(), node.node_id(),
+  Log().info("node {} ({}) is in session{}", agent.name, agent.node_id,
              dial_address_.empty() ? "" : ", dialled at " + dial_address_);
   services_.on_attached(agent);
   return Status::Ok();
+}
+
+Status Session::CheckReplacement(const Agent& agent) {
+  const std::string address = sink_->PeerAddress();
+  Status allowed =
+      services_.sessions.CheckReplacement(agent, address, 2 * services_.options.heartbeat);
+  if (allowed.reason() == Reason::kDuplicateNode) {
+    v1::CoordinatorMessage message;
+    message.mutable_duplicate_node()->set_name(agent.name);
+    message.mutable_duplicate_node()->set_address(address);
+    services_.sessions.Send(agent.node_id, std::move(message));
+  }
+  return allowed;
 }
 
 Status Session::HandleResults(const Work& work) {
@@ -345,6 +364,8 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       services_.sessions.MarkLeaving(node_id, sink_.get());
       return Status::Ok();
     case v1::AgentMessage::kNodeChecked:
+      if (!services_.quarantine.WasAsked(node_id)) return Status::Ok();
+      ASSAY_RETURN_IF_ERROR(StoreHealth(node_id, message.node_checked()));
       return services_.quarantine.Checked(node_id, message.node_checked());
     case v1::AgentMessage::kHello:
       return InvalidArgument("a session has one Hello, at its beginning",
@@ -353,6 +374,23 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       // Messages of later revisions are ignored, which allows revisions to differ.
       return Status::Ok();
   }
+}
+
+Status Session::StoreHealth(const std::string& node_id, const v1::NodeChecked& checked) {
+  std::optional<Agent> agent = services_.sessions.Find(node_id);
+  if (!agent) return Status::Ok();
+  v1::NodeDescription node = *agent->description;
+  *node.mutable_health() = checked.health();
+  agent->description = std::make_shared<const v1::NodeDescription>(node);
+  services_.sessions.SetDescription(node_id, sink_.get(), agent->description);
+  return StoreAgent(*agent);
+}
+
+Status Session::StoreAgent(const Agent& agent) {
+  v1::NodeDescription whole = *agent.description;
+  *whole.mutable_benchmarks() = agent.schemas->benchmarks();
+  return services_.environment.nodes.Connect(services_.options.coordinator_id, whole,
+                                             agent.dial_address, services_.options.lease);
 }
 
 void Session::Disconnect(int attempt) {
@@ -365,8 +403,7 @@ void Session::Disconnect(int attempt) {
   if (!services_.sessions.Has(node_id)) done = nodes.Disconnect(options.coordinator_id, node_id);
   // A new session of the node may have connected in the moment between.
   if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
-    done = nodes.Connect(options.coordinator_id, *agent->description, agent->dial_address,
-                         options.lease);
+    done = StoreAgent(*agent);
   }
   if (services_.outage.NoteFailure(done)) {
     services_.environment.executor.PostAfter(

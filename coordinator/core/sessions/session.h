@@ -101,8 +101,14 @@ class Session : public std::enable_shared_from_this<Session> {
   Status SendAway();
   // Stores the node and makes the session active.
   Status Greet(const v1::Hello& hello);
+  // Returns an error if another agent has the node's session, and tells that agent.
+  Status CheckReplacement(const Agent& agent);
   Status HandleResults(const Work& work);
   Status HandleActive(const v1::AgentMessage& message);
+  // Replaces the findings that the agent reported when it connected.
+  Status StoreHealth(const std::string& node_id, const v1::NodeChecked& checked);
+  // Stores the node of a session, with its benchmarks.
+  Status StoreAgent(const Agent& agent);
   void Disconnect(int attempt);
 
   const SessionServices services_;

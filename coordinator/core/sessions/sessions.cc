@@ -63,6 +63,14 @@ bool Sessions::Drop(const std::string& node_id, const SessionSink* sink) {
   return true;
 }
 
+void Sessions::SetDescription(const std::string& node_id, const SessionSink* sink,
+                              std::shared_ptr<const v1::NodeDescription> description) {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(node_id);
+  if (found == entries_.end() || found->second.sink.get() != sink) return;
+  found->second.agent.description = std::move(description);
+}
+
 void Sessions::MarkLeaving(const std::string& node_id, const SessionSink* sink) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(node_id);

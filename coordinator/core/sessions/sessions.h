@@ -41,7 +41,8 @@ struct Agent {
   std::string instance_id;
   std::string dial_address;  // Empty if the agent dialled.
   std::string serial;        // Of the agent's certificate; empty without one.
-  std::shared_ptr<const v1::NodeDescription> description;
+  std::shared_ptr<const v1::NodeDescription> description;  // Without benchmarks.
+  std::shared_ptr<const v1::Schemas> schemas;              // Nodes with the same share them.
 };
 
 // Thread-safe.
@@ -60,6 +61,9 @@ class Sessions {
   bool Drop(const std::string& node_id, const SessionSink* sink);
   // Records that the agent has sent a heartbeat.
   void NoteHeard(const std::string& node_id);
+  // Replaces the agent's description if `sink` is still the way to it.
+  void SetDescription(const std::string& node_id, const SessionSink* sink,
+                      std::shared_ptr<const v1::NodeDescription> description);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
 

@@ -17,6 +17,7 @@ inline void AdjustRuleForLoad(double flops, MeasureRule* rule) {
   rule->max_warmup_seconds = 5.0;
   rule->settle_window_seconds = 0.25;
   rule->min_seconds = 1.0;
+  rule->total_seconds = rule->max_warmup_seconds + rule->max_seconds;
 }
 
 }  // namespace assay

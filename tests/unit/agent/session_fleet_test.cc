@@ -21,6 +21,7 @@ using Kind = v1::AgentMessage;
 class SessionFleetTest : public SessionTest {
  protected:
   void MakeSpoolOlder(Duration age) {
+    spool_->Flush();
     for (const auto& file : fs::directory_iterator(folder_.path() + "/spool")) {
       fs::last_write_time(file.path(), fs::file_time_type::clock::now() - age);
     }
@@ -107,7 +108,7 @@ TEST_F(SessionFleetTest, AnotherFleetCannotCancelReplaceOrExtendAJob) {
 }
 
 TEST_F(SessionFleetTest, ResultOfAnUnknownJobIsKeptAndSentAgainInTheNextSession) {
-  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet).ok());
+  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet, [](const Status&) {}).ok());
   const auto link = GoLive();
   Deliver(link, Ack("old", 1, 0, v1::ResultAck::VERDICT_UNKNOWN_JOB));
   EXPECT_EQ(spool_->depth(), 1U);
@@ -128,7 +129,7 @@ TEST_F(SessionFleetTest, UnknownJobIsReportedDespiteItsResults) {
 }
 
 TEST_F(SessionFleetTest, ResultOfAnUnknownJobIsDeletedAfterAWeek) {
-  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet).ok());
+  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet, [](const Status&) {}).ok());
   const auto link = GoLive();
   Deliver(link, Ack("old", 1, 0, v1::ResultAck::VERDICT_UNKNOWN_JOB));
   executor_.Advance(2h);
@@ -139,8 +140,8 @@ TEST_F(SessionFleetTest, ResultOfAnUnknownJobIsDeletedAfterAWeek) {
 }
 
 TEST_F(SessionFleetTest, OldResultIsDeletedOnlyIfItsJobIsUnknown) {
-  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet).ok());
-  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 1), "fleet-2").ok());
+  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet, [](const Status&) {}).ok());
+  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 1), "fleet-2", [](const Status&) {}).ok());
   MakeSpoolOlder(24h * 8);
   const auto link = GoLive();
   executor_.Advance(2h);
@@ -150,7 +151,7 @@ TEST_F(SessionFleetTest, OldResultIsDeletedOnlyIfItsJobIsUnknown) {
 }
 
 TEST_F(SessionFleetTest, RejectedResultIsSetAside) {
-  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet).ok());
+  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet, [](const Status&) {}).ok());
   Deliver(GoLive(), Ack("old", 1, 0, v1::ResultAck::VERDICT_REJECTED));
   EXPECT_EQ(spool_->depth(), 0U);
   EXPECT_FALSE(fs::is_empty(folder_.path() + "/rejected"));
@@ -167,7 +168,7 @@ TEST_F(SessionFleetTest, ReconnectsWithinTwoHeartbeatsWhileItHoldsSomething) {
   EXPECT_LE(*with_job, Duration(10s));
   StartAgent();
   EXPECT_FALSE(session_->ReconnectWithin());
-  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet).ok());
+  ASSERT_TRUE(spool_->Append(ResultOf("old", 1, 0), kFleet, [](const Status&) {}).ok());
   EXPECT_TRUE(session_->ReconnectWithin());
 }
 

@@ -69,6 +69,7 @@ TEST_F(SessionTest, JobFinishedWaitsForEveryResult) {
   ASSERT_THAT(Only(link->sent, Kind::kJobFinished), SizeIs(1));
   link->Take();
   Deliver(link, FinishedAck("job", 1));
+  executor_.Advance(1s);
   const auto states = Only(link->Take(), Kind::kState);
   ASSERT_THAT(states, SizeIs(1));
   EXPECT_THAT(states[0].state().running_jobs(), IsEmpty());
@@ -350,7 +351,8 @@ TEST_F(SessionTest, ReconnectClosesWithTheDelay) {
 }
 
 TEST_F(SessionTest, KeepsFewResultsInFlight) {
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(spool_->Append(ResultOf("old", 1, i), kFleet).ok());
+  for (int i = 0; i < 100; ++i)
+    ASSERT_TRUE(spool_->Append(ResultOf("old", 1, i), kFleet, [](const Status&) {}).ok());
   const auto link = GoLive();
   EXPECT_THAT(Only(link->Take(), Kind::kCaseResult), SizeIs(16));
   Deliver(link, Ack("old", 1, 0));

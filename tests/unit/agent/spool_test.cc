@@ -30,6 +30,11 @@ class SpoolTest : public ::testing::Test {
     return std::move(*spool);
   }
 
+  static Status Append(Spool& spool, const v1::CaseResult& result,
+                       const std::string& fleet_id = "fleet") {
+    return spool.Append(result, fleet_id, [](const Status& lost) { ADD_FAILURE() << lost; });
+  }
+
   std::vector<fs::path> Files(const std::string& extension) const {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(spool_)) {
@@ -46,8 +51,8 @@ class SpoolTest : public ::testing::Test {
 TEST_F(SpoolTest, KeepsResultsOverRestarts) {
   {
     const auto spool = Open();
-    for (int i : {2, 0, 1}) ASSERT_TRUE(spool->Append(ResultOf(i), "fleet").ok());
-    ASSERT_TRUE(spool->Append(ResultOf(1), "fleet").ok()) << "the same again changes nothing";
+    for (int i : {2, 0, 1}) ASSERT_TRUE(Append(*spool, ResultOf(i)).ok());
+    ASSERT_TRUE(Append(*spool, ResultOf(1)).ok()) << "the same again changes nothing";
   }
   const auto spool = Open();
   const auto keys = spool->Keys("fleet");
@@ -62,16 +67,16 @@ TEST_F(SpoolTest, KeepsResultsOverRestarts) {
 }
 
 TEST_F(SpoolTest, NewFilesDoNotOverwriteOldOnes) {
-  ASSERT_TRUE(Open()->Append(ResultOf(0), "fleet").ok());
+  ASSERT_TRUE(Append(*Open(), ResultOf(0)).ok());
   const auto spool = Open();
-  ASSERT_TRUE(spool->Append(ResultOf(1), "fleet").ok());
+  ASSERT_TRUE(Append(*spool, ResultOf(1)).ok());
   EXPECT_EQ(spool->Read(spool->Keys("fleet")[0])->case_index(), 0);
 }
 
 TEST_F(SpoolTest, DamagedFilesAreSetAside) {
   {
     const auto spool = Open();
-    for (int i = 0; i < 4; ++i) ASSERT_TRUE(spool->Append(ResultOf(i), "fleet").ok());
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(Append(*spool, ResultOf(i)).ok());
   }
   const auto files = Files(".result");
   fs::resize_file(files[0], fs::file_size(files[0]) - 1);
@@ -91,7 +96,8 @@ TEST_F(SpoolTest, DamagedFilesAreSetAside) {
 
 TEST_F(SpoolTest, DamageWhileRunningIsSetAsideToo) {
   const auto spool = Open();
-  ASSERT_TRUE(spool->Append(ResultOf(0), "fleet").ok());
+  ASSERT_TRUE(Append(*spool, ResultOf(0)).ok());
+  spool->Flush();
   fs::resize_file(Files(".result")[0], 3);
   const auto read = spool->Read(spool->Keys("fleet")[0]);
   EXPECT_EQ(read.status().code(), Code::kDataLoss);
@@ -102,21 +108,21 @@ TEST_F(SpoolTest, RefusesBeyondItsLimit) {
   const auto spool = Open(/*limit=*/8192);
   v1::CaseResult big = ResultOf(0);
   big.set_benchmark(std::string(6000, 'x'));
-  ASSERT_TRUE(spool->Append(big, "fleet").ok());
+  ASSERT_TRUE(Append(*spool, big).ok());
   EXPECT_TRUE(spool->Full());
   big.set_case_index(1);
-  const Status refused = spool->Append(big, "fleet");
+  const Status refused = Append(*spool, big);
   EXPECT_EQ(refused.reason(), Reason::kSpoolFull);
   spool->Remove(spool->Keys("fleet")[0]);
   EXPECT_FALSE(spool->Full());
-  EXPECT_TRUE(spool->Append(big, "fleet").ok());
+  EXPECT_TRUE(Append(*spool, big).ok());
 }
 
 TEST_F(SpoolTest, ResultsAreListedByFleet) {
   {
     const auto spool = Open();
-    ASSERT_TRUE(spool->Append(ResultOf(0), "fleet").ok());
-    ASSERT_TRUE(spool->Append(ResultOf(1), "other").ok());
+    ASSERT_TRUE(Append(*spool, ResultOf(0)).ok());
+    ASSERT_TRUE(Append(*spool, ResultOf(1), "other").ok());
   }
   const auto spool = Open();
   ASSERT_EQ(spool->Keys("other").size(), 1U);
@@ -141,7 +147,7 @@ TEST_F(SpoolTest, RejectedFolderKeepsTheNewest) {
     const auto spool = Open(/*limit=*/32 << 20);
     v1::CaseResult big = ResultOf(i);
     big.set_benchmark(std::string(5 << 20, 'x'));
-    ASSERT_TRUE(spool->Append(big, "fleet").ok());
+    ASSERT_TRUE(Append(*spool, big).ok());
     spool->Reject(spool->Keys("fleet")[0]);
     EXPECT_EQ(spool->depth(), 0U);
     EXPECT_EQ(rejected().size(), std::min<size_t>(i + 1, 3)) << "16 MiB at most";
@@ -149,7 +155,37 @@ TEST_F(SpoolTest, RejectedFolderKeepsTheNewest) {
   EXPECT_EQ(rejected(),
             (std::vector<std::string>{"0000000000000003.result", "0000000000000004.result",
                                       "0000000000000005.result"}));
-  EXPECT_TRUE(Open()->Append(ResultOf(0), "fleet").ok());
+  EXPECT_TRUE(Append(*Open(), ResultOf(0)).ok());
+}
+
+TEST_F(SpoolTest, ResultIsReadableBeforeAndAfterItIsOnDisk) {
+  const auto spool = Open();
+  ASSERT_TRUE(Append(*spool, ResultOf(0)).ok());
+  EXPECT_EQ(spool->depth(), 1U);
+  EXPECT_TRUE(spool->Read(spool->Keys("fleet")[0]).ok());
+  spool->Flush();
+  EXPECT_EQ(Files(".result").size(), 1U);
+  EXPECT_TRUE(spool->Read(spool->Keys("fleet")[0]).ok());
+}
+
+TEST_F(SpoolTest, RemovedResultLeavesNoFile) {
+  const auto spool = Open();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(Append(*spool, ResultOf(i)).ok());
+    spool->Remove(spool->Keys("fleet")[0]);
+  }
+  spool->Flush();
+  EXPECT_TRUE(fs::is_empty(spool_));
+}
+
+TEST_F(SpoolTest, FailedWriteIsReportedAndTheResultIsGone) {
+  const auto spool = Open();
+  fs::remove_all(spool_);
+  Status lost;
+  ASSERT_TRUE(spool->Append(ResultOf(0), "fleet", [&](const Status& why) { lost = why; }).ok());
+  spool->Flush();
+  EXPECT_EQ(lost.reason(), Reason::kSpoolFailed);
+  EXPECT_EQ(spool->depth(), 0U);
 }
 
 TEST_F(SpoolTest, UnusableFolderIsAnError) {

@@ -11,9 +11,9 @@
 namespace assay::cli {
 namespace {
 
-v1::StoredResult Result(const std::string& benchmark,
-                        const std::vector<std::pair<std::string, std::string>>& parameters,
-                        const std::string& metric, const std::string& unit, double median) {
+v1::StoredResult GemmResult(const std::string& benchmark,
+                            const std::vector<std::pair<std::string, std::string>>& parameters,
+                            const std::string& metric, const std::string& unit, double median) {
   v1::StoredResult result;
   v1::CaseResult& run = *result.mutable_case_result();
   run.set_job_id(benchmark + std::to_string(median));
@@ -33,16 +33,16 @@ v1::StoredResult Result(const std::string& benchmark,
 }
 
 v1::StoredResult Gemm(const std::string& m, double tflops) {
-  return Result("gemm", {{"m", m}, {"n", m}, {"k", m}, {"dtype", "bf16"}, {"fill", "random"}},
-                "tflops", "TFLOP/s", tflops);
+  return GemmResult("gemm", {{"m", m}, {"n", m}, {"k", m}, {"dtype", "bf16"}, {"fill", "random"}},
+                    "tflops", "TFLOP/s", tflops);
 }
 
 TEST(Comparison, RatesAndTimes_AreInTheResultsUnit) {
   const std::vector<v1::StoredResult> results = {
       Gemm("4096", 747.6),
-      Result("gemm",
-             {{"m", "1"}, {"n", "11008"}, {"k", "2048"}, {"dtype", "bf16"}, {"cache", "cold"}},
-             "time", "s", 10.3e-6)};
+      GemmResult("gemm",
+                 {{"m", "1"}, {"n", "11008"}, {"k", "2048"}, {"dtype", "bf16"}, {"cache", "cold"}},
+                 "time", "s", 10.3e-6)};
   const Comparisons comparisons = CompareWithPublished(results);
   ASSERT_EQ(comparisons.rows.size(), 2u);
   EXPECT_DOUBLE_EQ(comparisons.rows[0].published, 712);

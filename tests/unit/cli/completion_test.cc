@@ -25,8 +25,8 @@ std::vector<std::string> Offers(const std::vector<std::string>& words) {
 TEST(CompletionTest, CommandsAndOptionsAreOffered) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(Offers({"ca"}), Words{"campaign"});
-  EXPECT_EQ(Offers({"campaign", ""}),
-            (Words{"submit", "list", "show", "export", "watch", "wait", "cancel"}));
+  EXPECT_EQ(Offers({"campaign", ""}), (Words{"submit", "check", "list", "show", "export", "watch",
+                                             "wait", "cancel", "rerun"}));
   EXPECT_EQ(Offers({"campaign", "submit", "--dr"}), Words{"--dry-run"});
   EXPECT_EQ(Offers({"results", "-o", ""}), (Words{"table", "json", "csv"}));
   EXPECT_EQ(Offers({"campaign", "submit", "-o", ""}), (Words{"table", "json", "name"}));

@@ -39,6 +39,15 @@ struct FakeCoordinator::Campaigns final : v1::CampaignService::Service {
     ++fake.create_calls_;
     if (!fake.create_error.ok()) return rpc::ToGrpc(fake.create_error);
     *response->mutable_campaign() = fake.campaigns.at(0);
+    if (fake.estimate) *response->mutable_estimate() = *fake.estimate;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status RerunCampaign(grpc::ServerContext*, const v1::RerunCampaignRequest* request,
+                             v1::RerunCampaignResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_rerun_ = *request;
+    *response->mutable_campaign() = fake.campaigns.at(0);
     return grpc::Status::OK;
   }
 
@@ -152,9 +161,22 @@ struct FakeCoordinator::Results final : v1::ResultService::Service {
     response->set_next_page_token(
         Page(fake.results, request->page_size(), request->page_token(),
              [&](const v1::StoredResult& result) { *response->add_results() = result; }));
+    if (!response->next_page_token().empty()) {
+      response->set_remaining_count(static_cast<int>(fake.results.size()) -
+                                    std::stoi(response->next_page_token()));
+    }
+    fake.last_order_ = request->order_by();
     if (request->filter().find("imported") != std::string::npos) {
       for (const v1::StoredResult& result : fake.imported) *response->add_results() = result;
     }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GroupResults(grpc::ServerContext*, const v1::GroupResultsRequest* request,
+                            v1::GroupResultsResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_groups_ = *request;
+    response->mutable_groups()->Assign(fake.groups.begin(), fake.groups.end());
     return grpc::Status::OK;
   }
 
@@ -236,6 +258,16 @@ v1::CreateCampaignRequest FakeCoordinator::last_create() const {
   return last_create_;
 }
 
+std::string FakeCoordinator::last_order() const {
+  const std::lock_guard lock(mutex_);
+  return last_order_;
+}
+
+v1::GroupResultsRequest FakeCoordinator::last_groups() const {
+  const std::lock_guard lock(mutex_);
+  return last_groups_;
+}
+
 std::string FakeCoordinator::last_filter() const {
   const std::lock_guard lock(mutex_);
   return last_filter_;
@@ -244,6 +276,11 @@ std::string FakeCoordinator::last_filter() const {
 v1::ImportResultsRequest FakeCoordinator::last_import() const {
   const std::lock_guard lock(mutex_);
   return last_import_;
+}
+
+v1::RerunCampaignRequest FakeCoordinator::last_rerun() const {
+  const std::lock_guard lock(mutex_);
+  return last_rerun_;
 }
 
 v1::RunJobRequest FakeCoordinator::last_run() const {

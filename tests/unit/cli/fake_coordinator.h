@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,9 @@ class FakeCoordinator {
   std::vector<v1::StoredResult> results;
   // Results that are listed only for filters that name `imported`.
   std::vector<v1::StoredResult> imported;
+  std::vector<v1::ResultGroup> groups;
   v1::ListFleetBenchmarksResponse benchmarks;
+  std::optional<v1::Estimate> estimate;  // Of CreateCampaign.
   Status create_error;
   Status import_error;
   // WatchCampaign streams the next list at each call. After its list, a call fails with UNAVAILABLE
@@ -52,7 +55,10 @@ class FakeCoordinator {
   // Returns the last request.
   v1::CreateCampaignRequest last_create() const;
   std::string last_filter() const;
+  std::string last_order() const;
+  v1::GroupResultsRequest last_groups() const;
   v1::RunJobRequest last_run() const;
+  v1::RerunCampaignRequest last_rerun() const;
   v1::ImportResultsRequest last_import() const;
   int create_calls() const;
   // Blocks until a watch has sent its whole list and its stream stays open.
@@ -68,7 +74,10 @@ class FakeCoordinator {
   std::condition_variable changed_;
   v1::CreateCampaignRequest last_create_;
   std::string last_filter_;
+  std::string last_order_;
+  v1::GroupResultsRequest last_groups_;
   v1::RunJobRequest last_run_;
+  v1::RerunCampaignRequest last_rerun_;
   v1::ImportResultsRequest last_import_;
   int create_calls_ = 0;
   bool hanging_ = false;

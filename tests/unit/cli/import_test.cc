@@ -14,7 +14,7 @@ namespace assay::cli {
 namespace {
 
 // An address where nothing listens.
-constexpr char kUnreachable[] = "127.0.0.1:1";
+constexpr char kNoCoordinator[] = "127.0.0.1:1";
 
 class ImportTest : public testing::Test {
  protected:
@@ -82,13 +82,13 @@ TEST_F(ImportTest, DryRun_ShowsConditionsAndEveryMetricWithoutACoordinator) {
   const std::vector<std::string> arguments = {
       "import", "nvbandwidth", file,     "--dry-run",
       "--node", "rack-7",      "--time", "2024-01-31T08:00:00Z"};
-  const ProgramRun run = RunAssay(arguments, kUnreachable);
+  const ProgramRun run = RunAssay(arguments, kNoCoordinator);
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_WORDING("cli/import-dry-run", run.out.substr(0, run.out.find("\n\n")));
   std::vector<std::string> json = arguments;
   json.insert(json.end(), {"-o", "json"});
   // One host transfer, two pairs with three metrics, one latency.
-  EXPECT_EQ(nlohmann::json::parse(RunAssay(json, kUnreachable).out).size(), 8U);
+  EXPECT_EQ(nlohmann::json::parse(RunAssay(json, kNoCoordinator).out).size(), 8U);
 }
 
 TEST_F(ImportTest, BadFilesAndOptions_AreRefusedBeforeAnythingIsSent) {
@@ -130,7 +130,7 @@ TEST_F(ImportTest, WrongElements_AreStoredAsFailures_ExitsWith0) {
 
 TEST_F(ImportTest, CoordinatorRefuses_ExitsWithItsCode) {
   const std::string file = Write("log.txt", imports::kNcclText);
-  EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, kUnreachable).exit_code, 3);
+  EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, kNoCoordinator).exit_code, 3);
   coordinator_.import_error = InvalidArgument("the import has a fault", Reason::kBadImport);
   coordinator_.Start();
   EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, coordinator_.address()).exit_code, 2);

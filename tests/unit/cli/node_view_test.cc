@@ -16,6 +16,16 @@ TEST(NodeTable, FindingsOfSeveralGpus_AreCounted) {
   EXPECT_WORDING("views/node-health", NodeTable({node}).Render({}));
 }
 
+TEST(NodeView, FindingsSayWhereTheyComeFrom) {
+  v1::Node node;
+  node.mutable_description()->set_name("node-a");
+  v1::HealthFinding* finding = node.mutable_description()->add_health();
+  finding->set_check("disk_free");
+  finding->set_severity(v1::HealthFinding::SEVERITY_ERROR);
+  finding->set_message("the disk is full");
+  EXPECT_WORDING("views/node-findings", DescribeNode(node, {}, {}));
+}
+
 TEST(NodeView, QuarantinedNode_HasItsReason) {
   v1::Node node;
   node.mutable_description()->set_name("node-a");

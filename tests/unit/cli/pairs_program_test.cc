@@ -1,6 +1,8 @@
 // assay pairs as a program.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/unit/cli/fake_coordinator.h"
 #include "tests/unit/cli/pair_results.h"
 #include "tests/wording.h"
@@ -37,6 +39,18 @@ TEST_F(PairsProgram, WaitingJobs_AreNamedWithTheirNodes) {
   EXPECT_WORDING("views/pairs-waiting", run.err);
   fake_.jobs.clear();
   EXPECT_WORDING("views/pairs-none", Run().err);
+}
+
+TEST_F(PairsProgram, AbsentNodes_AreNamed) {
+  v1::Coverage& coverage = *fake_.campaigns.front().mutable_coverage();
+  coverage.set_node_count(3);
+  coverage.set_absent_node_count(1);
+  coverage.add_absent_nodes("g31");
+  fake_.results = EveryPair("ab", [](const auto&, const auto&) { return 1.0; });
+  fake_.Start();
+  EXPECT_NE(Run().out.find("  Nodes: 2 of 3 matching nodes; absent: g31\n"), std::string::npos);
+  const auto json = nlohmann::json::parse(Run({"-o", "json"}).out);
+  EXPECT_EQ(json["absent_nodes"], nlohmann::json::array({"g31"}));
 }
 
 TEST_F(PairsProgram, ExitStatusIsZeroOnlyIfEveryPairIsMeasuredAndNoneIsBad) {

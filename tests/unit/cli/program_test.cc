@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/commands/exit_code.h"
 #include "common/file.h"
 #include "common/text.h"
 #include "model/filter.h"
@@ -374,7 +376,7 @@ TEST_F(ServedTest, ResultsTable_HasTheNewest50AndSaysHowManyMore) {
   };
   const ProgramRun first = Run({"results", "--columns", "benchmark,outcome"});
   EXPECT_EQ(lines(first), 51) << first.out;
-  EXPECT_EQ(first.err, "More results match; --limit 0 for all\n");
+  EXPECT_EQ(first.err, "70 more results match; --limit 0 for all\n");
   const ProgramRun all = Run({"results", "--columns", "benchmark", "--limit", "0"});
   EXPECT_EQ(lines(all), 121);
   EXPECT_EQ(all.err, "");
@@ -389,6 +391,43 @@ TEST_F(ServedTest, ResultsTable_HasTheNewest50AndSaysHowManyMore) {
   EXPECT_EQ(nlohmann::json::parse(
                 Run({"results", "--columns", "failure_reason,gpu.model", "-o", "json"}).out),
             nlohmann::json::parse(R"([{"failure_reason": "TIMEOUT"}])"));
+}
+
+TEST_F(ServedTest, ResultsSort_SendsTheOrderAndRefusesUnknownFields) {
+  EXPECT_EQ(Run({"results", "--sort", "-median,node"}).exit_code, kExitDone);
+  EXPECT_EQ(fake_.last_order(), "median desc, node");
+  for (const char* option : {"--sort", "--by"}) {
+    const ProgramRun unknown = Run({"results", option, "drivr"});
+    EXPECT_EQ(unknown.exit_code, kExitUsage);
+    EXPECT_NE(unknown.err.find("did you mean `driver`?"), std::string::npos) << unknown.err;
+  }
+  EXPECT_EQ(Run({"results", "--by", "driver", "--sort", "node"}).exit_code, kExitUsage);
+}
+
+TEST_F(ServedTest, ResultsBy_AsksForGroupsAndPrintsTheBestFirst) {
+  for (const char* driver : {"550.54", "580.95"}) {
+    v1::ResultGroup& group = fake_.groups.emplace_back();
+    group.add_values(driver);
+    group.set_median(100);
+    if (driver[1] == '8') group.set_median(110);
+    group.set_result_count(3);
+    v1::CaseResult& run = *group.mutable_best()->mutable_case_result();
+    run.set_benchmark("gemm");
+    run.add_measurements()->set_metric("tflops");
+  }
+  const ProgramRun table = Run({"results", "--by", "driver", "--filter", "benchmark = gemm"});
+  EXPECT_EQ(table.exit_code, kExitDone) << table.err;
+  EXPECT_LT(table.out.find("580.95"), table.out.find("550.54")) << table.out;
+  EXPECT_EQ(fake_.last_groups().group_by(0), "driver");
+  EXPECT_EQ(fake_.last_groups().filter(), "benchmark = gemm");
+  const ProgramRun one = Run({"results", "--by", "driver", "-n", "1"});
+  EXPECT_EQ(one.out.find("550.54"), std::string::npos);
+  EXPECT_EQ(one.err, "1 more groups; --limit 0 for all\n");
+  const auto json = nlohmann::json::parse(Run({"results", "--by", "driver", "-o", "json"}).out);
+  EXPECT_EQ(json[0]["group"]["driver"], "580.95");
+  EXPECT_EQ(json[0]["median"], 110);
+  EXPECT_EQ(Run({"results", "--best"}).exit_code, kExitDone);
+  EXPECT_EQ(fake_.last_groups().group_by_size(), 4);
 }
 
 TEST_F(ServedTest, Export_WritesEveryPage) {
@@ -409,6 +448,12 @@ TEST_F(ServedTest, Export_WritesEveryPage) {
   EXPECT_EQ(nlohmann::json::parse(written.substr(0, written.find('\n')))["benchmark"], "gemm");
   EXPECT_EQ(Run({"export"}).out, Run({"results", "-o", "csv"}).out);
   EXPECT_EQ(Run({"export", "--file", folder_.path() + "/none/a"}).exit_code, 2);
+  // A link is written through, not replaced.
+  const std::string link = folder_.path() + "/link";
+  std::filesystem::create_symlink(file, link);
+  EXPECT_EQ(Run({"export", "--file", link}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(ReadFile(file).value(), Run({"export"}).out);
   EXPECT_EQ(Run({"export", "-o", "json"}).exit_code, 2);
   EXPECT_EQ(std::system(("ASSAY_COORDINATOR=" + fake_.address() +
                          " " ASSAY_PROGRAM " export >/dev/full 2>/dev/null")

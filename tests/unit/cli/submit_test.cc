@@ -70,6 +70,27 @@ TEST(SubmitTest, Json_PrintsTheCampaign) {
   EXPECT_EQ(json["jobs"]["queued"], 2);
 }
 
+TEST(SubmitTest, DryRun_HasAnEstimate) {
+  const TemporaryFolder folder;
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().set_name("quick");
+  v1::NodeEstimate& node = *fake.estimate.emplace().add_nodes();
+  node.set_node_name("g1");
+  node.set_job_count(2);
+  node.set_dollars(0.5);
+  fake.estimate->set_dollars(0.5);
+  fake.Start();
+  const std::string file = WriteFile(folder);
+  ProgramRun run = RunAssay({"campaign", "submit", file, "--dry-run"}, fake.address());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("g1"), std::string::npos) << run.out;
+  run = RunAssay({"campaign", "submit", file, "--dry-run", "-o", "json"}, fake.address());
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["name"], "quick");
+  EXPECT_EQ(json["estimate"]["nodes"][0]["node_name"], "g1");
+  EXPECT_EQ(json["estimate"]["dollars"], 0.5);
+}
+
 TEST(SubmitTest, JsonWithWatch_PrintsTheFinalCampaign_ExitsWithTheVerdict) {
   const TemporaryFolder folder;
   for (const v1::Verdict verdict : {v1::VERDICT_PASSED, v1::VERDICT_FAILED}) {

@@ -181,7 +181,9 @@ TEST(WaitTest, CampaignRemovedMeanwhile_ExitsWith4) {
   FakeCoordinator fake;
   AddCampaigns(fake);  // There is no watch: the fake answers NOT_FOUND.
   fake.Start();
-  EXPECT_EQ(RunAssay({"campaign", "wait", "c1"}, fake.address()).exit_code, 4);
+  const ProgramRun run = RunAssay({"campaign", "wait", "c1"}, fake.address());
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_WORDING("cli/wait-removed", run.err);
 }
 
 TEST(WaitTest, Timeout_ExitsWith124_SaysThatTheCampaignGoesOn) {
@@ -203,7 +205,8 @@ TEST(WaitTest, NoCoordinator_ExitsWith3) {
   EXPECT_EQ(RunAssay({"campaign", "wait", "c1"}, fake.address()).exit_code, 3);
 }
 
-// Signals a program that watches a campaign. Returns how it ended and its last line.
+// Signals a program that watches a campaign, after its first event. Returns how it ended and its
+// last line.
 std::pair<ExitStatus, std::string> InterruptWatch(int signal) {
   FakeCoordinator fake;
   fake.watches = {{Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING)}};
@@ -212,17 +215,23 @@ std::pair<ExitStatus, std::string> InterruptWatch(int signal) {
   Result<Pipe> pipe = MakePipe();
   EXPECT_TRUE(pipe.ok());
   SubprocessOptions options;
-  options.argv = {ASSAY_PROGRAM, "campaign", "watch", "nightly", "--coordinator", fake.address()};
+  options.argv = {ASSAY_PROGRAM, "campaign", "watch", "nightly", "-o", "json", "--coordinator",
+                  fake.address()};
   options.descriptors = {{1, pipe->write.get()}, {2, pipe->write.get()}};
   Result<Subprocess> program = Subprocess::Spawn(options);
   EXPECT_TRUE(program.ok()) << program.status();
   pipe->write.Close();
   fake.AwaitHangingWatch();
-  program->Signal(signal);
   std::string text;
   char buffer[256];
+  bool signalled = false;
   for (ssize_t got = 0; (got = read(pipe->read.get(), buffer, sizeof buffer)) > 0;) {
     text.append(buffer, static_cast<size_t>(got));
+    // The first event tells the program the campaign's id, which its last line names.
+    if (!signalled && text.find('\n') != std::string::npos) {
+      program->Signal(signal);
+      signalled = true;
+    }
   }
   const std::optional<ExitStatus> exit = program->Wait(std::chrono::seconds(20));
   EXPECT_TRUE(exit.has_value());

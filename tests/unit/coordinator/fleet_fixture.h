@@ -11,7 +11,7 @@
 
 #include "coordinator/core/coordinator.h"
 #include "storage/fakes/fake_stores.h"
-#include "tests/unit/coordinator/fleet_records.h"
+#include "tests/unit/campaign/fleet_records.h"
 #include "tests/unit/coordinator/manual_executor.h"
 #include "tests/virtual_clock.h"
 #include "wire/reasons.h"
@@ -97,7 +97,7 @@ class FleetFixture : public ::testing::Test {
   // each other; those with different ones are replicas.
   std::unique_ptr<Coordinator> MakeCoordinator(const Place& place) {
     auto made = std::make_unique<Coordinator>(
-        Environment{clock, *executor, jobs, results, nodes, fleet, observer},
+        Environment{clock, *executor, jobs, results, nodes, fleet, work, observer},
         Options{"coordinator-" + std::to_string(++coordinators)});
     made->Start(place);
     return made;
@@ -230,6 +230,7 @@ class FleetFixture : public ::testing::Test {
   storage::FakeNodeStore nodes{database};
   storage::FakeResultStore results{database};
   storage::FakeFleetStore fleet{database};
+  storage::FakeWorkStore work{database};
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;

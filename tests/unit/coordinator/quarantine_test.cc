@@ -30,9 +30,11 @@ class QuarantineTest : public FleetOfTwo {
   std::string QuarantineOf(const v1::Node& node) {
     return coordinator->GetNode(node.description().node_id())->quarantine();
   }
-  void SayChecked(const std::shared_ptr<FakeAgent>& agent, v1::Reason reason) {
+  void SayChecked(const std::shared_ptr<FakeAgent>& agent, v1::Reason reason,
+                  const std::string& finding = "") {
     v1::AgentMessage message;
     message.mutable_node_checked();
+    if (!finding.empty()) message.mutable_node_checked()->add_health()->set_check(finding);
     if (reason != v1::REASON_UNSPECIFIED) {
       *message.mutable_node_checked()->mutable_failure() = MakeFailure(reason, "");
     }
@@ -66,6 +68,53 @@ TEST_F(QuarantineTest, ACheckThatPassesEndsIt) {
   executor->Advance(std::chrono::seconds(4));
   EXPECT_EQ(agent->Count(Kind::kAssign), failed + 1);
   EXPECT_EQ(QuarantineOf(a_), "");
+}
+
+TEST_F(QuarantineTest, ARestartedAgentIsCheckedAtOnce) {
+  const auto agent = Attach(a_);
+  SubmitJobs(40);
+  FailAll(agent);
+  executor->Advance(std::chrono::seconds(4));
+  ASSERT_EQ(agent->Count(Kind::kCheckNode), 1);
+  SayChecked(agent, v1::REASON_RUNNER_UNUSABLE);
+  const auto reconnected = Attach(a_);
+  executor->Advance(std::chrono::seconds(3));
+  EXPECT_EQ(reconnected->Count(Kind::kCheckNode), 0) << "the same process";
+  reconnected->session->OnClosed();
+  executor->RunReady();
+  v1::Node restarted = a_;
+  restarted.mutable_description()->set_agent_instance_id("restarted");
+  const auto again = Attach(restarted);
+  executor->Advance(std::chrono::seconds(3));
+  EXPECT_EQ(again->Count(Kind::kCheckNode), 1);
+}
+
+TEST_F(QuarantineTest, TheFindingsOfACheckReplaceThoseOfTheHello) {
+  v1::Node sick = a_;
+  sick.mutable_description()->add_health()->set_check("gpu_memory");
+  const auto agent = Attach(sick);
+  const auto checks = [&] {
+    std::vector<std::string> names;
+    const auto node = coordinator->GetNode(a_.description().node_id());
+    for (const auto& finding : node->description().health()) names.push_back(finding.check());
+    return names;
+  };
+  EXPECT_EQ(checks(), std::vector<std::string>{"gpu_memory"});
+  SayChecked(agent, v1::REASON_UNSPECIFIED);  // Nobody asked.
+  EXPECT_EQ(checks(), std::vector<std::string>{"gpu_memory"});
+  SubmitJobs(40);
+  FailAll(agent);
+  executor->Advance(std::chrono::seconds(4));
+  SayChecked(agent, v1::REASON_PREFLIGHT_FAILED, "disk_free");
+  EXPECT_EQ(checks(), std::vector<std::string>{"disk_free"});
+  executor->Advance(std::chrono::seconds(8));
+  SayChecked(agent, v1::REASON_UNSPECIFIED);
+  EXPECT_TRUE(checks().empty());
+  EXPECT_EQ(coordinator->GetNode(a_.description().node_id())->description().benchmarks_size(),
+            a_.description().benchmarks_size());
+  agent->session->OnClosed();
+  executor->RunReady();
+  EXPECT_TRUE(checks().empty());
 }
 
 TEST_F(QuarantineTest, ASuccessClearsTheCount) {
@@ -108,6 +157,10 @@ TEST_F(QuarantineTest, TwoAgentsOfOneNodeAreNamed) {
   ASSERT_TRUE(second->closed);
   EXPECT_EQ(second->closed->reason(), Reason::kDuplicateNode);
   EXPECT_FALSE(first->closed);
+  const v1::CoordinatorMessage* told = first->Last(Kind::kDuplicateNode);
+  ASSERT_NE(told, nullptr);
+  EXPECT_EQ(told->duplicate_node().name(), a_.description().name());
+  EXPECT_EQ(told->duplicate_node().address(), second->PeerAddress());
   // The first has left, or died without a word.
   executor->Advance(std::chrono::seconds(11));
   const auto third = Attach(copy);

@@ -16,7 +16,7 @@
 #include "common/violations.h"
 #include "coordinator/rpc/stream_link.h"
 #include "storage/fakes/fake_stores.h"
-#include "tests/unit/coordinator/fleet_records.h"
+#include "tests/unit/campaign/fleet_records.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
@@ -35,12 +35,13 @@ class GatedResultStore : public storage::FakeResultStore {
     opened_.NotifyAll();
   }
 
-  Result<Page<v1::StoredResult>> List(const std::string& filter, const PageRequest& page) override {
+  Result<storage::ResultPage> List(const std::string& filter, const PageRequest& page,
+                                   const std::string& order) override {
     {
       MutexLock lock(mutex_);
       while (!open_) opened_.Wait(mutex_);
     }
-    return FakeResultStore::List(filter, page);
+    return FakeResultStore::List(filter, page, order);
   }
 
  private:
@@ -98,10 +99,12 @@ class ServerTest : public ::testing::Test {
   storage::FakeNodeStore nodes_{database_};
   GatedResultStore results_{database_};
   storage::FakeFleetStore fleet_{database_};
+  storage::FakeWorkStore work_{database_};
   Observer observer_;
   std::unique_ptr<Executor> executor_ = NewThreadPool(2, "test");
   std::unique_ptr<Coordinator> coordinator_ = std::make_unique<Coordinator>(
-      Environment{clock_, *executor_, jobs_, results_, nodes_, fleet_, observer_}, Options{"c"});
+      Environment{clock_, *executor_, jobs_, results_, nodes_, fleet_, work_, observer_},
+      Options{"c"});
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
@@ -184,6 +187,7 @@ TEST_F(ServerTest, DryRun_SaysWhichNodesAreCovered) {
   EXPECT_EQ(response.campaign().coverage().node_count(), 2);
   EXPECT_EQ(response.campaign().coverage().absent_nodes(0), "b");
   EXPECT_FALSE(response.campaign().spec().has_coverage());
+  EXPECT_EQ(response.estimate().cases_from_method(), response.campaign().case_count());
 }
 
 TEST_F(ServerTest, Watch_NamesTheNodeThatJobsWaitFor) {

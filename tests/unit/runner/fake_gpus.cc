@@ -189,8 +189,9 @@ const Registry& BuiltinBenchmarks() {
 std::string LibraryLog() { return ""; }
 
 GpuPlatform* Gpu() {
-  static FakePlatform platform;
-  return &platform;
+  // Never destroyed, because a thread may still list GPUs when the process ends.
+  static auto* const platform = new FakePlatform;
+  return platform;
 }
 
 }  // namespace assay

@@ -16,7 +16,7 @@
 namespace assay::rpc {
 namespace {
 
-class Nodes : public v1::NodeService::Service {
+class IdleNodes : public v1::NodeService::Service {
  public:
   grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
                          v1::ListNodesResponse*) override {
@@ -74,7 +74,7 @@ class AcceptorTest : public testing::Test {
     return stub->ListNodes(&context, {}, &response);
   }
 
-  Nodes nodes_;
+  IdleNodes nodes_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
 };

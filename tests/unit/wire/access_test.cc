@@ -24,7 +24,7 @@ namespace assay::rpc {
 namespace {
 
 // Remembers who called.
-class Nodes : public v1::NodeService::Service {
+class RecordingNodes : public v1::NodeService::Service {
  public:
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest*,
                          v1::ListNodesResponse*) override {
@@ -78,7 +78,7 @@ class AccessTest : public testing::Test {
   }
 
   testing_support::CertificateFolder files_;
-  Nodes nodes_;
+  RecordingNodes nodes_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   Identity server_of_;

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 
 // Returns the error's message; empty if `text` is accepted.
-std::string Refusal(const std::string& text, const Origin& origin = {}) {
+std::string NcclRefusal(const std::string& text, const Origin& origin = {}) {
   const auto read = ReadNcclTests(text, origin);
   if (read.ok()) return "";
   EXPECT_EQ(read.status().code(), Code::kInvalidArgument);
@@ -103,16 +103,16 @@ TEST(NcclTestsTest, Origin_FillsWhatTheFileLacks) {
   EXPECT_EQ(read->provenance.node_names(0), "rack-7");
   EXPECT_EQ(read->results[0].end_time().seconds(), 1'767'225'600);
   origin.gpu = "NVIDIA H100 PCIe";
-  EXPECT_WORDING("cli/import-gpu-contradicts", Refusal(kNcclText, origin));
+  EXPECT_WORDING("cli/import-gpu-contradicts", NcclRefusal(kNcclText, origin));
 }
 
 TEST(NcclTestsTest, Gpu_OfSeveralKinds_MustBeSelected) {
   const std::string mixed =
       Replaced(kNcclText, "05:00] NVIDIA H100 80GB HBM3", "05:00] NVIDIA H200");
-  EXPECT_NE(Refusal(mixed), "");
+  EXPECT_NE(NcclRefusal(mixed), "");
   Origin origin;
   origin.gpu = "NVIDIA H200";
-  EXPECT_EQ(Refusal(mixed, origin), "");
+  EXPECT_EQ(NcclRefusal(mixed, origin), "");
 }
 
 TEST(NcclTestsTest, Settings_ThatChangeTheMeasurement_AreParameters) {
@@ -191,16 +191,16 @@ TEST(NcclTestsTest, File_CutShortAnywhere_IsRefused) {
   const std::string text = kNcclText;
   const size_t complete = text.find("52.95") + 4;
   for (size_t length = 0; length < complete; ++length) {
-    EXPECT_NE(Refusal(text.substr(0, length)), "") << length;
+    EXPECT_NE(NcclRefusal(text.substr(0, length)), "") << length;
   }
   const std::string json = kNcclJson;
   for (size_t length = 0; length < json.size(); ++length) {
-    EXPECT_NE(Refusal(json.substr(0, length)), "") << length;
+    EXPECT_NE(NcclRefusal(json.substr(0, length)), "") << length;
   }
-  EXPECT_WORDING("cli/import-cut-text", Refusal(text.substr(0, text.find("# Out of"))));
-  EXPECT_WORDING("cli/import-cut-json", Refusal(json.substr(0, json.size() / 2)));
-  EXPECT_NE(Refusal(text.substr(0, text.find("# Out of")) + text), "");
-  EXPECT_NE(Refusal(text + text), "");
+  EXPECT_WORDING("cli/import-cut-text", NcclRefusal(text.substr(0, text.find("# Out of"))));
+  EXPECT_WORDING("cli/import-cut-json", NcclRefusal(json.substr(0, json.size() / 2)));
+  EXPECT_NE(NcclRefusal(text.substr(0, text.find("# Out of")) + text), "");
+  EXPECT_NE(NcclRefusal(text + text), "");
 }
 
 TEST(NcclTestsTest, File_WithAContradiction_IsRefused) {
@@ -243,9 +243,9 @@ TEST(NcclTestsTest, File_WithAContradiction_IsRefused) {
       {"too large", std::string(kMaxFileBytes + 1, '\n')},
       {"another program's JSON", kNvbandwidthJson},
       {"an empty file", ""}};
-  for (const auto& [what, file] : damaged) EXPECT_NE(Refusal(file), "") << what;
-  EXPECT_WORDING("cli/import-lost-row", Refusal(damaged[0].second));
-  EXPECT_WORDING("cli/import-json-path", Refusal(damaged[31].second));
+  for (const auto& [what, file] : damaged) EXPECT_NE(NcclRefusal(file), "") << what;
+  EXPECT_WORDING("cli/import-lost-row", NcclRefusal(damaged[0].second));
+  EXPECT_WORDING("cli/import-json-path", NcclRefusal(damaged[31].second));
 }
 
 // Whether a damaged file is refused or accepted, reading it does not crash, and its numbers are

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::string Refusal(const std::string& text, const Origin& origin = {}) {
+std::string NvbandwidthRefusal(const std::string& text, const Origin& origin = {}) {
   const auto read = ReadNvbandwidth(text, origin);
   if (read.ok()) return "";
   EXPECT_EQ(read.status().code(), Code::kInvalidArgument);
@@ -117,7 +117,7 @@ TEST(NvbandwidthTest, TestsOfManyGpus_HaveNoPair) {
 TEST(NvbandwidthTest, File_CutShortAnywhere_IsRefused) {
   const std::string json = kNvbandwidthJson;
   for (size_t length = 0; length + 2 < json.size(); ++length) {
-    EXPECT_NE(Refusal(json.substr(0, length)), "") << length;
+    EXPECT_NE(NvbandwidthRefusal(json.substr(0, length)), "") << length;
   }
 }
 
@@ -142,13 +142,13 @@ TEST(NvbandwidthTest, File_WithAContradiction_IsRefused) {
       {"an error", R"({"nvbandwidth":{"version":"v0.8","error":"no driver"}})"},
       {"another program's JSON", kNcclJson},
       {"another shape", R"({"nvbandwidth":[]})"}};
-  for (const auto& [what, file] : damaged) EXPECT_NE(Refusal(file), "") << what;
-  EXPECT_EQ(Refusal(Replaced(json, "12070", "\"13.2 (13020)\"")), "");
+  for (const auto& [what, file] : damaged) EXPECT_NE(NvbandwidthRefusal(file), "") << what;
+  EXPECT_EQ(NvbandwidthRefusal(Replaced(json, "12070", "\"13.2 (13020)\"")), "");
   Origin origin;
   origin.driver = "580.95.05";
-  EXPECT_NE(Refusal(json, origin), "");
-  EXPECT_WORDING("cli/import-nvbandwidth-text", Refusal("nvbandwidth Version: v0.8\n"));
-  EXPECT_WORDING("cli/import-changed-cell", Refusal(damaged[0].second));
+  EXPECT_NE(NvbandwidthRefusal(json, origin), "");
+  EXPECT_WORDING("cli/import-nvbandwidth-text", NvbandwidthRefusal("nvbandwidth Version: v0.8\n"));
+  EXPECT_WORDING("cli/import-changed-cell", NvbandwidthRefusal(damaged[0].second));
 }
 
 }  // namespace

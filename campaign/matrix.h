@@ -1,0 +1,90 @@
+// Expands one benchmark entry of a campaign into cases. The entry lists values for each parameter,
+// and every combination of these values is one case.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/v1/benchmark.pb.h"
+#include "assay/v1/campaign_service.pb.h"
+#include "common/status.h"
+#include "common/violations.h"
+#include "model/parameter.h"
+
+namespace assay::campaign {
+
+// A range of parameter values in a campaign, such as {from: 8, to: 8GiB, factor: 2}. Always valid,
+// which means that from <= to, and either factor >= 2 or step >= 1.
+class NumberRange {
+ public:
+  // Parses a range of values for the parameter that `spec` describes. The parameter must be an
+  // integer or a size in bytes, and both ends of the range must be within the parameter's bounds.
+  // Otherwise returns INVALID_ARGUMENT with the name of the invalid field and the allowed values.
+  static Result<NumberRange> Parse(const v1::ValueRange& range, const ParameterSpec& spec);
+
+  // Returns the number of values without making them.
+  int64_t count() const { return count_; }
+  // Returns the values in ascending order, canonical.
+  std::vector<std::string> Values() const;
+
+ private:
+  int64_t from_ = 0;
+  int64_t to_ = 0;
+  int64_t factor_ = 0;  // 0: step_ applies.
+  int64_t step_ = 0;
+  int64_t count_ = 0;
+};
+
+// The checked axes of an entry. Its cases are made on demand, so a count of billions costs nothing.
+class Matrix {
+ public:
+  // Checks the parameter values in `spec` against the benchmark's `schema`. Appends all errors to
+  // `violations`; their fields start with `path`, such as "benchmarks[1]". If there was an error,
+  // the matrix must not be used. Ranges with more than `case_limit` values are not expanded.
+  Matrix(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema, std::string path,
+         int64_t case_limit, Violations& violations);
+
+  // Returns the number of cases in the cross product, which may be beyond any integer type.
+  double case_count() const { return case_count_; }
+
+  // Returns the parameters of every case. The parameter listed first varies slowest. Call this only
+  // if case_count() is within the limit. Appends one error for each parameter that has values which
+  // conflict with other values of the same case. Returns no cases if a parameter that copies
+  // another parameter (such as `n: =m`) would get a value outside its own bounds.
+  std::vector<ParameterMap> Cases(Violations& violations) const;
+
+ private:
+  struct Axis {
+    std::string name;
+    std::vector<std::string> values;  // Canonical.
+  };
+  // `spec` takes the value of `source`, which is an axis or has a fixed value.
+  struct Reference {
+    ParameterSpec spec;
+    std::string source;
+  };
+
+  const ParameterSpec* SpecOf(const std::string& name) const;
+  std::string SuggestParameter(const std::string& name) const;
+  void AddAxis(const v1::ParameterAxis& axis, int64_t case_limit, Violations& violations);
+  void AddList(const v1::ValueList& list, const ParameterSpec& spec, Violations& violations);
+  void AddRange(const v1::ValueRange& range, const ParameterSpec& spec, int64_t case_limit,
+                Violations& violations);
+  void AddDefaults(Violations& violations);
+  void ResolveReferences(Violations& violations);
+  void CheckConstraints(const std::vector<ParameterMap>& cases, Violations& violations) const;
+  void AddError(const std::string& name, std::string error, Violations& violations) const;
+
+  std::string path_;
+  int line_ = 0;
+  std::map<std::string, int> lines_;  // Line of each parameter that has an axis.
+  std::vector<ParameterSpec> specs_;
+  std::vector<Axis> axes_;
+  std::vector<Reference> references_;
+  ParameterMap fixed_;  // Defaults of parameters without an axis.
+  double case_count_ = 0;
+};
+
+}  // namespace assay::campaign

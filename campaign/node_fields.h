@@ -1,0 +1,32 @@
+// The fields that node filters can use, and the reasons why a filter matched no node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/v1/node_service.pb.h"
+#include "common/status.h"
+#include "model/filter.h"
+#include "wire/field.h"
+
+namespace assay::campaign {
+
+using NodeFieldRow = schema::Field<v1::Node>;
+
+// Returns the fields that filters over nodes can use.
+const std::vector<NodeFieldRow>& NodeFields();
+
+// Returns a node's values for one field of a filter, such as "gpu.model", "driver" or "label.rack".
+// If there is no such field, returns INVALID_ARGUMENT with the most similar field name and a list
+// of all fields.
+Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
+
+// Returns the nodes for which the filter holds, in the given order, or an error of NodeField.
+Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
+                                            const std::vector<v1::Node>& nodes);
+
+// Explains to the user why a filter matches none of `nodes`. For each condition of the filter, the
+// text says how many nodes satisfy the condition and which values the nodes have.
+std::string ExplainNoMatch(const Filter& filter, const std::vector<v1::Node>& nodes);
+
+}  // namespace assay::campaign

@@ -1,0 +1,46 @@
+// Checks the fields of a campaign that need no expansion, and returns their defaults.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "assay/v1/benchmark.pb.h"
+#include "assay/v1/campaign_service.pb.h"
+#include "common/clock.h"
+#include "common/violations.h"
+
+namespace assay::campaign {
+
+// The fleet's benchmarks by name.
+using Schemas = std::map<std::string, v1::BenchmarkSchema>;
+using NcclSettings = std::map<std::string, std::string>;
+
+// Adds the errors of the campaign-wide fields to `violations`.
+void CheckCampaignFields(const v1::CampaignSpec& spec, const Schemas& schemas,
+                         Violations& violations);
+
+// Adds the errors of `gpus`, `counters` and `nccl` of the entry `matrix` at `path`.
+void CheckEntryFields(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
+                      const v1::BenchmarkSchema& schema, const std::string& path,
+                      Violations& violations);
+
+// Returns what to do about absent nodes: the campaign's own choice or, if it makes none, FAIL for a
+// campaign with accept rules and WARN for a campaign without.
+v1::AbsentPolicy AbsentPolicyOf(const v1::CampaignSpec& spec);
+
+// Returns the line of a campaign-wide field; 0 if unknown.
+int LineOf(const v1::CampaignSpec& spec, const std::string& field);
+
+// Returns the job's wall-clock limit; 20 minutes by default.
+Duration TimeoutOf(const v1::CampaignSpec& spec);
+
+// Returns the number of repetitions; 1 by default.
+int RepetitionsOf(const v1::CampaignSpec& spec);
+
+// Returns the NCCL environment variables for the jobs of one benchmark entry. Values in the entry
+// override those of the whole campaign. Returns an empty map unless the benchmark is a GPU
+// collective.
+NcclSettings NcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
+                    const v1::BenchmarkSchema& schema);
+
+}  // namespace assay::campaign

@@ -1,0 +1,44 @@
+// A gang that waits for nodes whose ranks are not ready.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "storage/types.h"
+
+namespace assay::coordinator {
+
+struct GangWait {
+  struct Node {
+    std::string node_id;
+    std::string name;
+    std::optional<Duration> ready;  // How long its ranks have been ready; absent if they are not.
+    // Time since its agent's last State that listed the job; absent if there was none.
+    std::optional<Duration> spoke;
+  };
+  storage::LeasedJob job;
+  Duration waited{0};       // Since the assignment, or since this process learned of the wait.
+  std::vector<Node> nodes;  // The placement, in rank order.
+  // True if an earlier coordinator process may already have told the other ranks to begin.
+  bool adopted = false;
+};
+
+// Explains to the user why a job on several nodes has not started. The text names the ranks that
+// are not ready and says when their agents last mentioned the job. Then it lists the ready ranks
+// and how long they have been ready.
+std::string DescribeWait(const GangWait& wait);
+
+// Returns the ids of the nodes that are not ready, in rank order.
+std::vector<std::string> LateNodes(const GangWait& wait);
+
+// Describes the last known state of the nodes that are not ready: "g2 did not take the job".
+std::string WhyLate(const GangWait& wait);
+
+// Returns true if all nodes that are ready became ready in less than half of the waiting time. In
+// that case, the late nodes cause a timeout, rather than a time limit that is too short. Returns
+// false if no node is ready.
+bool OthersWereQuick(const GangWait& wait);
+
+}  // namespace assay::coordinator

@@ -1,0 +1,70 @@
+// Translates filters over results to SQL.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "model/filter.h"
+#include "wire/field.h"
+
+namespace assay::storage {
+
+// The tables, besides `result`, to which expressions refer.
+struct JoinedTables {
+  bool series = false;  // And its environment.
+  bool origin = false;
+  bool campaign = false;
+
+  void Add(const JoinedTables& other);
+  bool operator==(const JoinedTables&) const = default;
+};
+
+// Returns the SQL for "result r" joined with `tables`, whose aliases are s (series), e
+// (environment), o (origin) and c (campaign).
+std::string ResultsFrom(const JoinedTables& tables);
+
+// An SQL condition that is equivalent to a result filter. It is true or false, never NULL, and uses
+// the aliases of ResultsFrom. To prevent SQL injection, `text` contains nothing that the user
+// wrote. All text from the user is in `values`, which must be bound to the parameter $1 as a text
+// array.
+struct SqlCondition {
+  std::string text = "true";
+  std::vector<std::string> values;
+  JoinedTables tables;
+};
+
+// Translates a filter from ParseResultFilter. Returns INVALID_ARGUMENT for unknown fields.
+Result<SqlCondition> FilterToSql(const Filter& filter);
+
+// The value of a field as an SQL expression, which is NULL where the field has no value.
+struct SqlField {
+  schema::FieldType type = schema::FieldType::kText;
+  bool of_map = false;  // An entry of a map. Its type is kText.
+  std::string expression;
+  JoinedTables tables;
+};
+// Adds the values that the expression needs to `values`, which must be bound to $1.
+Result<SqlField> FieldToSql(const std::string& name, std::vector<std::string>& values);
+
+// The parts of a filter. A result matches the filter if it matches all parts. Queries evaluate the
+// first three parts on small tables, before they read results.
+struct SplitFilter {
+  Filter of_series;    // Refers to series and environments only.
+  Filter of_origin;    // Refers to origins only.
+  Filter of_campaign;  // Refers to campaigns only.
+  Filter others;
+  // True if imported results are excluded.
+  bool measured_only = false;
+  // The job, if there is a condition that it must be one of these. The condition is in `others`.
+  std::vector<std::string> jobs;
+  // Results must have ended at this time or later, in seconds since 1970. `others` also contains
+  // this condition.
+  std::optional<double> since;
+  // True if `others` has more than the default condition that the metric is primary.
+  bool more = false;
+};
+SplitFilter SplitByTable(const Filter& filter);
+
+}  // namespace assay::storage

@@ -1,0 +1,53 @@
+// The code that all ResultStores share: sorting listed results, making page tokens, and grouping
+// results.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/v1/result_service.pb.h"
+#include "common/status.h"
+
+namespace assay::storage {
+
+// A field by which results are sorted. Results without a value come last in both directions.
+struct OrderField {
+  std::string name;  // As in a filter.
+  bool descending = false;
+};
+
+// Parses a sort order in the syntax of AIP-132, such as "median desc, node". Allows at most four
+// fields, which must be fields that filters support. Returns INVALID_ARGUMENT with reason
+// UNKNOWN_FIELD or BAD_FILTER if the order is invalid.
+Result<std::vector<OrderField>> ParseResultOrder(const std::string& text);
+
+// The position of a result in a sorted list. It stays valid after the result is deleted.
+struct ResultPosition {
+  // When the result was stored, in the form of the store.
+  std::string ts;
+  // Results of the same `ts` are sorted by this number.
+  int64_t sequence = 0;
+  // The values of this result by which the list is sorted; missing values are null. The store
+  // decides how many values each field has, and their format.
+  nlohmann::json keys = nlohmann::json::array();
+};
+
+// Returns the token of the page after `position`, in a list sorted by `order`.
+std::string MakeResultToken(const std::string& order, const ResultPosition& position);
+
+// Returns INVALID_ARGUMENT if the token was not made for the same order.
+Result<ResultPosition> ParseResultToken(const std::string& order, const std::string& token);
+
+// Returns INVALID_ARGUMENT if a field cannot make groups, or if the limit is not allowed.
+Status CheckGroups(const v1::GroupResultsRequest& request);
+
+// Returns the maximum number of groups in a response.
+int GroupLimit(const v1::GroupResultsRequest& request);
+
+// Sorts groups in the order that GroupResultsResponse documents, and moves them to a response. The
+// response has at most GroupLimit groups and is not much larger than kMaxPageBytes.
+v1::GroupResultsResponse MakeGroupResponse(const v1::GroupResultsRequest& request,
+                                           std::vector<v1::ResultGroup> groups);
+
+}  // namespace assay::storage

@@ -1,0 +1,61 @@
+// Reads the data for time estimates: how long cases took before, and the remaining work of a
+// campaign. Implementations must pass tests/contract/work_store_contract.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "storage/types.h"
+
+namespace assay::storage {
+
+// Jobs of one campaign that run equal cases at the same places.
+struct Work {
+  // Identifies the cases: an entry of the campaign's spec, placed on so many ranks and nodes.
+  struct Kind {
+    int benchmark_index = 0;
+    int ranks = 1;
+    int nodes = 1;
+    auto operator<=>(const Kind&) const = default;
+  };
+  Kind kind;
+  // The nodes of running jobs, or else all nodes that may be chosen.
+  NodeIds node_ids;
+  std::vector<int> gpu_indices;
+  bool exclusive_node = true;
+  int jobs = 0;
+  int64_t cases = 0;  // Without a result, of all these jobs.
+};
+
+// The cases of jobs of one kind.
+struct KindOfWork {
+  Work::Kind kind;
+  std::string benchmark;
+  std::vector<v1::BenchmarkCase> cases;
+};
+
+// Reads the data for time estimates. Thread-safe. Calls block on the database and may take seconds,
+// so do not make them on threads that renew leases.
+class WorkStore {
+ public:
+  virtual ~WorkStore() = default;
+
+  // A case whose time is asked for.
+  struct CaseOfBenchmark {
+    std::string benchmark;
+    v1::BenchmarkCase one;
+  };
+  // Returns, for each case, the mean time in seconds of a few of its newest results on any hardware
+  // that were measured with this effort, such as "standard". nullopt means that there are none.
+  virtual Result<std::vector<std::optional<double>>> CaseSeconds(
+      const std::vector<CaseOfBenchmark>& cases, const std::string& effort) = 0;
+
+  // Returns the queued and running jobs of a campaign; nothing if it does not exist.
+  virtual Result<std::vector<Work>> ListOpenWork(const std::string& campaign_id) = 0;
+  // Returns the cases of each kind of the campaign's jobs.
+  virtual Result<std::vector<KindOfWork>> ListKindsOfWork(const std::string& campaign_id) = 0;
+};
+
+}  // namespace assay::storage
