@@ -1,0 +1,357 @@
+#include "analysis/steps.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/distributions.h"
+#include "analysis/statistics.h"
+
+namespace assay::analysis {
+namespace {
+
+using Values = std::span<const double>;
+
+constexpr double kPermutationLevel = 0.01;
+// Candidates may be this much weaker than a step. Two steps in opposite directions hide each other
+// until both are known; weak candidates are removed after all have been found.
+constexpr double kWeakLevel = 10 * kPermutationLevel;
+constexpr int kPermutations = 199;
+constexpr double kWelchLevel = 1e-3;
+// Two looks find the same step if it differs by so many values at most.
+constexpr size_t kSamePlace = 2;
+// The distance from the 10th to the 90th percentile of a normal distribution, in standard
+// deviations.
+constexpr double kDecilesApart = 2.563;
+constexpr double kSuspectLevel = 1e-4;
+constexpr double kLeastDeviation = 0.01;
+constexpr size_t kLeastSegment = 10;
+// The probability that reruns without a change confirm one, in the last look at them. Earlier looks
+// use lower levels: a tenth for every three reruns less.
+constexpr double kConfirmLevel = 1e-4;
+// One of so many reruns may differ from the others.
+constexpr size_t kRerunsPerException = 8;
+
+// SplitMix64 (Steele, Lea and Flood 2014).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+
+  // Returns a number below `limit`, which must be below 2^32.
+  size_t Below(size_t limit) { return static_cast<size_t>(((Next() >> 32) * limit) >> 32); }
+
+ private:
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+  uint64_t state_;
+};
+
+double Median(Values values) { return MedianOf({values.begin(), values.end()}); }
+
+// Returns a percentile of sorted values, with linear interpolation.
+double Percentile(const std::vector<double>& sorted, double share) {
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+struct Moments {
+  double mean = 0;
+  double variance = 0;  // Unbiased. 0 for fewer than two values.
+};
+
+Moments MomentsOf(Values values) {
+  Moments moments;
+  const auto n = static_cast<double>(values.size());
+  for (const double value : values) moments.mean += value / n;
+  if (values.size() < 2) return moments;
+  for (const double value : values) {
+    moments.variance += (value - moments.mean) * (value - moments.mean) / (n - 1);
+  }
+  return moments;
+}
+
+struct Split {
+  size_t at = 0;  // Index of the first value of the right part. 0: none.
+  double statistic = 0;
+};
+
+// Searches splits of a segment by the energy statistic of Matteson and James with alpha 1.
+class EnergySplitter {
+ public:
+  explicit EnergySplitter(Values segment) : n_(segment.size()) {
+    for (size_t i = 0; i < n_; ++i) {
+      order_[i] = static_cast<uint8_t>(i);
+      for (size_t j = 0; j < n_; ++j) distance_[i][j] = std::abs(segment[i] - segment[j]);
+    }
+    for (size_t i = 0; i < n_; ++i) {
+      for (size_t j = 0; j < n_; ++j) to_all_[i] += distance_[i][j];
+      total_ += to_all_[i] / 2;
+    }
+  }
+
+  // Returns the best split of the values in their present order.
+  Split Best() const {
+    Split best;
+    double left = 0;  // Sum of the distances between values of the left part.
+    double right = total_;
+    for (size_t at = 1; at + kSegmentRuns <= n_; ++at) {
+      // Moves one value to the left part.
+      const auto& row = distance_[order_[at - 1]];
+      double to_left = 0;
+      for (size_t i = 0; i + 1 < at; ++i) to_left += row[order_[i]];
+      left += to_left;
+      right -= to_all_[order_[at - 1]] - to_left;
+      if (at < kSegmentRuns) continue;
+      const auto n = static_cast<double>(at);
+      const auto m = static_cast<double>(n_ - at);
+      const double between = (total_ - left - right) * 2 / (n * m);
+      const double within = left * 2 / (n * (n - 1)) + right * 2 / (m * (m - 1));
+      const double statistic = n * m / (n + m) * (between - within);
+      if (best.at == 0 || statistic > best.statistic) best = {at, statistic};
+    }
+    return best;
+  }
+
+  // Returns whether at most `level` of random orders have a split as good as `statistic`.
+  bool IsSignificant(double statistic, double level, Random& random) {
+    const auto most = static_cast<int>(level * (kPermutations + 1) + 1e-9) - 1;
+    // Sums in another order differ by rounding.
+    const double least = statistic * (1 - 1e-9);
+    int as_good = 0;
+    for (int i = 0; i < kPermutations && as_good <= most; ++i) {
+      for (size_t j = n_ - 1; j > 0; --j) std::swap(order_[j], order_[random.Below(j + 1)]);
+      as_good += Best().statistic >= least ? 1 : 0;
+    }
+    return as_good <= most;
+  }
+
+ private:
+  size_t n_;
+  std::array<std::array<double, kStepWindow>, kStepWindow> distance_;
+  std::array<double, kStepWindow> to_all_{};
+  std::array<uint8_t, kStepWindow> order_;
+  double total_ = 0;
+};
+
+// Appends the weak candidates of a segment to `found`, in ascending order. `first` is the index of
+// the segment.
+void SplitSegment(Values segment, size_t first, Random& random, std::vector<size_t>& found) {
+  if (segment.size() < 2 * kSegmentRuns) return;
+  EnergySplitter splitter(segment);
+  const Split best = splitter.Best();
+  if (best.statistic <= 0) return;
+  if (!splitter.IsSignificant(best.statistic, kWeakLevel, random)) return;
+  SplitSegment(segment.first(best.at), first, random, found);
+  found.push_back(first + best.at);
+  SplitSegment(segment.subspan(best.at), first + best.at, random, found);
+}
+
+// Returns the autocorrelation of the residuals of two segments at lag 1, at least 0.
+double Autocorrelation(Values left, double left_mean, Values right, double right_mean) {
+  double products = 0;
+  double squares = 0;
+  const auto add = [&](Values values, double mean) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      squares += (values[i] - mean) * (values[i] - mean);
+      if (i > 0) products += (values[i] - mean) * (values[i - 1] - mean);
+    }
+  };
+  add(left, left_mean);
+  add(right, right_mean);
+  return squares > 0 ? std::clamp(products / squares, 0.0, 0.99) : 0;
+}
+
+// Returns the p value of Welch's t test, with n (1 - rho) / (1 + rho) in place of n.
+double WelchPValue(Values left, Values right) {
+  const Moments x = MomentsOf(left);
+  const Moments y = MomentsOf(right);
+  const double rho = Autocorrelation(left, x.mean, right, y.mean);
+  const double factor = (1 - rho) / (1 + rho);
+  const double n = std::max(static_cast<double>(left.size()) * factor, 2.0);
+  const double m = std::max(static_cast<double>(right.size()) * factor, 2.0);
+  const double vx = x.variance / n;
+  const double vy = y.variance / m;
+  if (vx + vy <= 0) return x.mean == y.mean ? 1 : 0;
+  const double freedom = (vx + vy) * (vx + vy) / (vx * vx / (n - 1) + vy * vy / (m - 1));
+  return 2 * StudentCdf(-std::abs(x.mean - y.mean) / std::sqrt(vx + vy), freedom);
+}
+
+// Returns whether the medians differ by the least change and by two spreads of the residuals.
+bool IsLargeChange(Values left, Values right, const StepRule& rule) {
+  const double before = Median(left);
+  const double after = Median(right);
+  const double change = std::abs(after - before);
+  if (change < rule.least_change) return false;
+  std::vector<double> residuals;
+  for (const double value : left) residuals.push_back(value - before);
+  for (const double value : right) residuals.push_back(value - after);
+  std::sort(residuals.begin(), residuals.end());
+  const double spread = (Percentile(residuals, 0.9) - Percentile(residuals, 0.1)) / kDecilesApart;
+  return change >= 2 * spread;
+}
+
+// Returns the p value of a candidate between two segments, or 1 if it fails another condition.
+double CandidatePValue(Values left, Values right, const StepRule& rule) {
+  return IsLargeChange(left, right, rule) ? WelchPValue(left, right) : 1;
+}
+
+// Removes the weakest candidate until all are steps.
+void MergeWeak(Values values, const StepRule& rule, Random& random, std::vector<size_t>& splits) {
+  const auto from = [&](size_t i) { return i == 0 ? 0 : splits[i - 1]; };
+  const auto to = [&](size_t i) { return i + 1 == splits.size() ? values.size() : splits[i + 1]; };
+  while (!splits.empty()) {
+    size_t weakest = splits.size();
+    double highest = kWelchLevel;
+    for (size_t i = 0; i < splits.size(); ++i) {
+      const double p = CandidatePValue(values.subspan(from(i), splits[i] - from(i)),
+                                       values.subspan(splits[i], to(i) - splits[i]), rule);
+      if (p < highest) continue;
+      highest = p;
+      weakest = i;
+    }
+    for (size_t i = 0; i < splits.size() && weakest == splits.size(); ++i) {
+      EnergySplitter splitter(values.subspan(from(i), to(i) - from(i)));
+      const Split best = splitter.Best();
+      if (!splitter.IsSignificant(best.statistic, kPermutationLevel, random)) weakest = i;
+    }
+    if (weakest == splits.size()) return;
+    splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(weakest));
+  }
+}
+
+// Returns whether the medians of five successive values differ too little for a step. Saves most of
+// the time on steady histories.
+bool IsSteady(Values values, const StepRule& rule) {
+  double low = 0;
+  double high = 0;
+  for (size_t i = 0; i + kSegmentRuns <= values.size(); ++i) {
+    std::array<double, kSegmentRuns> five;
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i), kSegmentRuns, five.begin());
+    std::nth_element(five.begin(), five.begin() + kSegmentRuns / 2, five.end());
+    const double median = five[kSegmentRuns / 2];
+    low = i == 0 ? median : std::min(low, median);
+    high = i == 0 ? median : std::max(high, median);
+  }
+  return high - low < rule.least_change;
+}
+
+// Returns the first values of the steps in the newest values, without the two-look rule.
+std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed) {
+  const size_t skipped = history.size() - std::min(history.size(), kStepWindow);
+  const Values values = history.subspan(skipped);
+  std::vector<size_t> splits;
+  if (values.size() < 2 * kSegmentRuns || IsSteady(values, rule)) return splits;
+  Random random(seed ^ (history.size() * 0x9e3779b97f4a7c15));
+  SplitSegment(values, 0, random, splits);
+  MergeWeak(values, rule, random, splits);
+  for (size_t& split : splits) split += skipped;
+  return splits;
+}
+
+enum class RerunVerdict { kUnclear, kChanged, kUnchanged };
+
+// Returns the change that reruns of an unchanged place exceed with the probability of one look. The
+// reruns are assumed to be correlated as the segment is.
+double NoiseLimit(const std::vector<double>& segment, const Moments& expected, size_t reruns) {
+  if (segment.size() < 2) return 0;
+  const auto values = static_cast<double>(segment.size());
+  const double measured = Autocorrelation(segment, expected.mean, {}, 0);
+  // The estimate is too small by about (1 + 3 rho) / n (Kendall 1954).
+  const double rho = std::min(measured + (1 + 3 * measured) / values, 0.9);
+  const double factor = (1 - rho) / (1 + rho);
+  const double n = std::max(values * factor, 2.0);
+  const double k = static_cast<double>(reruns) * factor;
+  const double missing = static_cast<double>(kMostReruns) - static_cast<double>(reruns);
+  const double level = kConfirmLevel * std::pow(10, -std::max(missing, 0.0) / 3);
+  return StudentQuantile(1 - level, n - 1) * std::sqrt(expected.variance * (1 / n + 1 / k));
+}
+
+// Judges whether reruns repeat a change. If their mean differs from the segment by less than half
+// of the change, they do not. They do if there are enough of them, nearly each of them repeats half
+// of the change, and their mean differs by more than noise explains. Counting them protects from
+// cases with a slow mode that the segment does not show.
+RerunVerdict JudgeReruns(double change, const RerunEvidence& evidence) {
+  const std::vector<double>& reruns = evidence.reruns;
+  if (reruns.size() < kReruns) return RerunVerdict::kUnclear;
+  const Moments expected = MomentsOf(evidence.segment);
+  const double sign = change < 0 ? -1 : 1;
+  const double half = std::abs(change) / 2;
+  const double shift = sign * (MomentsOf(reruns).mean - expected.mean);
+  if (shift < half) return RerunVerdict::kUnchanged;
+  const auto exceptions = std::count_if(reruns.begin(), reruns.end(), [&](double value) {
+    return sign * (value - expected.mean) < half;
+  });
+  if (reruns.size() >= kConfirmingReruns &&
+      static_cast<size_t>(exceptions) <= reruns.size() / kRerunsPerException &&
+      shift > NoiseLimit(evidence.segment, expected, reruns.size())) {
+    return RerunVerdict::kChanged;
+  }
+  return reruns.size() < kMostReruns ? RerunVerdict::kUnclear : RerunVerdict::kUnchanged;
+}
+
+}  // namespace
+
+std::vector<Step> FindSteps(std::span<const double> values, const StepRule& rule, uint64_t seed) {
+  std::vector<Step> steps;
+  const std::vector<size_t> now = LookOnce(values, rule, seed);
+  if (now.empty()) return steps;
+  const std::vector<size_t> earlier = LookOnce(values.first(values.size() - 1), rule, seed);
+  std::vector<size_t> firsts;
+  for (const size_t split : now) {
+    const bool same = std::any_of(earlier.begin(), earlier.end(), [&](size_t other) {
+      return std::max(split, other) - std::min(split, other) <= kSamePlace;
+    });
+    if (same) firsts.push_back(split);
+  }
+  const size_t window = values.size() - std::min(values.size(), kStepWindow);
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    const size_t from = i == 0 ? window : firsts[i - 1];
+    const size_t to = i + 1 == firsts.size() ? values.size() : firsts[i + 1];
+    steps.push_back({firsts[i], Median(values.subspan(from, firsts[i] - from)),
+                     Median(values.subspan(firsts[i], to - firsts[i]))});
+  }
+  return steps;
+}
+
+std::optional<Deviation> JudgeNewest(std::span<const double> segment, double noise) {
+  if (segment.size() < kLeastSegment + 1) return std::nullopt;
+  const Values earlier = segment.first(segment.size() - 1);
+  const Moments moments = MomentsOf(earlier);
+  Deviation deviation;
+  deviation.change = segment.back() - moments.mean;
+  if (deviation.change > -std::max(kLeastDeviation, 3 * noise)) return deviation;
+  const auto n = static_cast<double>(earlier.size());
+  const double error = std::sqrt(moments.variance * (1 + 1 / n));
+  deviation.suspect = -deviation.change > StudentQuantile(1 - kSuspectLevel / 2, n - 1) * error;
+  return deviation;
+}
+
+Confirmation Confirm(double change, const RerunEvidence& place, const RerunEvidence* peer) {
+  switch (JudgeReruns(change, place)) {
+    case RerunVerdict::kUnclear:
+      return Confirmation::kRerunPlace;
+    case RerunVerdict::kUnchanged:
+      return Confirmation::kCleared;
+    case RerunVerdict::kChanged:
+      break;
+  }
+  if (peer == nullptr) return Confirmation::kNoPeer;
+  switch (JudgeReruns(change, *peer)) {
+    case RerunVerdict::kUnclear:
+      return Confirmation::kRerunPeer;
+    case RerunVerdict::kUnchanged:
+      return Confirmation::kPlaceOnly;
+    case RerunVerdict::kChanged:
+      break;
+  }
+  return Confirmation::kFleet;
+}
+
+}  // namespace assay::analysis
