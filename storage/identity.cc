@@ -14,13 +14,13 @@ std::string Canonical(const Json& json) {
 }
 
 // Absent optional fields have no key, because absent differs from zero.
-Json HardwareOf(const v1::Environment& environment) {
+Json HardwareOf(const v1::Environment& environment, const std::string& cpu_model) {
   Json json = {{"gpu_model", environment.gpu_model()},
                {"gpu_form_factor", environment.gpu_form_factor()},
                {"mig_profile", environment.mig_profile()},
                {"gpu_count", environment.gpu_count()},
                {"topology", environment.topology()},
-               {"cpu_model", environment.cpu_model()},
+               {"cpu_model", cpu_model},
                {"node_count", environment.node_count()}};
   if (environment.has_power_limit_watts()) {
     json["power_limit_watts"] = environment.power_limit_watts();
@@ -32,8 +32,13 @@ Json HardwareOf(const v1::Environment& environment) {
   return json;
 }
 
+// Results of GPUs are compared across hosts with different CPUs.
+std::string CpuOfLineage(const v1::Environment& environment) {
+  return environment.gpu_count() > 0 ? "" : environment.cpu_model();
+}
+
 Json EnvironmentOf(const v1::Environment& environment) {
-  Json json = HardwareOf(environment);
+  Json json = HardwareOf(environment, environment.cpu_model());
   if (environment.has_driver_version()) json["driver_version"] = environment.driver_version();
   const v1::SoftwareVersions& software = environment.software();
   Json versions = Json::object();
@@ -48,7 +53,7 @@ Json EnvironmentOf(const v1::Environment& environment) {
 }  // namespace
 
 EnvironmentIdentity::EnvironmentIdentity(const v1::Environment& environment)
-    : hardware_json(Canonical(HardwareOf(environment))),
+    : hardware_json(Canonical(HardwareOf(environment, CpuOfLineage(environment)))),
       json(Canonical(EnvironmentOf(environment))),
       id(Sha256Hex(json)) {}
 

@@ -12,7 +12,8 @@ namespace assay::storage {
 // - series_id covers the benchmark, its version and parameters, the metric with unit and direction,
 //   the state of the cache, the content of the inputs, whether the result is simulated, and the
 //   environment. For imported results, it also covers the name of the measuring program.
-// - lineage_id omits driver and library versions, so it groups results across drivers.
+// - lineage_id omits driver and library versions, so it groups results across drivers. If there are
+//   GPUs, it also omits the CPU model.
 // - environment_id covers only the environment.
 struct Identity {
   std::string series_json;
@@ -26,7 +27,8 @@ struct Identity {
 struct EnvironmentIdentity {
   explicit EnvironmentIdentity(const v1::Environment& environment);
 
-  std::string hardware_json;  // Without versions of drivers and libraries.
+  // Without versions of drivers and libraries, and without the CPU model if there are GPUs.
+  std::string hardware_json;
   std::string json;
   std::string id;
 };

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/uuid.h"
+#include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
@@ -59,6 +60,11 @@ struct FakeDatabase {
     v1::StoredResult stored;  // With samples.
   };
 
+  struct JudgedLineage {
+    Findings::Judged judged;
+    bool simulated = false;
+  };
+
   explicit FakeDatabase(Clock& the_clock) : clock(the_clock) {}
 
   // Returns false if another coordinator than the caller, whose term this is, schedules the fleet.
@@ -80,6 +86,13 @@ struct FakeDatabase {
   std::set<std::string> dial_addresses ASSAY_GUARDED_BY(mutex);
   std::vector<ResultRow> results ASSAY_GUARDED_BY(mutex);              // Oldest first.
   std::map<std::string, v1::Schemas> schemas ASSAY_GUARDED_BY(mutex);  // By hash.
+  JudgeState judge_state ASSAY_GUARDED_BY(mutex);
+  std::map<std::string, v1::Regression> regressions ASSAY_GUARDED_BY(mutex);  // By id.
+  std::map<std::string, v1::Incident> incidents ASSAY_GUARDED_BY(mutex);      // By id.
+  std::vector<v1::Outlier> outliers ASSAY_GUARDED_BY(mutex);
+  std::map<std::string, JudgedLineage> judged ASSAY_GUARDED_BY(mutex);  // By lineage.
+  std::map<std::string, v1::Baseline> baselines ASSAY_GUARDED_BY(mutex);
+  std::map<std::string, v1::Annotation> annotations ASSAY_GUARDED_BY(mutex);  // By id.
   const std::string fleet_id = NewUuid();
   Leader leader ASSAY_GUARDED_BY(mutex);
   std::optional<MonotonicTime> led_until ASSAY_GUARDED_BY(mutex);  // Absent: not led.
@@ -207,6 +220,39 @@ class FakeWorkStore : public WorkStore {
   Result<std::vector<KindOfWork>> ListKindsOfWork(const std::string& campaign_id) override;
 
  private:
+  FakeDatabase& database_;
+};
+
+// Does not keep the medians of drivers, because only dashboards read them.
+class FakeAnalysisStore : public AnalysisStore {
+ public:
+  explicit FakeAnalysisStore(FakeDatabase& database) : database_(database) {}
+
+  Result<Runs> ListRuns(const std::string& filter) override;
+  Result<Runs> ListRunsOfLineage(const std::string& lineage_id, int per_place) override;
+  Result<ChangedLineages> ListChangedLineages(const std::string& cursor) override;
+  Result<JudgeState> GetJudgeState() override;
+  Status PutFindings(const Findings& findings, int64_t term) override;
+  Result<Page<v1::Regression>> ListRegressions(const RegressionQuery& query,
+                                               const PageRequest& page) override;
+  Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) override;
+  Result<v1::ListOutliersResponse> ListOutliers(const v1::ListOutliersRequest& request) override;
+  Result<int> Acknowledge(const std::string& id, const std::string& by, const std::string& note,
+                          bool false_alarm) override;
+  Status PutBaseline(const v1::Baseline& baseline) override;
+  Result<std::vector<v1::Baseline>> ListBaselines() override;
+  Result<v1::Baseline> GetBaseline(const std::string& name) override;
+  Status PutAnnotation(const v1::Annotation& annotation) override;
+  Result<std::vector<v1::Annotation>> ListAnnotations(WallTime from, WallTime to) override;
+
+ private:
+  // Returns whether the lineage has results of simulated nodes.
+  bool IsSimulated(const std::string& lineage_id) const ASSAY_REQUIRES(database_.mutex);
+  void ReplaceOutliers(const Findings& findings) ASSAY_REQUIRES(database_.mutex);
+  // Returns whether an incident has a regression that the query selects by node and lineage.
+  bool HasRegression(const std::string& incident_id, const RegressionQuery& query) const
+      ASSAY_REQUIRES(database_.mutex);
+
   FakeDatabase& database_;
 };
 

@@ -1,6 +1,13 @@
 -- Views for filters, dashboards and people. Runs whenever this file has changed.
 
-DROP VIEW IF EXISTS result_view, job_view, node_view;
+DROP VIEW IF EXISTS result_view, job_view, node_view, regression_view, incident_view, outlier_view,
+  driver_median_view, baseline_view, annotation_view;
+
+-- Parameters for people: "dtype=bf16 m=8192".
+CREATE OR REPLACE FUNCTION assay_parameter_text(parameters jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT string_agg(key || '=' || value, ' ' ORDER BY key) FROM jsonb_each_text(parameters)
+$$;
 
 -- Every field of wire/result_fields.cc that filters can use is a column, with _ for a dot.
 CREATE VIEW result_view AS
@@ -39,6 +46,51 @@ SELECT n.node_id, n.name, s.owner IS NOT NULL AS in_session, s.last_heartbeat_ti
        coalesce((n.description_json #>> '{inventory,simulated}')::boolean, false) AS simulated,
        n.quarantine, n.quarantine_time
 FROM node n JOIN node_session s USING (node_id);
+
+-- One row per step of a case at a place. `change` is -0.06 for a loss of 6%.
+CREATE VIEW regression_view AS
+SELECT regression_id, incident_id, state::text AS state, scope::text AS scope,
+       state IS NULL OR state NOT IN ('resolved', 'cleared') AS open, benchmark, benchmark_version, parameters,
+       assay_parameter_text(parameters) AS parameter_text, metric, unit, direction::text AS direction,
+       gpu_model, lineage_id, node, node[1] AS node_name, gpu_uuid, gpu_uuid[1] AS gpu_id,
+       ratio, ratio - 1 AS change, median_before, median_after, driver_before, driver_after,
+       agent_version_before, agent_version_after, last_good_time, step_time, detected_time,
+       confirmed_time, resolved_time, acknowledged_by, acknowledge_note, false_alarm, simulated
+FROM regression;
+
+CREATE VIEW incident_view AS
+SELECT incident_id, state::text AS state, scope::text AS scope,
+       state IS NULL OR state NOT IN ('resolved', 'cleared') AS open, cause::text AS cause, cause_from, cause_to,
+       node, node[1] AS node_name, gpu_uuid, gpu_uuid[1] AS gpu_id, start_time, last_good_time,
+       regression_count, place_count, case_count, worst_ratio, worst_ratio - 1 AS worst_change,
+       simulated
+FROM incident;
+
+-- One row per case in which a place differs from its peers.
+CREATE VIEW outlier_view AS
+SELECT kind::text AS kind, benchmark, benchmark_version, parameters,
+       assay_parameter_text(parameters) AS parameter_text, metric, unit, direction::text AS direction,
+       gpu_model, driver, lineage_id, node, node[1] AS node_name, gpu_uuid, gpu_uuid[1] AS gpu_id,
+       z, ratio, ratio - 1 AS change, rank, place_count, median, peers_median, power_limited,
+       end_time, result_id, simulated
+FROM outlier;
+
+CREATE VIEW driver_median_view AS
+SELECT benchmark, benchmark_version, parameters, assay_parameter_text(parameters) AS parameter_text,
+       metric, unit, direction::text AS direction, gpu_model, lineage_id, driver, driver_order,
+       median, runs, places, newest_time, simulated
+FROM driver_median;
+
+-- One row per case of a baseline.
+CREATE VIEW baseline_view AS
+SELECT b.name, b.filter, b.create_time, b.created_by, c.benchmark, c.benchmark_version, c.parameters,
+       assay_parameter_text(c.parameters) AS parameter_text, c.metric, c.unit,
+       c.direction::text AS direction, c.gpu_model, c.lineage_id, c.median, c.runs, c.places,
+       c.simulated
+FROM baseline b JOIN baseline_case c USING (name);
+
+CREATE VIEW annotation_view AS
+SELECT annotation_id, "time", text, node_name, created_by FROM annotation;
 
 -- Grafana's role, which can only read. Left out if this user may not create roles.
 DO $$

@@ -22,7 +22,8 @@ class PostgresDatabase : public Database {
         nodes_(MakeNodeStore(*pool_)),
         fleet_(MakeFleetStore(*pool_)),
         results_(MakeResultStore(*pool_, *queries_)),
-        work_(MakeWorkStore(*queries_)) {}
+        work_(MakeWorkStore(*queries_)),
+        analysis_(MakeAnalysisStore(*pool_, *queries_)) {}
 
   Status Migrate() override { return storage::Migrate(*pool_); }
 
@@ -35,6 +36,7 @@ class PostgresDatabase : public Database {
   ResultStore& results() override { return *results_; }
   FleetStore& fleet() override { return *fleet_; }
   WorkStore& work() override { return *work_; }
+  AnalysisStore& analysis() override { return *analysis_; }
 
   void Listen(std::function<void()> on_queued) override {
     listener_ =
@@ -63,6 +65,7 @@ class PostgresDatabase : public Database {
   std::unique_ptr<FleetStore> fleet_;
   std::unique_ptr<ResultStore> results_;
   std::unique_ptr<WorkStore> work_;
+  std::unique_ptr<AnalysisStore> analysis_;
   std::unique_ptr<Listener> listener_;
 };
 

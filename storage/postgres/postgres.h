@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/status.h"
+#include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
@@ -19,8 +20,8 @@ namespace assay::storage {
 
 struct DatabaseOptions {
   // The connections that the stores share. Listen uses one additional connection.
-  // ResultStore::List, ResultStore::Get and WorkStore use two more, on which statements are
-  // cancelled after 2 s.
+  // ResultStore::List, ResultStore::Get, WorkStore and AnalysisStore::ListRuns use two more, on
+  // which statements are cancelled after 2 s.
   Pool::Options pool;
 };
 
@@ -41,6 +42,7 @@ class Database {
   virtual ResultStore& results() = 0;
   virtual FleetStore& fleet() = 0;
   virtual WorkStore& work() = 0;
+  virtual AnalysisStore& analysis() = 0;
 
   // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
   // calls `on_queued` whenever the thread has reconnected to the database, because notifications

@@ -4,7 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/status.h"
+#include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
@@ -26,6 +28,15 @@ std::unique_ptr<WorkStore> MakeWorkStore(Pool& queries);
 // invalid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others. List
 // and Get use the connections of `queries`, because they may take long.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries);
+
+// Transactions that store results end within this time. If they do not, PostgreSQL shows when they
+// began.
+inline constexpr Duration kLongestCommit = std::chrono::minutes(1);
+
+// Creates a store for analyses. ListRuns uses the connections of `queries`. ListChangedLineages
+// returns lineages again until their results are older than `overlap`.
+std::unique_ptr<AnalysisStore> MakeAnalysisStore(Pool& pool, Pool& queries,
+                                                 Duration overlap = kLongestCommit);
 
 // One script of storage/migrations. The scripts are built into the program.
 struct Migration {

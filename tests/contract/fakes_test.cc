@@ -1,5 +1,7 @@
 // The contracts, kept by the stores in memory.
 #include "storage/fakes/fake_stores.h"
+#include "tests/contract/analysis_runs_contract.h"
+#include "tests/contract/analysis_store_contract.h"
 #include "tests/contract/attempts_contract.h"
 #include "tests/contract/fleet_store_contract.h"
 #include "tests/contract/import_contract.h"
@@ -23,6 +25,7 @@ class FakeStores : public Stores {
   ResultStore& results() override { return results_; }
   FleetStore& fleet() override { return fleet_; }
   WorkStore& work() override { return work_; }
+  AnalysisStore& analysis() override { return analysis_; }
   void ExpireLeases() override { clock_.Advance(std::chrono::hours(1)); }
   void Pass(Duration time) override { clock_.Advance(time); }
   int CountSeries() override {
@@ -48,10 +51,13 @@ class FakeStores : public Stores {
   FakeResultStore results_{database_};
   FakeFleetStore fleet_{database_};
   FakeWorkStore work_{database_};
+  FakeAnalysisStore analysis_{database_};
 };
 
 const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
 
+INSTANTIATE_TEST_SUITE_P(Fakes, AnalysisRunsContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, AnalysisStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, AttemptsContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, FleetStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ImportContract, ::testing::Values(kFakes), NameOfStores);

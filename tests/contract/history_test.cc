@@ -71,9 +71,12 @@ class HistoryTest : public ::testing::Test {
 
   // Returns what a question reads.
   static Statistics ReadBy(const std::function<void(ResultStore&)>& question) {
+    return ReadByStores([&](Database& database) { question(database.results()); });
+  }
+  static Statistics ReadByStores(const std::function<void(Database&)>& question) {
     AwaitStatistics();
     const Statistics before = Read();
-    question((*OpenDatabase(stores_->conninfo()))->results());
+    question(**OpenDatabase(stores_->conninfo()));
     AwaitStatistics();
     Statistics read = Read();
     read.rows_without_index -= before.rows_without_index;
@@ -254,6 +257,54 @@ TEST_F(HistoryTest, QuestionsThatNoIndexServesAreRefused) {
   EXPECT_EQ(results.List("", {kPage, ""}, "median").status().reason(), Reason::kTooManyResults);
   // Matches that are found among the newest results fill the page.
   EXPECT_EQ(results.List("outcome != ok", {kPage, ""})->items.size(), size_t{kPage});
+}
+
+TEST_F(HistoryTest, RunsOfALineageAreReadByTheIndexOfSeries) {
+  const std::string lineage = stores_->Value("SELECT lineage_id FROM series WHERE series_key = 1");
+  const std::string of_lineage =
+      " FROM result_view WHERE \"primary\" AND lineage_id = '" + lineage + "' AND outcome = 'ok'";
+  Result<Runs> runs = Runs();
+  const Statistics read = ReadByStores(
+      [&](Database& database) { runs = database.analysis().ListRunsOfLineage(lineage, 1); });
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_EQ(std::to_string(runs->runs.size()),
+            stores_->Value("SELECT count(DISTINCT gpu_uuid)" + of_lineage));
+  EXPECT_EQ(read.rows_without_index, 0);
+  EXPECT_GT(read.searches.at("result_of_series"), 0);
+  EXPECT_EQ(read.searches.at("result_newest"), 0);
+}
+
+TEST_F(HistoryTest, RunsOfAComparisonAreReadByTheIndexOfSeries) {
+  Result<Runs> runs = Runs();
+  const Statistics read = ReadByStores([&](Database& database) {
+    runs = database.analysis().ListRuns("benchmark = benchmark3 AND gpu.model = H200");
+  });
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  const std::string matching = stores_->Value(
+      "SELECT count(*) FROM result_view WHERE \"primary\" AND benchmark = 'benchmark3'"
+      "  AND gpu_model = 'H200'");
+  EXPECT_EQ(std::to_string(runs->runs.size() + static_cast<size_t>(runs->failed)), matching);
+  EXPECT_EQ(read.rows_without_index, 0);
+  EXPECT_GT(read.searches.at("result_of_series"), 0);
+  const auto database = *OpenDatabase(stores_->conninfo());
+  EXPECT_EQ(database->analysis().ListRuns("").status().reason(), Reason::kTooManyResults);
+}
+
+TEST_F(HistoryTest, LineagesThatChangedAreReadByAnIndex) {
+  Result<ChangedLineages> changed = ChangedLineages();
+  const Statistics all = ReadByStores(
+      [&](Database& database) { changed = database.analysis().ListChangedLineages(""); });
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(std::to_string(changed->lineage_ids.size()),
+            stores_->Value("SELECT count(DISTINCT lineage_id) FROM series JOIN result USING "
+                           "(series_key) WHERE \"primary\" AND outcome = 'ok'"));
+  EXPECT_EQ(all.rows_without_index, 0);
+  const Statistics newest = ReadByStores([&](Database& database) {
+    changed = database.analysis().ListChangedLineages(changed->cursor);
+  });
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(newest.rows_without_index, 0);
+  EXPECT_GT(newest.searches.at("result_newest"), 0);
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ class PostgresStores : public Stores {
   ResultStore& results() override { return database_->results(); }
   FleetStore& fleet() override { return database_->fleet(); }
   WorkStore& work() override { return database_->work(); }
+  AnalysisStore& analysis() override { return database_->analysis(); }
   void ExpireLeases() override {
     Execute("UPDATE job SET lease_until = now() - interval '1 s' WHERE state = 'running'");
     Execute("UPDATE scheduler SET lease_until = now() - interval '1 s'");
@@ -107,6 +108,7 @@ class PostgresStores : public Stores {
             "', create_time = create_time - interval '" + by + "'");
     Execute("UPDATE node_session SET last_heartbeat_time = last_heartbeat_time - interval '" + by +
             "'");
+    Execute("UPDATE result SET ts = ts - interval '" + by + "'");
   }
 
   int CountSeries() override {

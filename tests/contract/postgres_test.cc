@@ -11,6 +11,8 @@
 #include "storage/postgres/filter_to_sql.h"
 #include "storage/postgres/pool.h"
 #include "storage/postgres/sql.h"
+#include "tests/contract/analysis_runs_contract.h"
+#include "tests/contract/analysis_store_contract.h"
 #include "tests/contract/attempts_contract.h"
 #include "tests/contract/fleet_store_contract.h"
 #include "tests/contract/import_contract.h"
@@ -30,6 +32,10 @@ namespace {
 
 const StoresFactory kPostgres = [] { return std::make_unique<PostgresStores>(); };
 
+INSTANTIATE_TEST_SUITE_P(Postgres, AnalysisRunsContract, ::testing::Values(kPostgres),
+                         NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, AnalysisStoreContract, ::testing::Values(kPostgres),
+                         NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, AttemptsContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, FleetStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ImportContract, ::testing::Values(kPostgres), NameOfStores);

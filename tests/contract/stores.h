@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
@@ -28,9 +29,10 @@ class Stores {
   virtual ResultStore& results() = 0;
   virtual FleetStore& fleet() = 0;
   virtual WorkStore& work() = 0;
+  virtual AnalysisStore& analysis() = 0;
   // Makes all leases expire.
   virtual void ExpireLeases() = 0;
-  // Lets this much time pass for queued jobs and heartbeats.
+  // Lets this much time pass for queued jobs, heartbeats and stored results.
   virtual void Pass(Duration time) = 0;
   // Returns the number of stored series and environments.
   virtual int CountSeries() = 0;
@@ -47,6 +49,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
   ResultStore& results() { return stores_->results(); }
   FleetStore& fleet() { return stores_->fleet(); }
   WorkStore& work() { return stores_->work(); }
+  AnalysisStore& analysis() { return stores_->analysis(); }
 
   // Connects nodes of these ids, named "name-ID".
   void Connect(const std::vector<std::string>& ids) {

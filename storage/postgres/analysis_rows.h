@@ -1,0 +1,59 @@
+// Converts findings, baselines and annotations to and from database rows.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/v1/analysis.pb.h"
+#include "common/clock.h"
+#include "common/status.h"
+#include "storage/analysis_store.h"
+#include "storage/postgres/pqxx.h"
+#include "storage/postgres/sql.h"
+
+namespace assay::storage {
+
+// Rows for InsertRows. Absent values are null.
+nlohmann::json RowOf(const v1::Regression& regression);
+nlohmann::json RowOf(const v1::Incident& incident);
+// The outlier must have exactly one case.
+nlohmann::json RowOf(const v1::Outlier& outlier);
+nlohmann::json RowOf(const Findings::DriverMedian& median);
+nlohmann::json RowOf(const v1::Baseline& baseline);
+// Returns the row of one case.
+nlohmann::json RowOf(const v1::Baseline& baseline, int position);
+nlohmann::json RowOf(const v1::Annotation& annotation);
+
+// Rows of one table by key, so that the last of equal keys is stored.
+using Rows = std::map<std::string, nlohmann::json>;
+
+// Inserts rows, which must all have the same columns. Replaces rows that have the same `key`, which
+// is a list of columns, or empty for a table without a key.
+Status InsertRows(Transaction& transaction, const std::string& table, const std::string& key,
+                  const Rows& rows);
+
+// Reads the column `content`.
+template <typename Message>
+Message MessageOf(const pqxx::field& content) {
+  Message message;
+  message.ParseFromString(BytesOf(content));
+  return message;
+}
+template <typename Message>
+std::vector<Message> MessagesOf(const pqxx::result& rows) {
+  std::vector<Message> messages;
+  for (const auto& row : rows) messages.push_back(MessageOf<Message>(row["content"]));
+  return messages;
+}
+
+// Makes transactions that change findings follow each other, so that none overwrites what another
+// has stored meanwhile.
+void LockFindings(Transaction& transaction);
+
+int64_t MicrosecondsOf(WallTime time);
+// Returns an SQL expression for the time that is so many microseconds after 1970.
+std::string TimeOfMicroseconds(const std::string& microseconds);
+
+}  // namespace assay::storage
