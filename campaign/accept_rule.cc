@@ -85,6 +85,7 @@ class RuleParser {
   }
 
   Status TakeComparison() {
+    rule_.spread = Take("spread");
     using Comparison = AcceptRule::Comparison;
     static constexpr std::array<std::pair<std::string_view, Comparison>, 4> kSymbols = {{
         {">=", Comparison::kAtLeast},
@@ -106,13 +107,24 @@ class RuleParser {
         std::from_chars(text_.data() + at_, text_.data() + text_.size(), rule_.threshold);
     if (error != std::errc() || !std::isfinite(rule_.threshold)) return Expected("a number");
     at_ = static_cast<size_t>(end - text_.data());
-    if (Take("%")) {
-      if (!Take("of") || !Take("spec")) return Expected("\"of spec\"");
+    if (rule_.spread) {
+      if (rule_.WantsLarge()) return Expected("a spread to be at most a percentage: spread <= 5%");
+      return Take("%") ? Status::Ok() : Expected("\"%\", because a spread is a percentage");
+    }
+    if (Take("%")) return TakePercentage();
+    rule_.unit = TakeWhile([](char c) { return c != ' ' && c != '\t'; });
+    return Status::Ok();
+  }
+
+  Status TakePercentage() {
+    if (!Take("of")) return Expected("\"of spec\", or \"of baseline\" and its name");
+    if (Take("spec")) {
       rule_.percent_of_spec = true;
       return Status::Ok();
     }
-    rule_.unit = TakeWhile([](char c) { return c != ' ' && c != '\t'; });
-    return Status::Ok();
+    if (!Take("baseline")) return Expected("\"spec\", or \"baseline\" and its name");
+    rule_.baseline = TakeWhile([](char c) { return IsNameChar(c) || c == '-' || c == '.'; });
+    return rule_.baseline.empty() ? Expected("a baseline's name") : Status::Ok();
   }
 
   const std::string_view text_;
@@ -194,101 +206,6 @@ Status CheckParameters(const AcceptRule& rule, const v1::BenchmarkSchema& schema
   return Status::Ok();
 }
 
-bool IsCovered(const AcceptRule& rule, const v1::CaseResult& result) {
-  return result.benchmark() == rule.benchmark &&
-         Covers(rule, ParameterMap(result.parameters().begin(), result.parameters().end()));
-}
-
-bool HasMetric(const AcceptRule& rule, const v1::CaseResult& result) {
-  return result.outcome() == v1::CASE_OUTCOME_OK && result.measurements_size() == 1 &&
-         result.measurements(0).metric() == rule.metric;
-}
-
-// Names cases by the parameters in which the cases of one rule differ.
-class CaseNames {
- public:
-  void Add(const v1::CaseResult& result) {
-    for (const auto& [name, value] : result.parameters()) values_[name].insert(value);
-  }
-
-  // Returns whether the rule covers cases with different parameters.
-  bool several() const {
-    return std::any_of(values_.begin(), values_.end(),
-                       [](const auto& one) { return one.second.size() > 1; });
-  }
-
-  // Returns "m=256 dtype=bf16", or "its only case".
-  std::string Of(const v1::CaseResult& result) const {
-    std::vector<std::string> parts;
-    for (const auto& [name, values] : values_) {
-      if (values.size() < 2) continue;
-      const auto own = result.parameters().find(name);
-      parts.push_back(name + "=" + (own == result.parameters().end() ? "" : own->second));
-    }
-    return parts.empty() ? "its only case" : Join(parts, " ");
-  }
-
- private:
-  std::map<std::string, std::set<std::string>> values_;  // By parameter.
-};
-
-// Adds `name` unless it is listed. Names stay in the order of their first results.
-void AddOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
-// Returns "; cases m=256, m=512 and 7 more", or an empty text for no names.
-std::string Listed(const std::string& title, const std::vector<std::string>& names) {
-  constexpr size_t kMostCases = 5;
-  return names.empty() ? "" : "; " + title + " " + JoinSome(names, kMostCases);
-}
-
-// Returns the number that the rule compares, in the rule's unit; nullopt if the result has none.
-std::optional<double> ValueOf(const AcceptRule& rule, const v1::CaseResult& result) {
-  if (rule.percent_of_spec) {
-    if (!result.prediction().has_efficiency_spec()) return std::nullopt;
-    return result.prediction().efficiency_spec() * 100.0;
-  }
-  const v1::Measurement& measurement = result.measurements(0);
-  const std::optional<double> factor = UnitFactor(measurement.unit(), rule.unit);
-  if (!factor) return std::nullopt;
-  return measurement.median() * *factor;
-}
-
-std::string PlaceOf(const v1::Provenance& provenance, const GpuNames& gpu_names) {
-  std::vector<std::string> nodes(provenance.node_names().begin(), provenance.node_names().end());
-  std::vector<std::string> gpus;
-  for (const std::string& uuid : provenance.gpu_uuids()) gpus.push_back(gpu_names(uuid));
-  std::string place = nodes.empty() ? "" : (nodes.size() == 1 ? " on node " : " on nodes ");
-  place += JoinSome(nodes);
-  return gpus.empty() ? place : place + ", " + JoinSome(gpus);
-}
-
-std::string Describe(const v1::StoredResult& stored, const GpuNames& gpu_names) {
-  const v1::CaseResult& result = stored.case_result();
-  std::string text =
-      fmt::format("{:.6g} {}", result.measurements(0).median(), result.measurements(0).unit());
-  if (result.prediction().has_efficiency_spec()) {
-    text += fmt::format(" ({:.1f}% of spec)", result.prediction().efficiency_spec() * 100.0);
-  }
-  return text + PlaceOf(result.provenance(), gpu_names);
-}
-
-// Explains to the user why a rule with a limit in `% of spec` cannot be evaluated: either the GPU
-// has no spec sheet, or the sheet has no peak rate for this case. Suggests an absolute limit
-// instead.
-std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
-                         const GpuNames& gpu_names) {
-  const v1::CaseResult& result = stored.case_result();
-  const std::string& model = result.environment().gpu_model();
-  const size_t number = rule.text.find_first_not_of("<>= \t", rule.text.find_first_of("<>"));
-  return fmt::format(
-      "cannot be judged for {}: there is no spec sheet of {}, or it has no peak for this case; "
-      "write a number, for example {}{:.6g} {}",
-      Describe(stored, gpu_names), model.empty() ? "its GPU" : "GPU \"" + model + "\"",
-      rule.text.substr(0, number), result.measurements(0).median(), result.measurements(0).unit());
-}
-
 }  // namespace
 
 bool AcceptRule::Holds(double value, double limit) const {
@@ -327,7 +244,7 @@ Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema
   }
   if (rule.percent_of_spec) {
     ASSAY_RETURN_IF_ERROR(CheckPercentOfSpec(schema, *metric));
-  } else if (!UnitFactor(rule.unit, metric->unit())) {
+  } else if (rule.baseline.empty() && !rule.spread && !UnitFactor(rule.unit, metric->unit())) {
     return BadRule(rule.unit.empty() ? fmt::format("the number needs a unit: {} {}", rule.threshold,
                                                    metric->unit())
                                      : fmt::format("cannot convert {} to {}, the unit of {}",
@@ -356,83 +273,6 @@ std::optional<double> UnitFactor(std::string_view from, std::string_view to) {
     }
   }
   return std::nullopt;
-}
-
-v1::RuleVerdict JudgeRule(const std::string& text, const std::vector<v1::StoredResult>& results,
-                          const GpuNames& gpu_names) {
-  v1::RuleVerdict verdict;
-  verdict.set_rule(text);
-  verdict.set_verdict(v1::VERDICT_FAILED);
-  const Result<AcceptRule> rule = ParseAcceptRule(text);
-  if (!rule.ok()) {
-    verdict.set_explanation(rule.status().message());
-    return verdict;
-  }
-  CaseNames names;
-  for (const v1::StoredResult& stored : results) {
-    if (IsCovered(*rule, stored.case_result())) names.Add(stored.case_result());
-  }
-  int checked = 0;
-  int failing = 0;
-  std::vector<std::string> failing_cases;
-  std::vector<std::string> without_value;
-  const v1::StoredResult* worst = nullptr;
-  double worst_value = 0;
-  for (const v1::StoredResult& stored : results) {
-    const v1::CaseResult& result = stored.case_result();
-    if (!IsCovered(*rule, result)) continue;
-    if (result.outcome() == v1::CASE_OUTCOME_FAILED) {
-      AddOnce(without_value, names.Of(result) + " (failed)");
-    } else if (result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
-      AddOnce(without_value, names.Of(result) + " (unsupported)");
-    }
-    if (!HasMetric(*rule, result)) continue;
-    ++checked;
-    const std::optional<double> value = ValueOf(*rule, result);
-    if (!value || !std::isfinite(*value)) {
-      verdict.set_explanation(rule->percent_of_spec
-                                  ? NoPercentage(*rule, stored, gpu_names)
-                                  : "the unit does not fit: " + Describe(stored, gpu_names));
-      verdict.set_results_checked(checked);
-      return verdict;
-    }
-    if (!rule->Holds(*value, rule->threshold)) {
-      ++failing;
-      if (names.several()) AddOnce(failing_cases, names.Of(result));
-    }
-    if (worst == nullptr || (rule->WantsLarge() ? *value < worst_value : *value > worst_value)) {
-      worst = &stored;
-      worst_value = *value;
-    }
-  }
-  verdict.set_results_checked(checked);
-  const std::string missing = Listed("no value for", without_value);
-  if (worst == nullptr) {
-    verdict.set_explanation("no result matches" + missing);
-    return verdict;
-  }
-  if (failing == 0) verdict.set_verdict(v1::VERDICT_PASSED);
-  const std::string count = failing == 0
-                                ? ""
-                                : fmt::format("{} of {} {}; ", failing, Counted(checked, "result"),
-                                              Plural(failing, "fails", "fail"));
-  verdict.set_explanation(
-      count + "worst " + Describe(*worst, gpu_names) +
-      Listed(Plural(static_cast<int64_t>(failing_cases.size()), "case"), failing_cases) + missing);
-  return verdict;
-}
-
-CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
-                      const GpuNames& gpu_names) {
-  CampaignVerdict outcome;
-  bool passed = campaign.jobs().failed() == 0 && campaign.jobs().cancelled() == 0 &&
-                campaign.state() != v1::CAMPAIGN_STATE_CANCELLED;
-  for (const v1::AcceptRule& rule : campaign.spec().accept()) {
-    outcome.rules.push_back(JudgeRule(rule.text(), results, gpu_names));
-    passed = passed && outcome.rules.back().verdict() == v1::VERDICT_PASSED;
-  }
-  outcome.verdict = passed ? v1::VERDICT_PASSED : v1::VERDICT_FAILED;
-  return outcome;
 }
 
 }  // namespace assay::campaign

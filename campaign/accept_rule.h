@@ -1,10 +1,11 @@
-// Parses and evaluates accept rules, which set limits for the results of a campaign's benchmarks,
+// Parses and checks accept rules, which set limits for the results of a campaign's benchmarks,
 // for example
 //   gemm[dtype=bf16, m=8192].tflops >= 65% of spec
 //   all_reduce[bytes=1GiB, ranks=8].bus_bandwidth >= 340 GB/s
+//   gemm.tflops >= 95% of baseline accepted-in-may
+//   gemm.tflops spread <= 5%
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +13,6 @@
 #include <vector>
 
 #include "assay/v1/benchmark.pb.h"
-#include "assay/v1/campaign_service.pb.h"
-#include "assay/v1/result_service.pb.h"
 #include "common/status.h"
 #include "model/parameter.h"
 
@@ -32,6 +31,11 @@ struct AcceptRule {
   double threshold = 0;
   std::string unit;
   bool percent_of_spec = false;
+  // Name of the baseline of which `threshold` is a percentage; else empty.
+  std::string baseline;
+  // Limits the difference between the best and the worst result of a case, as a percentage of their
+  // median, instead of each result.
+  bool spread = false;
 
   // Returns true if `value` satisfies the comparison with `limit`. NaN never does.
   bool Holds(double value, double limit) const;
@@ -58,28 +62,5 @@ bool Covers(const AcceptRule& rule, const ParameterMap& parameters);
 // for "TFLOP/s" and "GFLOP/s". Returns nullopt if the units differ by more than an SI or binary
 // prefix.
 std::optional<double> UnitFactor(std::string_view from, std::string_view to);
-
-struct CampaignVerdict {
-  v1::Verdict verdict = v1::VERDICT_FAILED;
-  std::vector<v1::RuleVerdict> rules;
-};
-
-// A function that returns the display name of the GPU with this UUID, such as "GPU 3", or the UUID
-// itself if the GPU is unknown.
-using GpuNames = std::function<std::string(const std::string& uuid)>;
-
-// Returns the verdict on a finished campaign. The campaign passes if all its accept rules hold and
-// no job failed or was cancelled. A rule holds if the medians of all results to which it applies
-// are within its limit. A rule fails if it applies to no result, or if it needs the spec sheet of a
-// GPU that has none.
-CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
-                      const GpuNames& gpu_names);
-
-// Evaluates one rule on all results. The verdict includes an explanation with the worst value and
-// where it was measured. If the rule fails, the explanation begins with the number and the cases of
-// the results that violate the rule. It also names cases without a value, which failed or are not
-// supported.
-v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
-                          const GpuNames& gpu_names);
 
 }  // namespace assay::campaign

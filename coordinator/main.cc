@@ -48,6 +48,7 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // Time that the database has to take note of the end of the process.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
+constexpr double kMostRerunShare = 0.5;
 // Partitions are created long before they are needed, and old data deleted some hours late.
 constexpr Duration kMaintainPeriod = std::chrono::hours(6);
 
@@ -64,6 +65,9 @@ struct CoordinatorOptions {
   Duration lease{0};
   Duration heartbeat{0};
   storage::Retention retention;
+  double rerun_share = 0;
+  Duration rerun_spacing{0};
+  Duration judge_period{0};
   std::string log_level = "info";
   int ready_fd = -1;
 };
@@ -77,6 +81,9 @@ struct Flags {
   std::string heartbeat = "5s";
   std::string keep_results;
   std::string keep_samples;
+  double rerun_share = 0.02;
+  std::string rerun_spacing = "10m";
+  std::string judge_every = "30s";
 };
 
 void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
@@ -109,6 +116,13 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
                  "400d (default: never)");
   app.add_option("--keep-samples", flags.keep_samples,
                  "Age at which samples are deleted (default: with the results)");
+  app.add_option("--rerun-share", flags.rerun_share,
+                 "Reruns that confirm regressions, as a fraction of all runs; 0 for none")
+      ->capture_default_str();
+  app.add_option("--rerun-spacing", flags.rerun_spacing, "Time between two such reruns of a case")
+      ->capture_default_str();
+  app.add_option("--judge-every", flags.judge_every, "Interval at which new results are judged")
+      ->capture_default_str();
   app.add_option("--log-level", options.log_level, "debug, info, warn or error")
       ->capture_default_str();
   app.add_option("--ready-fd", options.ready_fd,
@@ -171,6 +185,17 @@ Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
   if (!flags.keep_samples.empty()) {
     ASSAY_RETURN_IF_ERROR(
         Store("--keep-samples", ParseDuration(flags.keep_samples), options.retention.samples));
+  }
+  options.rerun_share = flags.rerun_share;
+  if (!(options.rerun_share >= 0 && options.rerun_share <= kMostRerunShare)) {
+    return InvalidArgument("--rerun-share: must be from 0 to 0.5");
+  }
+  ASSAY_RETURN_IF_ERROR(
+      Store("--rerun-spacing", ParseDuration(flags.rerun_spacing), options.rerun_spacing));
+  ASSAY_RETURN_IF_ERROR(
+      Store("--judge-every", ParseDuration(flags.judge_every), options.judge_period));
+  if (options.judge_period < kMinHeartbeat) {
+    return InvalidArgument("--judge-every: " + flags.judge_every + " is less than 100ms");
   }
   // There is no flag for it, because `ps` shows flags and a connection string may hold a password.
   const char* const database = std::getenv("ASSAY_DATABASE");
@@ -269,6 +294,7 @@ class Process {
     http_ = nullptr;
     if (server_) server_->Shutdown(kShutdownPatience);
     // Tasks end before the objects that they use.
+    judging_ = nullptr;
     maintenance_ = nullptr;
     executor_ = nullptr;
   }
@@ -284,16 +310,25 @@ class Process {
     ASSAY_RETURN_IF_ERROR(MigrateWithPatience(*database_));
 
     executor_ = NewThreadPool(kExecutorThreads, "coordinator");
-    // Deleting old data may take an hour.
+    // Deleting old data may take an hour, and judging many results a minute.
     maintenance_ = NewThreadPool(1, "maintenance");
+    judging_ = NewThreadPool(1, "judge");
     Options core;
     core.coordinator_id = NewUuid();
     core.lease = options.lease;
     core.heartbeat = options.heartbeat;
     core.poll = std::min<Duration>(core.poll, options.lease / 3);
-    const Environment environment{
-        Clock::Real(),      *executor_,         database_->jobs(), database_->results(),
-        database_->nodes(), database_->fleet(), database_->work(), metrics_};
+    core.rerun_share = options.rerun_share;
+    core.rerun_spacing = options.rerun_spacing;
+    const Environment environment{Clock::Real(),
+                                  *executor_,
+                                  database_->jobs(),
+                                  database_->results(),
+                                  database_->nodes(),
+                                  database_->fleet(),
+                                  database_->work(),
+                                  database_->analysis(),
+                                  metrics_};
     coordinator_ = std::make_unique<Coordinator>(environment, core);
     ASSAY_RETURN_IF_ERROR(Serve(options));
     const HostPort& listens = server_->address();
@@ -305,6 +340,7 @@ class Process {
     });
     RefreshGauges();
     maintenance_->Post([this, retention = options.retention] { Maintain(retention); });
+    judging_->Post([this, period = options.judge_period] { JudgeResults(period); });
     FollowDialAddresses();
     return Status::Ok();
   }
@@ -408,6 +444,13 @@ class Process {
     maintenance_->PostAfter(kMaintainPeriod, [this, retention] { Maintain(retention); });
   }
 
+  // Judges new results, and repeats.
+  void JudgeResults(Duration period) {
+    const Status judged = Guarded("Judge", [this] { return coordinator_->judge().Pass(); });
+    if (!judged.ok()) Log().warn("cannot judge results; trying again: {}", judged.ToString());
+    judging_->PostAfter(period, [this, period] { JudgeResults(period); });
+  }
+
   // Destroyed in reverse order: users before the objects that they use.
   Metrics metrics_;
   Mutex gate_mutex_;
@@ -418,6 +461,7 @@ class Process {
   std::unique_ptr<storage::Database> database_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Executor> maintenance_;
+  std::unique_ptr<Executor> judging_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<http::MetricsServer> http_;

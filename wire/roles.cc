@@ -23,7 +23,7 @@ constexpr std::array<std::pair<Role, std::string_view>, 9> kNames = {{
     {Role::kProxy, "proxy"},
 }};
 
-constexpr std::array<MethodAccess, 25> kTable = {{
+constexpr std::array<MethodAccess, 35> kTable = {{
     // method, least role of users, node, coordinator
     {"/assay.v1.NodeService/ListNodes", Role::kViewer, false, false},
     {"/assay.v1.NodeService/GetNode", Role::kViewer, false, false},
@@ -42,6 +42,16 @@ constexpr std::array<MethodAccess, 25> kTable = {{
     {"/assay.v1.ResultService/GroupResults", Role::kViewer, false, false},
     {"/assay.v1.ResultService/GetResult", Role::kViewer, false, false},
     {"/assay.v1.ResultService/ImportResults", Role::kOperator, false, false},
+    {"/assay.v1.AnalysisService/CompareResults", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/GetHistory", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/ListRegressions", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/ListOutliers", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/ListBaselines", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/GetBaseline", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/GetCosts", Role::kViewer, false, false},
+    {"/assay.v1.NoteService/CreateBaseline", Role::kOperator, false, false},
+    {"/assay.v1.NoteService/CreateAnnotation", Role::kSubmitter, false, false},
+    {"/assay.v1.NoteService/AcknowledgeRegression", Role::kOperator, false, false},
     {"/assay.v1.FleetService/Attach", Role::kNone, true, false},
     {"/assay.v1.AgentService/Session", Role::kNone, false, true},
     {"/assay.v1.AgentService/GetInventory", Role::kOperator, false, false},

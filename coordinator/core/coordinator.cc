@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "campaign/accept_rule.h"
 #include "campaign/expand.h"
 #include "campaign/fleet_schemas.h"
 #include "campaign/node_fields.h"
@@ -11,6 +12,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/uuid.h"
+#include "common/violations.h"
 #include "model/filter.h"
 #include "model/page.h"
 #include "wire/bounds.h"
@@ -63,6 +65,14 @@ Status CheckRequestId(const std::string& request_id) {
   return InvalidArgument("request_id \"" + Cut(request_id) + "\" is not a UUID in lower case");
 }
 
+// Returns an error if a person's text is too long to be stored and shown.
+Status CheckText(const std::string& field, const std::string& text) {
+  constexpr size_t kMostBytes = 1000;
+  if (text.size() <= kMostBytes) return Status::Ok();
+  return InvalidArgument(field + " has " + std::to_string(text.size()) +
+                         " bytes; at most 1000 are allowed");
+}
+
 // Returns PERMISSION_DENIED if the campaign is another submitter's.
 Status CheckOwner(const v1::Campaign& campaign, const Identity& caller) {
   if (caller.role != Role::kSubmitter || campaign.submitted_by() == caller.id) return Status::Ok();
@@ -92,7 +102,9 @@ Coordinator::Coordinator(const Environment& environment, Options options)
                                                attempts_, outage_)),
       scheduler_(std::make_shared<Scheduler>(environment_, options_, leadership_, running_,
                                              sessions_, quarantine_, attempts_, watchers_, outage_,
-                                             grace_)) {}
+                                             grace_)),
+      questions_(environment_),
+      judge_(environment_, options_, leadership_, [this] { scheduler_->Kick(); }) {}
 
 void Coordinator::Start(Place place) {
   leadership_.Stand(std::move(place));
@@ -136,6 +148,21 @@ void Coordinator::OnNotification() {
   watchers_.NotifyAll();
 }
 
+Status Coordinator::CheckBaselines(const v1::CampaignSpec& spec) {
+  Violations violations;
+  for (int i = 0; i < spec.accept_size(); ++i) {
+    const Result<campaign::AcceptRule> rule = campaign::ParseAcceptRule(spec.accept(i).text());
+    if (!rule.ok() || rule->baseline.empty()) continue;
+    const Status known = environment_.analysis.GetBaseline(rule->baseline).status();
+    if (known.ok()) continue;
+    if (known.code() != Code::kNotFound) return known;
+    violations.Add("accept[" + std::to_string(i) + "]",
+                   known.message() + (known.hint().empty() ? "" : "; " + known.hint()),
+                   spec.accept(i).line());
+  }
+  return violations.ToStatus("the campaign", Reason::kInvalidCampaign);
+}
+
 Result<campaign::Expansion> Coordinator::Expand(const v1::CreateCampaignRequest& request,
                                                 std::vector<v1::Node>& fleet) {
   ASSAY_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
@@ -143,6 +170,7 @@ Result<campaign::Expansion> Coordinator::Expand(const v1::CreateCampaignRequest&
   ASSAY_ASSIGN_OR_RETURN(fleet, environment_.nodes.ListNodes(options_.Silence(),
                                                              storage::NodeStore::Benchmarks::kYes));
   Result<campaign::Expansion> expanded = campaign::ExpandCampaign(request.spec(), fleet);
+  if (expanded.ok()) ASSAY_RETURN_IF_ERROR(CheckBaselines(request.spec()));
   if (expanded.status().reason() == Reason::kNodesAbsent && grace_.Active()) {
     return expanded.status().WithHint(
         "agents are still connecting to this coordinator: try again in a minute");
@@ -349,6 +377,66 @@ Result<v1::GroupResultsResponse> Coordinator::GroupResults(const v1::GroupResult
 
 Result<v1::StoredResult> Coordinator::GetResult(const std::string& result_id) {
   return environment_.results.Get(result_id);
+}
+
+Result<v1::ListRegressionsResponse> Coordinator::ListRegressions(
+    const v1::ListRegressionsRequest& request, const PageRequest& page) {
+  storage::RegressionQuery query;
+  query.include_closed = request.include_closed();
+  query.incident_id = request.incident_id();
+  query.node_name = request.node_name();
+  query.simulated = request.simulated();
+  v1::ListRegressionsResponse response;
+  ASSAY_ASSIGN_OR_RETURN(const Page<v1::Regression> found,
+                         environment_.analysis.ListRegressions(query, page));
+  response.mutable_regressions()->Assign(found.items.begin(), found.items.end());
+  response.set_next_page_token(found.next_token);
+  if (page.token.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Incident> incidents,
+                           environment_.analysis.ListIncidents(query));
+    response.mutable_incidents()->Assign(incidents.begin(), incidents.end());
+  }
+  ASSAY_ASSIGN_OR_RETURN(const storage::JudgeState state, environment_.analysis.GetJudgeState());
+  if (state.judged_until) {
+    *response.mutable_judged_until() = schema::ToTimestamp(*state.judged_until);
+  }
+  return response;
+}
+
+Result<v1::ListOutliersResponse> Coordinator::ListOutliers(const v1::ListOutliersRequest& request) {
+  return environment_.analysis.ListOutliers(request);
+}
+
+Result<std::vector<v1::Baseline>> Coordinator::ListBaselines() {
+  return environment_.analysis.ListBaselines();
+}
+
+Result<v1::Baseline> Coordinator::GetBaseline(const std::string& name) {
+  return environment_.analysis.GetBaseline(name);
+}
+
+Result<v1::Annotation> Coordinator::CreateAnnotation(const v1::Annotation& annotation,
+                                                     const Identity& caller) {
+  ASSAY_RETURN_IF_ERROR(CheckText("text", annotation.text()));
+  if (annotation.text().empty()) return InvalidArgument("text: an annotation needs a text");
+  v1::Annotation stored = annotation;
+  stored.set_annotation_id(NewUuid());
+  stored.set_created_by(caller.id);
+  if (!stored.has_time())
+    *stored.mutable_time() = schema::ToTimestamp(environment_.clock.WallNow());
+  if (!stored.node_name().empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const v1::Node node, GetNode(stored.node_name()));
+    stored.set_node_name(node.description().name());
+  }
+  ASSAY_RETURN_IF_ERROR(environment_.analysis.PutAnnotation(stored));
+  return stored;
+}
+
+Result<int> Coordinator::AcknowledgeRegression(const v1::AcknowledgeRegressionRequest& request,
+                                               const Identity& caller) {
+  ASSAY_RETURN_IF_ERROR(CheckText("note", request.note()));
+  const std::string by = caller.id.empty() ? std::string(RoleName(caller.role)) : caller.id;
+  return environment_.analysis.Acknowledge(request.id(), by, request.note(), request.false_alarm());
 }
 
 Status Coordinator::AddDialAddress(const std::string& address) {

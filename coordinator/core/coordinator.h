@@ -18,6 +18,8 @@
 #include "coordinator/core/attempts/scheduler.h"
 #include "coordinator/core/environment.h"
 #include "coordinator/core/estimator.h"
+#include "coordinator/core/judging/judge.h"
+#include "coordinator/core/judging/questions.h"
 #include "coordinator/core/leadership.h"
 #include "coordinator/core/sessions/heartbeats.h"
 #include "coordinator/core/sessions/quarantine.h"
@@ -85,6 +87,20 @@ class Coordinator {
   Result<v1::StoredResult> GetResult(const std::string& result_id);
   // Stores all results or none.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
+  // Comparisons, histories, costs and baselines. These read many runs, so call them on a thread for
+  // queries of results.
+  const Questions& questions() const { return questions_; }
+  // Judges new results. Call it on a thread of its own.
+  Judge& judge() { return judge_; }
+  // The next methods implement AnalysisService and NoteService.
+  Result<v1::ListRegressionsResponse> ListRegressions(const v1::ListRegressionsRequest& request,
+                                                      const PageRequest& page);
+  Result<v1::ListOutliersResponse> ListOutliers(const v1::ListOutliersRequest& request);
+  Result<std::vector<v1::Baseline>> ListBaselines();
+  Result<v1::Baseline> GetBaseline(const std::string& name);
+  Result<v1::Annotation> CreateAnnotation(const v1::Annotation& annotation, const Identity& caller);
+  Result<int> AcknowledgeRegression(const v1::AcknowledgeRegressionRequest& request,
+                                    const Identity& caller);
   // Returns the benchmarks of the connected nodes, merged by name.
   Result<std::vector<v1::FleetBenchmark>> ListFleetBenchmarks();
   // Returns the nodes sorted by name. A node whose agent was silent for a lease is disconnected.
@@ -98,6 +114,8 @@ class Coordinator {
 
  private:
   void NoteAttached(const Agent& agent);
+  // Returns INVALID_ARGUMENT if accept rules name baselines that do not exist.
+  Status CheckBaselines(const v1::CampaignSpec& spec);
   // Checks the request, lists the fleet and expands the campaign.
   Result<campaign::Expansion> Expand(const v1::CreateCampaignRequest& request,
                                      std::vector<v1::Node>& fleet);
@@ -116,6 +134,8 @@ class Coordinator {
   ResultIntake results_;
   const std::shared_ptr<Heartbeats> heartbeats_;
   const std::shared_ptr<Scheduler> scheduler_;
+  const Questions questions_;
+  Judge judge_;
   Mutex mutex_;
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };

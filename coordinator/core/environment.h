@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/executor.h"
+#include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
@@ -41,6 +42,7 @@ struct Environment {
   storage::NodeStore& nodes;
   storage::FleetStore& fleet;
   storage::WorkStore& work;
+  storage::AnalysisStore& analysis;
   Observer& observer;
 };
 
@@ -59,6 +61,10 @@ struct Options {
   // the attempt fails and its nodes become free. The limit is longer than the agents' own limit,
   // because an agent knows the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
+  // Reruns that confirm regressions, as a fraction of all runs. 0: none.
+  double rerun_share = 0.02;
+  // Time between two reruns of a case. Runs shortly after each other share a disturbance.
+  Duration rerun_spacing = std::chrono::minutes(10);
 
   // Returns the time without a message after which a node counts as absent. It is shorter than the
   // lease, so that users see an absent node before its jobs' leases expire.

@@ -13,17 +13,15 @@
 #include "assay/v1/fleet_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
+#include "coordinator/rpc/analysis_services.h"
 #include "coordinator/rpc/dialer.h"
+#include "coordinator/rpc/service.h"
 #include "coordinator/rpc/stream_link.h"
 #include "coordinator/rpc/watch.h"
-#include "model/page.h"
 #include "wire/access.h"
 
 namespace assay::coordinator::rpc {
 namespace {
-
-using Context = grpc::CallbackServerContext;
-using Unary = grpc::ServerUnaryReactor;
 
 // Delay after which agents reconnect; their own jitter spreads them.
 constexpr Duration kReconnectAfter = std::chrono::seconds(1);
@@ -32,50 +30,6 @@ constexpr Duration kHelloPatience = std::chrono::seconds(10);
 constexpr auto kCheckPatience = std::chrono::seconds(1);
 // Threads for queries of results. They leave most database connections to other work.
 constexpr int kReaders = 2;
-
-// Returns the page size and the page token of a list request (see Google's AIP-158). A page size of
-// 0 means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
-// size is negative or the token is very long. Does not check the token's content.
-template <typename Request>
-Result<PageRequest> PageOf(const Request& request, int normal) {
-  constexpr int kMost = 10'000;
-  constexpr size_t kMaxTokenBytes = 4096;
-  const int size = request.page_size();
-  if (size < 0) {
-    return InvalidArgument("page_size is " + std::to_string(size) +
-                           "; it must be 0 or from 1 to 10000");
-  }
-  if (request.page_token().size() > kMaxTokenBytes) return InvalidArgument("invalid page_token");
-  return PageRequest{size == 0 ? normal : std::min(size, kMost), request.page_token()};
-}
-
-// Moves a page into the fields of a response.
-template <typename Item, typename Items>
-void FillPage(Page<Item> page, Items* items, std::string* next_token) {
-  items->Assign(std::make_move_iterator(page.items.begin()),
-                std::make_move_iterator(page.items.end()));
-  *next_token = std::move(page.next_token);
-}
-
-// Checks the id or name in a request. Empty or very long ones are an error.
-Status CheckReference(const std::string& field, const std::string& value) {
-  constexpr size_t kMaxBytes = 512;
-  if (value.empty()) return InvalidArgument(field + " is missing; give an id or a name");
-  if (value.size() > kMaxBytes) return InvalidArgument(field + " is longer than any id or name");
-  return Status::Ok();
-}
-
-// A service that calls the coordinator. Both arguments outlive it.
-template <typename Callbacks>
-class CoordinatorService : public Callbacks {
- public:
-  CoordinatorService(Coordinator& coordinator, const Calls& calls)
-      : coordinator_(coordinator), calls_(calls) {}
-
- protected:
-  Coordinator& coordinator_;
-  const Calls& calls_;
-};
 
 class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::CallbackService> {
  public:
@@ -360,6 +314,8 @@ Server::Server(Coordinator& coordinator, ServerOptions options)
   services_.push_back(std::make_unique<CampaignServiceImpl>(coordinator, calls_));
   services_.push_back(std::make_unique<NodeServiceImpl>(coordinator, dialer_, calls_));
   services_.push_back(std::make_unique<ResultServiceImpl>(coordinator, calls_));
+  services_.push_back(NewAnalysisService(coordinator, calls_));
+  services_.push_back(NewNoteService(coordinator, calls_));
 }
 
 Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOptions options) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "campaign/accept_rule.h"
+#include "campaign/accept_verdict.h"
 #include "campaign/spec_checks.h"
 #include "common/log.h"
 #include "common/units.h"
@@ -274,11 +275,19 @@ Status Scheduler::JudgeOne(const std::string& campaign_id) {
       }
     }
   }
-  const campaign::CampaignVerdict outcome =
-      campaign::Judge(campaign, results, [&](const std::string& uuid) {
-        const auto found = gpu_indices.find(uuid);
-        return found == gpu_indices.end() ? uuid : fmt::format("GPU {}", found->second);
-      });
+  campaign::VerdictContext context;
+  context.gpu_names = [&](const std::string& uuid) {
+    const auto found = gpu_indices.find(uuid);
+    return found == gpu_indices.end() ? uuid : fmt::format("GPU {}", found->second);
+  };
+  for (const v1::AcceptRule& rule : campaign.spec().accept()) {
+    const Result<campaign::AcceptRule> parsed = campaign::ParseAcceptRule(rule.text());
+    if (!parsed.ok() || parsed->baseline.empty()) continue;
+    Result<v1::Baseline> baseline = environment_.analysis.GetBaseline(parsed->baseline);
+    if (baseline.ok()) context.baselines[parsed->baseline] = *std::move(baseline);
+    if (baseline.status().code() == Code::kUnavailable) return baseline.status();
+  }
+  const campaign::CampaignVerdict outcome = campaign::Judge(campaign, results, context);
   ASSAY_RETURN_IF_ERROR(environment_.jobs.SetVerdict(campaign_id, outcome.verdict, outcome.rules));
   const char* end = campaign.state() == v1::CAMPAIGN_STATE_CANCELLED ? "was cancelled"
                     : outcome.verdict == v1::VERDICT_PASSED          ? "passed"

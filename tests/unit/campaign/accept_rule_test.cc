@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "campaign/accept_verdict.h"
 #include "tests/wording.h"
 
 namespace assay::campaign {
@@ -28,7 +29,8 @@ v1::StoredResult Stored(double median, double efficiency, const std::string& dty
   return stored;
 }
 
-std::string GpuName(const std::string& uuid) { return uuid == "GPU-x" ? "GPU 3" : uuid; }
+const VerdictContext kContext = {
+    [](const std::string& uuid) { return uuid == "GPU-x" ? std::string("GPU 3") : uuid; }};
 
 TEST(AcceptRuleTest, Rule_ParsesEveryPart) {
   const auto rule = ParseAcceptRule(" gemm[dtype=bf16, m=8192].tflops >= 65% of spec ");
@@ -79,7 +81,7 @@ TEST(AcceptRuleTest, FailedRule_NamesItsCases_AndThoseWithoutAValue) {
     results.push_back(Stored(100.0 * m, 0));
     (*results.back().mutable_case_result()->mutable_parameters())["m"] = std::to_string(m);
   }
-  const auto few = JudgeRule("gemm.tflops >= 250 TFLOP/s", results, GpuName);
+  const auto few = JudgeRule("gemm.tflops >= 250 TFLOP/s", results, kContext);
   EXPECT_EQ(few.verdict(), v1::VERDICT_FAILED);
   EXPECT_WORDING("campaign/verdict-failed-cases", few.explanation());
   for (const auto& [index, outcome] :
@@ -88,34 +90,34 @@ TEST(AcceptRuleTest, FailedRule_NamesItsCases_AndThoseWithoutAValue) {
     results[index].mutable_case_result()->set_outcome(outcome);
     results[index].mutable_case_result()->clear_measurements();
   }
-  const auto all = JudgeRule("gemm.tflops >= 1 PFLOP/s", results, GpuName);
+  const auto all = JudgeRule("gemm.tflops >= 1 PFLOP/s", results, kContext);
   EXPECT_EQ(all.results_checked(), 6);
   EXPECT_WORDING("campaign/verdict-failed-many-cases", all.explanation());
   // A rule that holds still names the cases that it could not check.
-  const auto passed = JudgeRule("gemm.tflops >= 1 TFLOP/s", results, GpuName);
+  const auto passed = JudgeRule("gemm.tflops >= 1 TFLOP/s", results, kContext);
   EXPECT_EQ(passed.verdict(), v1::VERDICT_PASSED);
   EXPECT_WORDING("campaign/verdict-passed-without-values", passed.explanation());
 }
 
 TEST(AcceptRuleTest, Verdict_WorstRunDecides) {
   const std::vector<v1::StoredResult> results = {Stored(800, 0.81), Stored(712.3, 0.72)};
-  const auto passed = JudgeRule("gemm.tflops >= 0.7 PFLOP/s", results, GpuName);
+  const auto passed = JudgeRule("gemm.tflops >= 0.7 PFLOP/s", results, kContext);
   EXPECT_EQ(passed.verdict(), v1::VERDICT_PASSED);
   EXPECT_EQ(passed.results_checked(), 2);
   EXPECT_WORDING("campaign/verdict-passed", passed.explanation());
-  EXPECT_EQ(JudgeRule("gemm.tflops > 712.3 TFLOP/s", results, GpuName).verdict(),
+  EXPECT_EQ(JudgeRule("gemm.tflops > 712.3 TFLOP/s", results, kContext).verdict(),
             v1::VERDICT_FAILED);
-  EXPECT_EQ(JudgeRule("gemm.tflops >= 75% of spec", results, GpuName).verdict(),
+  EXPECT_EQ(JudgeRule("gemm.tflops >= 75% of spec", results, kContext).verdict(),
             v1::VERDICT_FAILED);
   EXPECT_WORDING("campaign/verdict-failed",
-                 JudgeRule("gemm.tflops >= 75% of spec", results, GpuName).explanation());
+                 JudgeRule("gemm.tflops >= 75% of spec", results, kContext).explanation());
   // For an upper bound the largest is the worst.
   EXPECT_WORDING("campaign/verdict-upper-bound",
-                 JudgeRule("gemm.tflops <= 900 TFLOP/s", results, GpuName).explanation());
+                 JudgeRule("gemm.tflops <= 900 TFLOP/s", results, kContext).explanation());
 }
 
 TEST(AcceptRuleTest, Verdict_FailsWithoutResults) {
-  const auto verdict = JudgeRule("gemm[dtype=fp16].tflops >= 1 TFLOP/s", {Stored(1, 1)}, GpuName);
+  const auto verdict = JudgeRule("gemm[dtype=fp16].tflops >= 1 TFLOP/s", {Stored(1, 1)}, kContext);
   EXPECT_EQ(verdict.verdict(), v1::VERDICT_FAILED);
   EXPECT_EQ(verdict.results_checked(), 0);
 }
@@ -125,17 +127,17 @@ TEST(AcceptRuleTest, PercentOfSpec_WithoutSheetSuggestsNumber) {
   unknown.mutable_case_result()->mutable_environment()->set_gpu_model("H20");
   // A result that cannot be judged fails the rule even if others pass.
   const auto verdict =
-      JudgeRule("gemm[dtype=bf16].tflops >= 50% of spec", {Stored(800, 0.8), unknown}, GpuName);
+      JudgeRule("gemm[dtype=bf16].tflops >= 50% of spec", {Stored(800, 0.8), unknown}, kContext);
   EXPECT_EQ(verdict.verdict(), v1::VERDICT_FAILED);
   EXPECT_WORDING("campaign/verdict-without-spec-sheet", verdict.explanation());
   EXPECT_EQ(
-      JudgeRule("gemm[dtype=bf16].tflops >= 512 TFLOP/s", {Stored(800, 0.8), unknown}, GpuName)
+      JudgeRule("gemm[dtype=bf16].tflops >= 512 TFLOP/s", {Stored(800, 0.8), unknown}, kContext)
           .verdict(),
       v1::VERDICT_PASSED);
 }
 
 TEST(AcceptRuleTest, Sizes_MatchInAnyNotation) {
-  const auto verdict = JudgeRule("gemm[bytes=1GiB].tflops >= 1 TFLOP/s", {Stored(1, 1)}, GpuName);
+  const auto verdict = JudgeRule("gemm[bytes=1GiB].tflops >= 1 TFLOP/s", {Stored(1, 1)}, kContext);
   EXPECT_EQ(verdict.verdict(), v1::VERDICT_PASSED);
 }
 
@@ -144,9 +146,9 @@ TEST(AcceptRuleTest, Campaign_PassesOnlyWithoutFailedJobs) {
   campaign.set_state(v1::CAMPAIGN_STATE_COMPLETED);
   campaign.mutable_jobs()->set_succeeded(2);
   campaign.mutable_jobs()->set_skipped(1);
-  EXPECT_EQ(Judge(campaign, {}, GpuName).verdict, v1::VERDICT_PASSED);
+  EXPECT_EQ(Judge(campaign, {}, kContext).verdict, v1::VERDICT_PASSED);
   campaign.mutable_jobs()->set_failed(1);
-  EXPECT_EQ(Judge(campaign, {}, GpuName).verdict, v1::VERDICT_FAILED);
+  EXPECT_EQ(Judge(campaign, {}, kContext).verdict, v1::VERDICT_FAILED);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class FleetFixture : public ::testing::Test {
   // each other; those with different ones are replicas.
   std::unique_ptr<Coordinator> MakeCoordinator(const Place& place) {
     auto made = std::make_unique<Coordinator>(
-        Environment{clock, *executor, jobs, results, nodes, fleet, work, observer},
+        Environment{clock, *executor, jobs, results, nodes, fleet, work, analysis, observer},
         Options{"coordinator-" + std::to_string(++coordinators)});
     made->Start(place);
     return made;
@@ -231,6 +231,7 @@ class FleetFixture : public ::testing::Test {
   storage::FakeResultStore results{database};
   storage::FakeFleetStore fleet{database};
   storage::FakeWorkStore work{database};
+  storage::FakeAnalysisStore analysis{database};
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;

@@ -1,0 +1,45 @@
+// Judges a campaign's results by its accept rules.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/v1/analysis.pb.h"
+#include "assay/v1/campaign_service.pb.h"
+#include "assay/v1/result_service.pb.h"
+
+namespace assay::campaign {
+
+struct CampaignVerdict {
+  v1::Verdict verdict = v1::VERDICT_FAILED;
+  std::vector<v1::RuleVerdict> rules;
+};
+
+// A function that returns the display name of the GPU with this UUID, such as "GPU 3", or the UUID
+// itself if the GPU is unknown.
+using GpuNames = std::function<std::string(const std::string& uuid)>;
+
+// The facts besides results that rules need.
+struct VerdictContext {
+  GpuNames gpu_names;
+  // The baselines that the rules name, by name, with their cases.
+  std::map<std::string, v1::Baseline> baselines = {};
+};
+
+// Returns the verdict on a finished campaign. The campaign passes if all its accept rules hold and
+// no job failed or was cancelled. A rule holds if the medians of all results to which it applies
+// are within its limit. A rule fails if it applies to no result, if it needs the spec sheet of a
+// GPU that has none, or if it needs a baseline that lacks the case.
+CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
+                      const VerdictContext& context);
+
+// Evaluates one rule on all results. The verdict includes an explanation with the worst value and
+// where it was measured. If the rule fails, the explanation begins with the number and the cases of
+// the results that violate the rule. It also names cases without a value, which failed or are not
+// supported.
+v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
+                          const VerdictContext& context);
+
+}  // namespace assay::campaign

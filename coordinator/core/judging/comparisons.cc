@@ -1,0 +1,379 @@
+// Implements Questions::Compare.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "analysis/comparison.h"
+#include "common/text.h"
+#include "coordinator/core/judging/histories.h"
+#include "coordinator/core/judging/questions.h"
+#include "model/filter.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::Run;
+using storage::RunOrigin;
+using storage::Runs;
+using storage::RunSeries;
+
+// The runs of one side.
+struct Side {
+  std::string label;
+  Runs runs;
+  std::vector<History> histories;
+};
+
+// Reads the values of a field from a run.
+using ReadField = std::function<std::string(const RunSeries&, const RunOrigin&)>;
+
+struct ComparedField {
+  std::string name;
+  ReadField read;  // Null if runs do not have the field.
+  // The field is a part of the hardware, so that different values are different lineages.
+  bool hardware = false;
+};
+
+const std::vector<ComparedField>& ComparedFields() {
+  static const std::vector<ComparedField> fields = {
+      {"driver",
+       [](const RunSeries& s, const RunOrigin&) { return s.environment.driver_version(); }},
+      {"cuda", [](const RunSeries& s,
+                  const RunOrigin&) { return s.environment.software().cuda_runtime(); }},
+      {"nccl",
+       [](const RunSeries& s, const RunOrigin&) { return s.environment.software().nccl(); }},
+      {"gpu.model", [](const RunSeries& s, const RunOrigin&) { return s.environment.gpu_model(); },
+       true},
+      {"gpu.uuid", [](const RunSeries&, const RunOrigin& o) { return Join(o.gpu_uuids, ";"); }},
+      {"node", [](const RunSeries&, const RunOrigin& o) { return Join(o.node_names, ";"); }},
+      {"provider", [](const RunSeries&, const RunOrigin& o) { return o.provider; }},
+      {"campaign", nullptr},
+  };
+  return fields;
+}
+
+Result<const ComparedField*> FindField(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ComparedField& field : ComparedFields()) {
+    if (field.name == name) return &field;
+    names.push_back(field.name);
+  }
+  return InvalidArgument("by: cannot compare by " + Quote(name) + "; " + Suggest(name, names),
+                         Reason::kUnknownField);
+}
+
+// Returns text as a quoted value of a filter.
+std::string Value(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string Both(const std::string& a, const std::string& b) {
+  if (a.empty()) return b;
+  return b.empty() ? a : "(" + a + ") AND (" + b + ")";
+}
+
+std::string Equals(const ComparedField& field, const std::string& value) {
+  const std::string condition = field.name + " = " + Value(value);
+  return field.name == "campaign" ? "(" + condition + " OR campaign_id = " + Value(value) + ")"
+                                  : condition;
+}
+
+// Copies the runs with these values of a field.
+Runs RunsWith(const Runs& runs, const ReadField& read, const std::string& value) {
+  Runs chosen{runs.series, runs.origins, {}, 0};
+  for (const Run& run : runs.runs) {
+    if (read(runs.series[run.series], runs.origins[run.origin]) == value) {
+      chosen.runs.push_back(run);
+    }
+  }
+  return chosen;
+}
+
+// Splits runs that have exactly two values of a field: the lower version first, or the one that is
+// older.
+Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, Side& b) {
+  std::map<std::string, WallTime> newest;  // By value.
+  for (const Run& run : runs.runs) {
+    WallTime& time = newest[field.read(runs.series[run.series], runs.origins[run.origin])];
+    time = std::max(time, run.end_time);
+  }
+  newest.erase("");
+  std::vector<std::string> values;
+  for (const auto& [value, time] : newest) values.push_back(value);
+  if (values.size() != 2) {
+    Status status = values.empty()
+                        ? Status(Code::kNotFound, Reason::kNotFound,
+                                 "no measured result that matches has a " + field.name)
+                        : InvalidArgument("the results have " +
+                                          Counted(static_cast<int64_t>(values.size()), "value") +
+                                          " of " + field.name + ": " + JoinSome(values, 8));
+    return values.empty() ? status
+                          : status.WithHint("name two of them, or one to compare with the others");
+  }
+  const std::optional<int> order = CompareNumbers(values[0], values[1]);
+  const bool swap = order ? *order > 0 : newest[values[0]] > newest[values[1]];
+  if (swap) std::swap(values[0], values[1]);
+  a = {field.name + " " + values[0], RunsWith(runs, field.read, values[0]), {}};
+  b = {field.name + " " + values[1], RunsWith(runs, field.read, values[1]), {}};
+  return Status::Ok();
+}
+
+// Names what makes runs comparable. Without `hardware`, different GPU models are.
+std::string CaseKey(const v1::CaseIdentity& identity, bool across_hardware) {
+  if (!across_hardware) return identity.lineage_id();
+  v1::CaseIdentity key = identity;
+  key.clear_lineage_id();
+  v1::Environment* const hardware = key.mutable_hardware();
+  hardware->clear_gpu_model();
+  hardware->clear_gpu_form_factor();
+  hardware->clear_power_limit_watts();
+  hardware->clear_ecc_enabled();
+  hardware->clear_clocks_locked();
+  if (hardware->gpu_count() > 0) hardware->clear_cpu_model();
+  std::string text = key.benchmark() + "|" + std::to_string(key.benchmark_version()) + "|" +
+                     key.metric() + "|" + key.unit() + "|" + key.cache() + "|" + key.fill() + "|" +
+                     hardware->mig_profile() + "|" + hardware->topology() + "|" +
+                     hardware->cpu_model() + "|" + std::to_string(hardware->gpu_count()) + "|" +
+                     std::to_string(hardware->node_count()) + "|" +
+                     std::to_string(key.simulated() ? 1 : 0);
+  const std::map<std::string, std::string> sorted(key.parameters().begin(), key.parameters().end());
+  for (const auto& [name, value] : sorted) text += "|" + name + "=" + value;
+  return text;
+}
+
+double SecondsOf(WallTime time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+std::vector<analysis::TimedValue> TimedValues(const History& history) {
+  std::vector<analysis::TimedValue> values;
+  for (size_t i = 0; i < history.used.size(); ++i) {
+    values.push_back({history.values[i], SecondsOf(history.used[i]->end_time)});
+  }
+  return values;
+}
+
+struct CaseSides {
+  std::vector<const History*> a, b;
+};
+
+analysis::Comparison CompareCase(const CaseSides& sides, const analysis::ComparisonRule& rule) {
+  std::map<std::string, analysis::PlaceRuns> places;
+  const auto add = [](const History& history, std::vector<analysis::TimedValue>& values) {
+    const std::vector<analysis::TimedValue> more = TimedValues(history);
+    values.insert(values.end(), more.begin(), more.end());
+  };
+  for (const History* history : sides.a) add(*history, places[history->place_key].a);
+  for (const History* history : sides.b) add(*history, places[history->place_key].b);
+  std::vector<analysis::PlaceRuns> list;
+  for (auto& [key, runs] : places) list.push_back(std::move(runs));
+  return analysis::Compare(list, rule);
+}
+
+v1::CaseComparison ToMessage(const CaseSides& sides, const analysis::Comparison& compared) {
+  v1::CaseComparison message;
+  *message.mutable_case_() = sides.b.front()->identity;
+  if (sides.a.front()->identity.lineage_id() != message.case_().lineage_id()) {
+    message.mutable_case_()->clear_lineage_id();
+  }
+  message.set_verdict(static_cast<v1::ComparisonVerdict>(static_cast<int>(compared.verdict) + 1));
+  message.set_ratio(compared.ratio);
+  if (compared.has_interval) {
+    message.set_ratio_low(compared.low);
+    message.set_ratio_high(compared.high);
+  }
+  message.set_median_a(MedianOverPlaces(sides.a));
+  message.set_median_b(MedianOverPlaces(sides.b));
+  message.set_places_a(static_cast<int>(compared.places_a));
+  message.set_places_b(static_cast<int>(compared.places_b));
+  message.set_common_places(static_cast<int>(compared.common_places));
+  message.set_runs_a(static_cast<int>(compared.runs_a));
+  message.set_runs_b(static_cast<int>(compared.runs_b));
+  message.set_these_places_only(compared.these_places_only);
+  message.set_missing(static_cast<v1::MissingEvidence>(compared.missing));
+  message.set_missing_count(static_cast<int>(compared.missing_count));
+  return message;
+}
+
+// Returns the fields in which no value of one side is a value of the other.
+std::vector<std::string> DifferingFields(const Side& a, const Side& b) {
+  using Read = std::string (*)(const v1::CaseIdentity&);
+  static const std::vector<std::pair<const char*, Read>> kFields = {
+      {"benchmark", [](const v1::CaseIdentity& c) { return c.benchmark(); }},
+      {"benchmark_version",
+       [](const v1::CaseIdentity& c) { return std::to_string(c.benchmark_version()); }},
+      {"metric", [](const v1::CaseIdentity& c) { return c.metric(); }},
+      {"cache", [](const v1::CaseIdentity& c) { return c.cache(); }},
+      {"fill", [](const v1::CaseIdentity& c) { return c.fill(); }},
+      {"gpu.model", [](const v1::CaseIdentity& c) { return c.hardware().gpu_model(); }},
+      {"gpu.form_factor", [](const v1::CaseIdentity& c) { return c.hardware().gpu_form_factor(); }},
+      {"gpu.mig_profile", [](const v1::CaseIdentity& c) { return c.hardware().mig_profile(); }},
+      {"gpu.count",
+       [](const v1::CaseIdentity& c) { return std::to_string(c.hardware().gpu_count()); }},
+      {"topology", [](const v1::CaseIdentity& c) { return c.hardware().topology(); }},
+      {"power_limit_watts",
+       [](const v1::CaseIdentity& c) { return std::to_string(c.hardware().power_limit_watts()); }},
+      {"cpu.model", [](const v1::CaseIdentity& c) { return c.hardware().cpu_model(); }},
+      {"simulated",
+       [](const v1::CaseIdentity& c) { return std::to_string(c.simulated() ? 1 : 0); }},
+      {"parameters",
+       [](const v1::CaseIdentity& c) {
+         std::string text;
+         const std::map<std::string, std::string> sorted(c.parameters().begin(),
+                                                         c.parameters().end());
+         for (const auto& [name, value] : sorted) text += name + "=" + value + " ";
+         return text;
+       }},
+  };
+  std::vector<std::string> differing;
+  for (const auto& [name, read] : kFields) {
+    std::set<std::string> values;
+    for (const History& history : a.histories) values.insert(read(history.identity));
+    const bool common = std::any_of(
+        b.histories.begin(), b.histories.end(),
+        [&, &read = read](const History& one) { return values.contains(read(one.identity)); });
+    if (!common) differing.emplace_back(name);
+  }
+  return differing;
+}
+
+int CountExcluded(const Runs& runs) {
+  return static_cast<int>(std::count_if(runs.runs.begin(), runs.runs.end(),
+                                        [](const Run& run) { return run.excluded; }));
+}
+
+int CountUsed(const Side& side) {
+  size_t count = 0;
+  for (const History& history : side.histories) count += history.used.size();
+  return static_cast<int>(count);
+}
+
+int RankOf(v1::ComparisonVerdict verdict) {
+  switch (verdict) {
+    case v1::COMPARISON_VERDICT_REGRESSED:
+      return 0;
+    case v1::COMPARISON_VERDICT_IMPROVED:
+      return 1;
+    case v1::COMPARISON_VERDICT_INCONCLUSIVE:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+void Sort(google::protobuf::RepeatedPtrField<v1::CaseComparison>& cases) {
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const v1::CaseComparison& x, const v1::CaseComparison& y) {
+                     const int left = RankOf(x.verdict());
+                     const int right = RankOf(y.verdict());
+                     if (left != right) return left < right;
+                     return std::fabs(std::log(x.ratio())) > std::fabs(std::log(y.ratio()));
+                   });
+}
+
+// Reads both sides of a comparison.
+Status ReadSides(storage::AnalysisStore& store, const v1::CompareResultsRequest& request,
+                 const ComparedField* field, Side& a, Side& b) {
+  std::string filter_a = request.filter_a();
+  std::string filter_b = request.filter_b();
+  a.label = filter_a;
+  b.label = filter_b;
+  if (field != nullptr) {
+    if (request.value_b().empty()) {
+      if (field->read == nullptr) {
+        return InvalidArgument("name the campaigns to compare: two, or one with all others");
+      }
+      ASSAY_ASSIGN_OR_RETURN(const Runs all, store.ListRuns(request.filter()));
+      return SplitByTwoValues(all, *field, a, b);
+    }
+    filter_b = Equals(*field, request.value_b());
+    b.label = field->name + " " + request.value_b();
+    const bool rest = request.value_a().empty();
+    filter_a = rest ? "NOT (" + filter_b + ")" : Equals(*field, request.value_a());
+    a.label = rest ? "all others" : field->name + " " + request.value_a();
+  }
+  ASSAY_ASSIGN_OR_RETURN(a.runs, store.ListRuns(Both(request.filter(), filter_a)));
+  ASSAY_ASSIGN_OR_RETURN(b.runs, store.ListRuns(Both(request.filter(), filter_b)));
+  return Status::Ok();
+}
+
+Status CheckRequest(const v1::CompareResultsRequest& request) {
+  constexpr double kMostMargin = 0.5;
+  if (request.by().empty() && (request.filter_a().empty() || request.filter_b().empty())) {
+    return InvalidArgument("give either a field to compare by, or a filter for each side");
+  }
+  if (!request.by().empty() && (!request.filter_a().empty() || !request.filter_b().empty())) {
+    return InvalidArgument("give a field to compare by, or filters for both sides, not both");
+  }
+  if (!request.value_a().empty() && request.value_b().empty()) {
+    return InvalidArgument("value_a needs value_b");
+  }
+  if (!(request.margin() >= 0 && request.margin() <= kMostMargin)) {
+    return InvalidArgument("margin must be a fraction from 0 to 0.5");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<v1::CompareResultsResponse> Questions::Compare(
+    const v1::CompareResultsRequest& request) const {
+  ASSAY_RETURN_IF_ERROR(CheckRequest(request));
+  const ComparedField* field = nullptr;
+  if (!request.by().empty()) {
+    ASSAY_ASSIGN_OR_RETURN(field, FindField(request.by()));
+  }
+  Side a, b;
+  ASSAY_RETURN_IF_ERROR(ReadSides(environment_.analysis, request, field, a, b));
+  analysis::ComparisonRule rule;
+  if (request.margin() > 0) rule.margin = request.margin();
+  a.histories = SortIntoHistories(a.runs);
+  b.histories = SortIntoHistories(b.runs);
+
+  v1::CompareResultsResponse response;
+  response.set_label_a(a.label);
+  response.set_label_b(b.label);
+  response.set_runs_a(CountUsed(a));
+  response.set_runs_b(CountUsed(b));
+  response.set_excluded_runs(CountExcluded(a.runs) + CountExcluded(b.runs));
+  const bool across_hardware = field != nullptr && field->hardware;
+  std::map<std::string, CaseSides> cases;
+  const auto add = [&](const Side& side, std::vector<const History*> CaseSides::*member) {
+    for (const History& history : side.histories) {
+      if (history.used.empty()) continue;
+      (cases[CaseKey(history.identity, across_hardware)].*member).push_back(&history);
+    }
+  };
+  add(a, &CaseSides::a);
+  add(b, &CaseSides::b);
+  std::vector<const CaseSides*> common;
+  std::vector<analysis::Comparison> comparisons;
+  for (const auto& [key, sides] : cases) {
+    if (sides.a.empty()) response.set_cases_only_b(response.cases_only_b() + 1);
+    if (sides.b.empty()) response.set_cases_only_a(response.cases_only_a() + 1);
+    if (sides.a.empty() || sides.b.empty()) continue;
+    common.push_back(&sides);
+    comparisons.push_back(CompareCase(sides, rule));
+  }
+  analysis::AdjustForCount(comparisons, rule);
+  for (size_t i = 0; i < common.size(); ++i) {
+    *response.add_cases() = ToMessage(*common[i], comparisons[i]);
+  }
+  if (common.empty() && !a.histories.empty() && !b.histories.empty()) {
+    for (const std::string& name : DifferingFields(a, b)) response.add_differing_fields(name);
+  }
+  Sort(*response.mutable_cases());
+  return response;
+}
+
+}  // namespace assay::coordinator

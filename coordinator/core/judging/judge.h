@@ -1,0 +1,46 @@
+// Judges new results against the history of their cases, and keeps the records of findings.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/status.h"
+#include "coordinator/core/environment.h"
+#include "coordinator/core/judging/reruns.h"
+#include "coordinator/core/leadership.h"
+
+namespace assay::coordinator {
+
+// While this coordinator is the leader, each pass judges the lineages that have new results. A pass
+// may be repeated: the records of findings have ids that follow from the runs.
+//
+//   new results --> histories --> steps, suspects --> regressions (DETECTED)
+//                            \--> outliers, medians by driver
+//   regressions --> incidents --> reruns (Reruns) --> CONFIRMED or CLEARED
+//
+// Not thread-safe: call Pass on one thread, which it may block for a minute.
+class Judge {
+ public:
+  // `kick` is called when jobs were queued. All arguments must outlive this object.
+  Judge(const Environment& environment, const Options& options, const Leadership& leadership,
+        std::function<void()> kick)
+      : environment_(environment),
+        leadership_(leadership),
+        reruns_(environment, options, std::move(kick)) {}
+
+  // Judges what is new and continues confirmations. Does nothing on a follower.
+  Status Pass();
+
+ private:
+  // Judges all runs of one lineage, stores the findings, and returns the newest end of a run.
+  Result<WallTime> JudgeLineage(const std::string& lineage_id, int64_t term);
+
+  const Environment& environment_;
+  const Leadership& leadership_;
+  Reruns reruns_;
+  // Of the pass under way.
+  WallTime judged_until_{};
+  size_t new_runs_ = 0;
+};
+
+}  // namespace assay::coordinator

@@ -1,0 +1,160 @@
+#include "coordinator/core/judging/peer_findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "analysis/outliers.h"
+#include "analysis/statistics.h"
+#include "coordinator/core/judging/records.h"
+#include "wire/timestamps.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::Findings;
+using storage::Run;
+using storage::Runs;
+
+// Places that have not run for this long, before the newest run of all, have left.
+constexpr Duration kLeftAfter = std::chrono::hours(24 * 30);
+constexpr size_t kNewestRuns = 3;
+// Clocks are read for at most this many outliers.
+constexpr size_t kMostExplained = 20;
+// Efficiencies at the clock that differ by less are equal.
+constexpr double kSameEfficiency = 0.015;
+
+// Returns the default spread between healthy places.
+double PriorSpread(const v1::CaseIdentity& identity) {
+  return identity.metric() == "bandwidth" && identity.hardware().gpu_count() == 1
+             ? analysis::kMemorySpread
+             : analysis::kComputeSpread;
+}
+
+// Places with the same driver.
+struct Peers {
+  std::vector<const History*> histories;
+  std::vector<analysis::PeerRuns> newest;  // Parallel to `histories`.
+};
+
+std::map<std::string, Peers> PeersByDriver(const Runs& runs,
+                                           const std::vector<History>& histories) {
+  WallTime newest{};
+  for (const History& history : histories) {
+    if (!history.used.empty()) newest = std::max(newest, history.used.back()->end_time);
+  }
+  std::map<std::string, Peers> peers;
+  for (const History& history : histories) {
+    if (history.used.empty() || history.used.back()->end_time < newest - kLeftAfter) continue;
+    const std::string& driver = DriverOf(runs, *history.used.back());
+    Peers& group = peers[driver];
+    analysis::PeerRuns& place = group.newest.emplace_back();
+    place.place = group.histories.size();
+    group.histories.push_back(&history);
+    const size_t begin = history.used.size() > kNewestRuns ? history.used.size() - kNewestRuns : 0;
+    for (size_t i = begin; i < history.used.size(); ++i) {
+      if (DriverOf(runs, *history.used[i]) == driver) place.newest.push_back(history.values[i]);
+    }
+  }
+  return peers;
+}
+
+// Returns the efficiency at the observed clock of a run; 0 if it is unknown.
+double EfficiencyAtClock(const Environment& environment, const Run& run) {
+  const Result<v1::StoredResult> stored = environment.results.Get(run.result_id);
+  return stored.ok() ? stored->case_result().prediction().efficiency_clock() : 0;
+}
+
+// Adds the outliers of one group of peers.
+void AddOutliers(const Environment& environment, const std::string& driver, const Peers& peers,
+                 const analysis::PeerAnalysis& found, Findings& findings) {
+  const Run& middle = *peers.histories[found.places[found.places.size() / 2].place]->used.back();
+  for (const analysis::PeerPosition& position : found.places) {
+    if (!position.slow && !position.implausible) continue;
+    const History& history = *peers.histories[position.place];
+    const Run& run = *history.used.back();
+    v1::Outlier& outlier = findings.outliers.emplace_back();
+    *outlier.mutable_place() = history.place;
+    outlier.set_kind(position.slow ? v1::OUTLIER_KIND_SLOW : v1::OUTLIER_KIND_IMPLAUSIBLE);
+    outlier.set_judged_count(1);
+    outlier.set_simulated(history.identity.simulated());
+    v1::OutlierCase& one = *outlier.add_cases();
+    *one.mutable_case_() = history.identity;
+    one.set_driver_version(driver);
+    one.set_kind(outlier.kind());
+    one.set_z(position.z);
+    one.set_ratio(std::exp(position.change));
+    one.set_rank(static_cast<int>(position.rank));
+    one.set_place_count(static_cast<int>(found.places.size()));
+    one.set_median(run.median);
+    const bool lower = history.identity.direction() == v1::DIRECTION_LOWER_IS_BETTER;
+    one.set_peers_median(std::exp(lower ? -found.median : found.median));
+    *one.mutable_end_time() = schema::ToTimestamp(run.end_time);
+    one.set_result_id(run.result_id);
+    if (!position.slow || findings.outliers.size() > kMostExplained) continue;
+    const double own = EfficiencyAtClock(environment, run);
+    const double of_peer = EfficiencyAtClock(environment, middle);
+    one.set_power_limited(own > 0 && of_peer > 0 && own / of_peer > 1 - kSameEfficiency);
+  }
+}
+
+void AddDriverMedians(const Runs& runs, const std::vector<History>& histories, Findings& findings) {
+  struct OfDriver {
+    std::vector<double> medians;  // Of places.
+    int runs = 0;
+    WallTime newest{};
+  };
+  std::map<std::string, OfDriver> drivers;
+  for (const History& history : histories) {
+    std::map<std::string, std::vector<double>> of_place;
+    for (const Run* run : history.used) {
+      const std::string& driver = DriverOf(runs, *run);
+      of_place[driver].push_back(run->median);
+      drivers[driver].newest = std::max(drivers[driver].newest, run->end_time);
+    }
+    for (auto& [driver, medians] : of_place) {
+      drivers[driver].runs += static_cast<int>(medians.size());
+      drivers[driver].medians.push_back(analysis::MedianOf(std::move(medians)));
+    }
+  }
+  for (auto& [driver, of] : drivers) {
+    Findings::DriverMedian& added = findings.driver_medians.emplace_back();
+    added.identity = histories.front().identity;
+    added.driver = driver;
+    added.runs = of.runs;
+    added.places = static_cast<int>(of.medians.size());
+    added.median = analysis::MedianOf(std::move(of.medians));
+    added.newest = of.newest;
+  }
+}
+
+}  // namespace
+
+Status AddPeerFindings(const Environment& environment, const Runs& runs,
+                       const std::vector<History>& histories, Findings& findings) {
+  if (histories.empty()) return Status::Ok();
+  AddDriverMedians(runs, histories, findings);
+  Findings::Judged& judged = findings.judged.emplace_back();
+  judged.lineage_id = histories.front().identity.lineage_id();
+  for (const auto& [driver, peers] : PeersByDriver(runs, histories)) {
+    std::vector<double> values;
+    for (const analysis::PeerRuns& place : peers.newest) values.push_back(place.newest.back());
+    analysis::OutlierRule rule;
+    rule.prior_spread =
+        analysis::LearnSpread(values).value_or(PriorSpread(peers.histories.front()->identity));
+    const analysis::PeerAnalysis found = analysis::FindOutliers(peers.newest, rule);
+    for (const History* history : peers.histories) {
+      (found.places.empty() ? judged.without_peers : judged.with_peers)
+          .push_back(history->place_key);
+    }
+    if (!found.places.empty()) AddOutliers(environment, driver, peers, found, findings);
+  }
+  if (findings.outliers.empty()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(const PlaceIndices indices, PlaceIndices::Read(environment));
+  for (v1::Outlier& outlier : findings.outliers) indices.Complete(*outlier.mutable_place());
+  return Status::Ok();
+}
+
+}  // namespace assay::coordinator

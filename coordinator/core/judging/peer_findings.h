@@ -1,0 +1,17 @@
+// Compares the places of a lineage with each other.
+#pragma once
+
+#include <vector>
+
+#include "common/status.h"
+#include "coordinator/core/environment.h"
+#include "coordinator/core/judging/histories.h"
+
+namespace assay::coordinator {
+
+// Adds the outliers among the places of one lineage, and its medians by driver, to `findings`.
+// Blocks on the database for outliers, whose clocks are read.
+Status AddPeerFindings(const Environment& environment, const storage::Runs& runs,
+                       const std::vector<History>& histories, storage::Findings& findings);
+
+}  // namespace assay::coordinator

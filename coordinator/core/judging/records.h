@@ -1,0 +1,41 @@
+// Makes the records of findings from histories.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/steps.h"
+#include "common/status.h"
+#include "coordinator/core/environment.h"
+#include "coordinator/core/judging/histories.h"
+
+namespace assay::coordinator {
+
+// Returns the steps of a history. Step::first is an index of `history.used`.
+std::vector<analysis::Step> StepsOf(const History& history);
+
+// Returns the record of a step, without first_point.
+v1::HistoryStep StepMessage(const storage::Runs& runs, const History& history,
+                            const analysis::Step& step);
+
+// Returns the parameters of a case as text, to sort by.
+std::string CaseText(const v1::CaseIdentity& identity);
+
+// Returns a UUID that follows from `text`, so that making a record twice makes one.
+std::string RecordId(std::string_view text);
+
+// The positions of GPUs in their nodes.
+class PlaceIndices {
+ public:
+  static Result<PlaceIndices> Read(const Environment& environment);
+
+  // Sets place.gpu_indices if all GPUs are known.
+  void Complete(v1::Place& place) const;
+
+ private:
+  std::map<std::string, int> indices_;  // By UUID.
+};
+
+}  // namespace assay::coordinator
