@@ -21,9 +21,11 @@ double SpreadAround(double median, std::vector<double> values) {
 }
 
 // Returns whether a rule holds for one run of a place if it has one, otherwise for two of its
-// newest three.
+// newest three, and for its level if that is known.
 template <typename Rule>
-bool HoldsForMostRuns(const std::vector<double>& newest, const Rule& rule) {
+bool HoldsForPlace(const PeerRuns& peer, const Rule& rule) {
+  if (peer.level && !rule(*peer.level)) return false;
+  const std::vector<double>& newest = peer.newest;
   const size_t runs = std::min(newest.size(), kJudgedRuns);
   const auto held =
       std::count_if(newest.end() - static_cast<std::ptrdiff_t>(runs), newest.end(), rule);
@@ -55,11 +57,11 @@ PeerAnalysis FindOutliers(const std::vector<PeerRuns>& peers, const OutlierRule&
     position.value = peer->newest.back();
     position.change = position.value - analysis.median;
     if (analysis.spread > 0) position.z = position.change / analysis.spread;
-    position.slow = HoldsForMostRuns(peer->newest, [&](double value) {
+    position.slow = HoldsForPlace(*peer, [&](double value) {
       const double change = value - analysis.median;
       return change < least_loss && beyond(change);
     });
-    position.implausible = HoldsForMostRuns(peer->newest, [&](double value) {
+    position.implausible = HoldsForPlace(*peer, [&](double value) {
       const double change = value - analysis.median;
       return change >= least_gain && beyond(change);
     });

@@ -11,6 +11,8 @@ namespace assay::analysis {
 struct PeerRuns {
   size_t place = 0;  // The caller's number.
   std::vector<double> newest;
+  // Median of all runs since the last step of the place. Absent if there are fewer than five.
+  std::optional<double> level = std::nullopt;
 };
 
 struct OutlierRule {
@@ -51,7 +53,8 @@ struct PeerAnalysis {
 
 // Compares the newest runs of places. A place is an outlier if its z is beyond the quantile of
 // alpha / places and its deficit is large enough, in two of its newest three runs; a place with one
-// run is judged by that one.
+// run is judged by that one. Its level, if known, must be beyond the same limits: this keeps places
+// with a few slow runs among many from being named.
 PeerAnalysis FindOutliers(const std::vector<PeerRuns>& peers, const OutlierRule& rule);
 
 // Returns the spread of places around their median, as a standard deviation (1.4826 MAD), or

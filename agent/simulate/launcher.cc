@@ -124,9 +124,10 @@ class Handle : public LaunchedJob {
 }  // namespace
 
 SimulatedLauncher::SimulatedLauncher(std::shared_ptr<const Node> node, std::vector<Fault> faults,
-                                     uint64_t seed, Duration job_time, Executor* executor)
+                                     uint64_t seed, uint64_t first_run, Duration job_time,
+                                     Executor* executor)
     : shared_(std::make_shared<Shared>(
-          Shared{std::move(node), faults, job_time, executor, {seed, faults}})) {}
+          Shared{std::move(node), faults, job_time, executor, {seed, faults, first_run}})) {}
 
 std::unique_ptr<LaunchedJob> SimulatedLauncher::Launch(v1::JobSpec spec, JobEvents events) {
   return std::make_unique<Handle>(

@@ -16,8 +16,9 @@ namespace assay::agent {
 // share `executor`, which must have exactly one thread and must outlive this object and its jobs.
 class SimulatedLauncher : public JobLauncher {
  public:
+  // `first_run` is that of SimulatedMeasurements.
   SimulatedLauncher(std::shared_ptr<const Node> node, std::vector<Fault> faults, uint64_t seed,
-                    Duration job_time, Executor* executor);
+                    uint64_t first_run, Duration job_time, Executor* executor);
 
   std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) override;
 

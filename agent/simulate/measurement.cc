@@ -97,8 +97,9 @@ v1::Conditions ConditionsOf(const v1::GpuInventory& gpu, const std::string& boun
 
 }  // namespace
 
-SimulatedMeasurements::SimulatedMeasurements(uint64_t seed, std::vector<Fault> faults)
-    : seed_(seed), faults_(std::move(faults)) {}
+SimulatedMeasurements::SimulatedMeasurements(uint64_t seed, std::vector<Fault> faults,
+                                             uint64_t first_run)
+    : seed_(seed), faults_(std::move(faults)), first_run_(first_run) {}
 
 // Returns the slowness of the slowest GPU, in which the time is proportional.
 double SimulatedMeasurements::SlownessOf(const v1::JobSpec& job) const {
@@ -156,7 +157,7 @@ v1::CaseResult SimulatedMeasurements::Measure(const v1::NodeDescription& node,
   std::string place = node.node_id();
   for (const v1::RankPlacement& rank : job.ranks()) place += "/" + std::to_string(rank.gpu_index());
   const uint64_t series_seed = HashOf(case_seed, place);
-  const uint64_t run = runs_[series_seed]++;
+  const uint64_t run = first_run_ + runs_[series_seed]++;
 
   Hardware hardware = HardwareOf(node.inventory(), job);
   const CaseNoise noise(case_seed, series_seed);

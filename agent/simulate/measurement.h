@@ -17,7 +17,8 @@ namespace assay::agent {
 // the number of earlier runs of the case. Not thread-safe.
 class SimulatedMeasurements {
  public:
-  SimulatedMeasurements(uint64_t seed, std::vector<Fault> faults);
+  // `first_run` is the number of earlier runs of each case, in simulations before this one.
+  SimulatedMeasurements(uint64_t seed, std::vector<Fault> faults, uint64_t first_run = 0);
 
   // Returns the result of one case of `job`; `node` is the node of rank 0. The simulated time is
   // the time predicted from the GPU's spec sheet, divided by an efficiency, plus noise. A job on
@@ -30,6 +31,7 @@ class SimulatedMeasurements {
 
   const uint64_t seed_;
   const std::vector<Fault> faults_;
+  const uint64_t first_run_;
   std::map<uint64_t, uint64_t> runs_;  // By a hash of the series.
 };
 

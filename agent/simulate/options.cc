@@ -32,6 +32,9 @@ std::optional<SimulateOptions> ParseSimulateOptions(int argc, char** argv, int* 
   app.add_option("--seed", options.seed,
                  "Determines the nodes' ids and all values; the same seed gives the same values")
       ->capture_default_str();
+  app.add_option("--first-run", options.first_run,
+                 "Earlier runs of each case, in simulations that this one continues")
+      ->capture_default_str();
   app.add_option("--faults", options.faults_file, "YAML file of faults to plant");
   app.add_option("--jobs-take", job_time, "Time that a job takes, such as 200ms")
       ->capture_default_str();

@@ -15,6 +15,7 @@ struct SimulateOptions {
   std::string profile = "8x-h200";
   std::string prefix = "sim-";
   uint64_t seed = 1;
+  uint64_t first_run = 0;
   std::string faults_file;  // Empty: none.
   Duration job_time = std::chrono::seconds(1);
   bool insecure = false;

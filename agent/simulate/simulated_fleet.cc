@@ -72,6 +72,7 @@ class SimulatedFleet::SimulatedNode {
     node_ = std::make_shared<Node>(std::move(description), benchmarks_);
     occupancy_ = std::make_unique<Occupancy>();
     launcher_ = std::make_unique<SimulatedLauncher>(node_, faults_, fleet_->options_.seed,
+                                                    fleet_->options_.first_run,
                                                     fleet_->options_.job_time, fleet_->jobs_.get());
     session_ = std::make_shared<Session>(Session::Options{
         &Clock::Real(), fleet_->sessions_.get(), launcher_.get(), &spool_, occupancy_.get(), node_,

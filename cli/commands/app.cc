@@ -126,16 +126,21 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddRunCommand(*app, context);
   AddResultsCommand(*app, context);
   AddCompareCommand(*app, context);
+  AddHistoryCommand(*app, context);
+  AddRegressionsCommand(*app, context);
+  AddOutliersCommand(*app, context);
+  AddBaselineCommands(*app, context);
+  AddAnnotateCommand(*app, context);
+  AddCostCommand(*app, context);
   AddPairsCommand(*app, context);
   AddImportCommand(*app, context);
   AddVersionCommand(*app);
   AddCompletionCommand(*app);
   // Commands that are added later would inherit it.
   app->footer(
-      "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad or undecided link); 2 "
-      "the "
-      "command line or a file is wrong; 3 the coordinator or agent cannot be reached; 4 it "
-      "refused; 130 or 143 if SIGINT or SIGTERM interrupted it.");
+      "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad or undecided link, a "
+      "regression in a comparison); 2 the command line or a file is wrong; 3 the coordinator or "
+      "agent cannot be reached; 4 it refused; 130 or 143 if SIGINT or SIGTERM interrupted it.");
   return app;
 }
 
@@ -233,7 +238,7 @@ void AddFilterOptions(CLI::App& command, ResultsQuery& query) {
 
 }  // namespace
 
-void AddSelectionOptions(CLI::App& command, ResultsQuery& query) {
+void AddRangeOptions(CLI::App& command, ResultsQuery& query) {
   AddFilterOptions(command, query);
   command
       .add_option("--since", query.since,
@@ -242,13 +247,11 @@ void AddSelectionOptions(CLI::App& command, ResultsQuery& query) {
       ->check(NotEmpty());
   command.add_option("--until", query.until, "Only cases that ended before this time")
       ->check(NotEmpty());
-  command.add_flag("--failing", query.failing, "Only results with another outcome than ok");
 }
 
-void AddQueryOptions(CLI::App& command, ResultsQuery& query) {
-  AddFilterOptions(command, query);
-  command.add_option("-n,--limit", query.limit, "At most this many, newest first")
-      ->check(NotNegative());
+void AddSelectionOptions(CLI::App& command, ResultsQuery& query) {
+  AddRangeOptions(command, query);
+  command.add_flag("--failing", query.failing, "Only results with another outcome than ok");
 }
 
 }  // namespace assay::cli

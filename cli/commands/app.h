@@ -48,6 +48,12 @@ void AddNodeCommands(CLI::App& app, Context& context);
 void AddBenchmarkCommands(CLI::App& app, Context& context);
 void AddResultsCommand(CLI::App& app, Context& context);
 void AddCompareCommand(CLI::App& app, Context& context);
+void AddHistoryCommand(CLI::App& app, Context& context);
+void AddRegressionsCommand(CLI::App& app, Context& context);
+void AddOutliersCommand(CLI::App& app, Context& context);
+void AddBaselineCommands(CLI::App& app, Context& context);
+void AddAnnotateCommand(CLI::App& app, Context& context);
+void AddCostCommand(CLI::App& app, Context& context);
 void AddPairsCommand(CLI::App& app, Context& context);
 void AddImportCommand(CLI::App& app, Context& context);
 void AddRunCommand(CLI::App& app, Context& context);
@@ -69,10 +75,10 @@ void AddRequestIdOption(CLI::App& command, std::string& request_id);
 // Adds -o/--output table|json|csv to a command.
 void AddOutputOption(CLI::App& command, OutputFormat& format);
 
-// Adds --filter, --campaign and --limit to a command.
-void AddQueryOptions(CLI::App& command, ResultsQuery& query);
+// Adds --filter, --campaign, --since and --until to a command.
+void AddRangeOptions(CLI::App& command, ResultsQuery& query);
 
-// Adds --filter, --campaign, --since, --until and --failing to a command.
+// Adds the options of AddRangeOptions, and --failing, to a command.
 void AddSelectionOptions(CLI::App& command, ResultsQuery& query);
 
 // Rejects negative numbers. CLI11's own check would print the limits of double in its message.

@@ -8,6 +8,7 @@
 #include "cli/campaign_file/campaign_file.h"
 #include "cli/commands/app.h"
 #include "cli/commands/pages.h"
+#include "cli/views/campaign_report.h"
 #include "cli/views/campaign_text.h"
 #include "cli/views/format.h"
 #include "cli/views/progress.h"
@@ -26,7 +27,7 @@ struct ListOptions {
 
 struct NameOptions {
   std::string campaign;
-  OutputFormat format = OutputFormat::kTable;
+  std::string format = "table";  // Of `show`.
 };
 
 Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
@@ -146,13 +147,23 @@ std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& styl
   return text.empty() ? "" : "\n" + text;
 }
 
+void PrintCampaign(const v1::Campaign& campaign, const std::vector<v1::Job>& jobs) {
+  const Style style = StyleOf(STDOUT_FILENO);
+  CampaignProgress progress;
+  v1::WatchCampaignResponse state;
+  *state.mutable_campaign() = campaign;
+  progress.Apply(state);
+  Print(progress.Summary(style));
+  if (!jobs.empty()) Print("\n" + JobTable(jobs).Render(style) + DescribeFailures(jobs, style));
+}
+
 Result<ExitCode> Show(Context& context, const NameOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::GetCampaignRequest request;
   request.set_campaign(options.campaign);
   ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
                          client.Call(&v1::CampaignService::Stub::GetCampaign, request));
-  if (options.format == OutputFormat::kCsv) {
+  if (options.format == "csv") {
     Print(CampaignCsv({response.campaign()}));
     return kExitDone;
   }
@@ -160,18 +171,16 @@ Result<ExitCode> Show(Context& context, const NameOptions& options) {
   jobs_request.set_campaign(response.campaign().campaign_id());
   ASSAY_ASSIGN_OR_RETURN(const auto jobs,
                          CollectPages(client, &v1::CampaignService::Stub::ListJobs, jobs_request));
-  if (options.format == OutputFormat::kJson) {
+  if (options.format == "json") {
     // The member `jobs` already has the numbers of jobs by state.
     Print(ToJsonWith(response.campaign(), "job_list", ToJsonArray(jobs)) + "\n");
-    return kExitDone;
+  } else if (options.format == "junit") {
+    Print(CampaignJunit(response.campaign(), jobs));
+  } else if (options.format == "markdown") {
+    Print(CampaignMarkdown(response.campaign(), jobs));
+  } else {
+    PrintCampaign(response.campaign(), jobs);
   }
-  const Style style = StyleOf(STDOUT_FILENO);
-  CampaignProgress progress;
-  v1::WatchCampaignResponse state;
-  *state.mutable_campaign() = response.campaign();
-  progress.Apply(state);
-  Print(progress.Summary(style));
-  if (!jobs.empty()) Print("\n" + JobTable(jobs).Render(style) + DescribeFailures(jobs, style));
   return kExitDone;
 }
 
@@ -235,7 +244,11 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   };
   const auto [show, show_options] =
       add("show", "Show a campaign's state, verdict and jobs (in JSON: job_list)", Show);
-  AddOutputOption(*show, show_options->format);
+  show->add_option("-o,--output", show_options->format,
+                   "Form of the output: table, json, csv, junit (XML with one test case per accept "
+                   "rule and failed job) or markdown (for a comment on a pull request)")
+      ->check(CLI::IsMember({"table", "json", "csv", "junit", "markdown"}))
+      ->type_name("FORMAT");
   add("export", "Print a campaign file that submits the same campaign again", Export)
       .first->footer(
           "The file is written from the stored campaign, so it has no comments, and fields that "

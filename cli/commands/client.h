@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "assay/v1/agent_service.grpc.pb.h"
+#include "assay/v1/analysis_service.grpc.pb.h"
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
@@ -37,9 +38,11 @@ struct ClientOptions {
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
 // True if a call may be sent again when the client does not know whether the server has executed
-// it. RemoveNode cannot be repeated, because the second call would fail with "no such node".
+// it. RemoveNode cannot be repeated, because the second call would fail with "no such node", and
+// CreateAnnotation would add a second annotation.
 template <typename Request>
-inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest>;
+inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest> &&
+                                    !std::is_same_v<Request, v1::CreateAnnotationRequest>;
 
 // Owns a channel to each server, with its stubs. All calls go to the same server until that server
 // cannot be reached. The failed call (if kRepeatable) and all later calls then go to the next
@@ -89,7 +92,8 @@ class Client {
   struct Server {
     std::string address;
     std::tuple<std::unique_ptr<v1::CampaignService::Stub>, std::unique_ptr<v1::NodeService::Stub>,
-               std::unique_ptr<v1::ResultService::Stub>, std::unique_ptr<v1::AgentService::Stub>>
+               std::unique_ptr<v1::ResultService::Stub>, std::unique_ptr<v1::AgentService::Stub>,
+               std::unique_ptr<v1::AnalysisService::Stub>, std::unique_ptr<v1::NoteService::Stub>>
         stubs;
   };
 

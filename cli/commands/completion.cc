@@ -47,9 +47,12 @@ complete -c assay -f -a '(__assay_complete)'
 
 // Returns the forms of output that a command offers.
 std::vector<std::string> FormatsOf(const CLI::App& command) {
-  const std::string path = command.get_name();
-  if (path == "submit") return {"table", "json", "name"};
-  if (path == "watch") return {"table", "json"};
+  const std::string name = command.get_name();
+  if (name == "submit") return {"table", "json", "name"};
+  if (name == "watch") return {"table", "json"};
+  if (name == "show" && command.get_parent()->get_name() == "campaign") {
+    return {"table", "json", "csv", "junit", "markdown"};
+  }
   return {"table", "json", "csv"};
 }
 

@@ -20,22 +20,14 @@ constexpr char kSimulatedToo[] = "simulated = true";
 // The coordinator counts no further.
 constexpr int kMostCounted = 10'000;
 
-// Adds a bound on the end time to `filter`. `text` is a time in the syntax of filters, or an age
-// such as "12h". Ages are converted to times here, so that all pages have the same bound.
+// Adds a bound on the end time to `filter`. Ages are converted to times here, so that all pages
+// have the same bound.
 Status AddTime(std::string& filter, const std::string& option, std::string_view comparator,
                const std::string& text) {
   if (text.empty()) return Status::Ok();
-  const WallTime now = Clock::Real().WallNow();
-  Result<WallTime> time = schema::ParseTimeAt(text, now);
-  if (!time.ok()) time = schema::ParseTimeAt("-" + text, now);
-  if (!time.ok()) {
-    return InvalidArgument(option + ": " + Quote(text) + " is not a time")
-        .WithHint(
-            "write an age such as 12h or 7d, a time in UTC such as 2026-11-20 or "
-            "2026-11-20T08:00, today or yesterday");
-  }
+  ASSAY_ASSIGN_OR_RETURN(const WallTime time, ParseTimeOption(option, text));
   ASSAY_ASSIGN_OR_RETURN(filter, Narrowed(filter, "end_time " + std::string(comparator) + " " +
-                                                      FormatTimeExact(schema::ToTimestamp(*time))));
+                                                      FormatTimeExact(schema::ToTimestamp(time))));
   return Status::Ok();
 }
 
@@ -76,6 +68,17 @@ std::string Misspelt(Client& client, const ResultsQuery& query) {
 }
 
 }  // namespace
+
+Result<WallTime> ParseTimeOption(const std::string& option, const std::string& text) {
+  const WallTime now = Clock::Real().WallNow();
+  Result<WallTime> time = schema::ParseTimeAt(text, now);
+  if (!time.ok()) time = schema::ParseTimeAt("-" + text, now);
+  if (time.ok()) return time;
+  return InvalidArgument(option + ": " + Quote(text) + " is not a time")
+      .WithHint(
+          "write an age such as 12h or 7d, a time in UTC such as 2026-11-20 or 2026-11-20T08:00, "
+          "today or yesterday");
+}
 
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   std::string filter = query.filter;

@@ -8,6 +8,7 @@
 #include "cli/commands/client.h"
 #include "cli/views/output.h"
 #include "cli/views/result_columns.h"
+#include "common/clock.h"
 
 namespace assay::cli {
 
@@ -26,6 +27,9 @@ struct ResultsQuery {
   // 0 for all.
   int limit = 0;
 };
+
+// Parses the time that an option gives: a time in the syntax of filters, or an age such as "12h".
+Result<WallTime> ParseTimeOption(const std::string& option, const std::string& text);
 
 // Combines the user's `filter` and `restriction` with AND. Returns an error if `filter` is
 // malformed, because the coordinator's error would give a position in the combined filter, which

@@ -20,6 +20,7 @@ inline auto& ItemsOf(v1::ListCampaignsResponse& page) { return *page.mutable_cam
 inline auto& ItemsOf(v1::ListJobsResponse& page) { return *page.mutable_jobs(); }
 inline auto& ItemsOf(v1::ListNodesResponse& page) { return *page.mutable_nodes(); }
 inline auto& ItemsOf(v1::ListResultsResponse& page) { return *page.mutable_results(); }
+inline auto& ItemsOf(v1::ListRegressionsResponse& page) { return *page.mutable_regressions(); }
 
 template <typename Page>
 using Items = std::vector<

@@ -1,11 +1,10 @@
 #include "cli/views/group_view.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
+#include "cli/views/case_text.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
 #include "cli/views/result_columns.h"
@@ -61,46 +60,22 @@ Cell AgainstBest(const v1::ResultGroup& group, const v1::ResultGroup& best) {
   return (change >= 0 ? "+" : "") + FormatFixed(100 * change, 1) + "%";
 }
 
-// The cells that name the case of a group.
-struct CaseCells {
-  std::string benchmark;
-  std::string parameters;
-  std::string metric;
-};
+// Returns what identifies the case of a group. Has no hardware, which is not part of a case here.
+v1::CaseIdentity CaseOf(const v1::ResultGroup& group) {
+  v1::CaseIdentity identity;
+  identity.set_benchmark(group.best().case_result().benchmark());
+  *identity.mutable_parameters() = group.best().case_result().parameters();
+  identity.set_metric(MeasuredBy(group).metric());
+  identity.set_cache(MeasuredBy(group).method().cache());
+  identity.set_fill(MeasuredBy(group).method().fill());
+  return identity;
+}
 
-// Names the cases of groups. Mentions caches and fills only if they differ.
-class CaseNames {
- public:
-  explicit CaseNames(const std::vector<v1::ResultGroup>& groups) {
-    std::vector<v1::StoredResult> results;
-    for (const v1::ResultGroup& group : groups) {
-      results.push_back(group.best());
-      caches_.insert(MeasuredBy(group).method().cache());
-      fills_.insert(MeasuredBy(group).method().fill());
-    }
-    varying_ = FindVarying(results);
-  }
-
-  CaseCells Of(const v1::ResultGroup& group) const {
-    const v1::CaseResult& run = group.best().case_result();
-    const auto varies = varying_.find(run.benchmark());
-    std::string parameters =
-        ParametersText(run, varies == varying_.end() ? std::set<std::string>() : varies->second);
-    const auto add = [&](const std::string& name, const std::string& value, size_t values) {
-      if (values > 1 && !value.empty()) {
-        parameters += (parameters.empty() ? "" : " ") + name + "=" + value;
-      }
-    };
-    add("cache", MeasuredBy(group).method().cache(), caches_.size());
-    add("fill", MeasuredBy(group).method().fill(), fills_.size());
-    return {Sanitize(run.benchmark()), Sanitize(parameters), Sanitize(MeasuredBy(group).metric())};
-  }
-
- private:
-  std::map<std::string, std::set<std::string>> varying_;
-  std::set<std::string> caches_;
-  std::set<std::string> fills_;
-};
+CaseNames NamesOf(const std::vector<v1::ResultGroup>& groups) {
+  std::vector<v1::CaseIdentity> cases;
+  for (const v1::ResultGroup& group : groups) cases.push_back(CaseOf(group));
+  return CaseNames(cases);
+}
 
 // If all groups belong to the same case, returns a line that names the case, for example "gemm
 // m=n=k=4096 bf16: tflops". Otherwise returns an empty string.
@@ -108,19 +83,10 @@ std::string OnlyCase(const std::vector<v1::ResultGroup>& groups, const CaseNames
   for (const v1::ResultGroup& group : groups) {
     if (!SameCase(group, groups[0])) return "";
   }
-  const CaseCells cells = names.Of(groups[0]);
-  std::string line = cells.benchmark;
-  if (!cells.parameters.empty()) line += " " + cells.parameters;
-  return cells.metric.empty() ? line : line + ": " + cells.metric;
+  return names.Full(CaseOf(groups[0]));
 }
 
 std::string CountText(int count) { return count == 0 ? "" : std::to_string(count); }
-
-// Returns the hardware that a result depends on: GPUs, or the CPU.
-std::string HardwareText(const v1::Environment& environment) {
-  const std::string gpu = GpuText(environment);
-  return Sanitize(gpu.empty() ? environment.cpu_model() : gpu);
-}
 
 }  // namespace
 
@@ -135,7 +101,7 @@ void SortBestFirst(std::vector<v1::ResultGroup>& groups) {
 
 std::string GroupsTable(const GroupedResults& grouped, const Style& style) {
   if (grouped.groups.empty()) return "";
-  const CaseNames names(grouped.groups);
+  const CaseNames names = NamesOf(grouped.groups);
   const std::string only = OnlyCase(grouped.groups, names);
   std::vector<Column> columns = {{"BENCHMARK"}, {"PARAMETERS"}, {"METRIC", Align::kLeft, 4}};
   for (const std::string& field : grouped.fields) columns.push_back({TableHeader(field)});
@@ -153,7 +119,7 @@ std::string GroupsTable(const GroupedResults& grouped, const Style& style) {
     if (best == nullptr || !SameCase(group, *best)) best = &group;
     std::vector<Cell> row(3);
     if (only.empty()) {
-      const CaseCells cells = names.Of(group);
+      const CaseCells cells = names.Cells(CaseOf(group));
       row = {cells.benchmark, cells.parameters, cells.metric};
     }
     for (const std::string& value : group.values()) row.emplace_back(Sanitize(value));
@@ -170,7 +136,7 @@ std::string GroupsTable(const GroupedResults& grouped, const Style& style) {
 
 std::string BestTable(const GroupedResults& grouped, const Style& style) {
   if (grouped.groups.empty()) return "";
-  const CaseNames names(grouped.groups);
+  const CaseNames names = NamesOf(grouped.groups);
   const std::string only = OnlyCase(grouped.groups, names);
   Table table({{"BENCHMARK"},
                {"PARAMETERS"},
@@ -188,7 +154,7 @@ std::string BestTable(const GroupedResults& grouped, const Style& style) {
     const v1::CaseResult& run = group.best().case_result();
     const Quantity value = FormatQuantity(MeasuredBy(group).median(), MeasuredBy(group).unit());
     const Quantity median = FormatQuantity(group.median(), MeasuredBy(group).unit());
-    const CaseCells cells = only.empty() ? names.Of(group) : CaseCells();
+    const CaseCells cells = only.empty() ? names.Cells(CaseOf(group)) : CaseCells();
     table.Add({cells.benchmark, cells.parameters, cells.metric, HardwareText(run.environment()),
                value.number, value.unit, Sanitize(NodesText(run)),
                Sanitize(run.environment().driver_version()), FormatTime(run.end_time()),

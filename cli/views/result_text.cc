@@ -14,8 +14,6 @@
 namespace assay::cli {
 namespace {
 
-using ParameterMap = google::protobuf::Map<std::string, std::string>;
-
 // Parameters that identify a case, in the order in which they are shown.
 constexpr std::array kImportant = std::to_array<std::string_view>(
     {"m",           "n",         "k",      "b",       "h",     "d",        "rows",
@@ -48,7 +46,7 @@ std::string ValueText(const std::string& name, const std::string& value) {
 }
 
 // Returns "m=n=k=4096", joining dimensions that are equal.
-std::string ShapeText(const ParameterMap& parameters) {
+std::string ShapeText(const Parameters& parameters) {
   std::vector<std::pair<std::string, std::string>> groups;  // Names, value.
   for (const char* name : {"m", "n", "k"}) {
     const auto found = parameters.find(name);
@@ -64,28 +62,46 @@ std::string ShapeText(const ParameterMap& parameters) {
   return text;
 }
 
+// Collects the parameters that have more than one value, by benchmark.
+class VaryingParameters {
+ public:
+  void Add(const std::string& benchmark, const Parameters& parameters) {
+    for (const auto& [name, value] : parameters) {
+      const auto [known, added] = first_[benchmark].try_emplace(name, value);
+      if (!added && known->second != value) names_[benchmark].insert(name);
+    }
+  }
+  const std::map<std::string, std::set<std::string>>& names() const { return names_; }
+
+ private:
+  std::map<std::string, std::map<std::string, std::string>> first_;  // Values by parameter.
+  std::map<std::string, std::set<std::string>> names_;
+};
+
 }  // namespace
 
 std::map<std::string, std::set<std::string>> FindVarying(
     const std::vector<v1::StoredResult>& results) {
-  std::map<std::string, std::map<std::string, std::string>> first;
-  std::map<std::string, std::set<std::string>> varying;
+  VaryingParameters varying;
   for (const v1::StoredResult& result : results) {
-    const v1::CaseResult& run = result.case_result();
-    for (const auto& [name, value] : run.parameters()) {
-      const auto [known, added] = first[run.benchmark()].try_emplace(name, value);
-      if (!added && known->second != value) varying[run.benchmark()].insert(name);
-    }
+    varying.Add(result.case_result().benchmark(), result.case_result().parameters());
   }
-  return varying;
+  return varying.names();
 }
 
-std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying) {
-  std::string text = ShapeText(run.parameters());
+std::map<std::string, std::set<std::string>> FindVarying(
+    const std::vector<v1::CaseIdentity>& cases) {
+  VaryingParameters varying;
+  for (const v1::CaseIdentity& one : cases) varying.Add(one.benchmark(), one.parameters());
+  return varying.names();
+}
+
+std::string ParametersText(const Parameters& parameters, const std::set<std::string>& varying) {
+  std::string text = ShapeText(parameters);
   std::set<std::string> shown = {"m", "n", "k"};
   const auto add = [&](const std::string& name) {
-    const auto found = run.parameters().find(name);
-    if (found == run.parameters().end() || !shown.insert(name).second) return;
+    const auto found = parameters.find(name);
+    if (found == parameters.end() || !shown.insert(name).second) return;
     // These are clear without their names.
     const bool bare = name == "dtype" || name == "op" || name == "bytes";
     text += (text.empty() ? "" : " ") + (bare ? "" : name + "=") + ValueText(name, found->second);
@@ -95,25 +111,34 @@ std::string ParametersText(const v1::CaseResult& run, const std::set<std::string
   }
   for (const std::string& name : varying) add(name);
   for (const std::string_view name : kImportant) add(std::string(name));
-  const std::map<std::string, std::string> sorted(run.parameters().begin(), run.parameters().end());
+  const std::map<std::string, std::string> sorted(parameters.begin(), parameters.end());
   for (const auto& [name, value] : sorted) {
     if (!IsHidden(name, value)) add(name);
   }
   return text;
 }
 
-std::string ParametersCsv(const v1::CaseResult& run) {
-  const std::map<std::string, std::string> sorted(run.parameters().begin(), run.parameters().end());
+std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying) {
+  return ParametersText(run.parameters(), varying);
+}
+
+std::string ParametersCsv(const Parameters& parameters) {
+  const std::map<std::string, std::string> sorted(parameters.begin(), parameters.end());
   std::string text;
   for (const auto& [name, value] : sorted) text += (text.empty() ? "" : ";") + name + "=" + value;
   return text;
 }
 
-std::string NodesText(const v1::CaseResult& run) {
-  const auto& names = run.provenance().node_names();
+std::string ParametersCsv(const v1::CaseResult& run) { return ParametersCsv(run.parameters()); }
+
+std::string NodesText(const google::protobuf::RepeatedPtrField<std::string>& names) {
   if (names.empty()) return "";
   if (names.size() == 2) return names.Get(0) + ", " + names.Get(1);
   return names.size() == 1 ? names.Get(0) : names.Get(0) + " +" + std::to_string(names.size() - 1);
+}
+
+std::string NodesText(const v1::CaseResult& run) {
+  return NodesText(run.provenance().node_names());
 }
 
 std::string GpuText(const v1::Environment& environment) {

@@ -52,7 +52,8 @@ class FleetTest(unittest.TestCase):
             for result in listed:
                 self.assertTrue(result["verified"])
                 self.assertRegex(result["series_id"], "^[0-9a-f]{64}$")
-                self.assertIn(result["regime"], ("compute", "memory", "launch"))
+                # Under load, a small product may look bound by memory, which for it is a cache.
+                self.assertIn(result["regime"], ("compute", "memory", "cache", "launch"))
             # No CPU is among the published figures, so the command says which models are.
             compared = fleet.cli("compare", "--published")
             self.assertEqual(compared.stdout, "")

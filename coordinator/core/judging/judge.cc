@@ -21,8 +21,6 @@ using storage::Findings;
 using storage::Run;
 using storage::Runs;
 
-// A step may be found up to this many runs from where it was found before.
-constexpr size_t kSameStepRuns = 2;
 // A single slow run that does not become a step within this many runs was a disturbance.
 constexpr size_t kPatienceRuns = analysis::kSegmentRuns + kSameStepRuns;
 
@@ -37,7 +35,7 @@ class PlaceJudge {
   // Returns the regressions that are new or have changed.
   std::vector<v1::Regression> Judge(double noise) {
     const std::vector<v1::Regression> before = known_;
-    const std::vector<analysis::Step> steps = StepsOf(history_);
+    const std::vector<analysis::Step> steps = StepsOf(runs_, history_);
     for (const analysis::Step& step : steps) {
       if (step.change() < 0) Record(step, true);
     }

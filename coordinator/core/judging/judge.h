@@ -38,7 +38,7 @@ class Judge {
   const Environment& environment_;
   const Leadership& leadership_;
   Reruns reruns_;
-  // Of the pass under way.
+  // State of the present pass: results up to this end were judged before, and so many are new.
   WallTime judged_until_{};
   size_t new_runs_ = 0;
 };

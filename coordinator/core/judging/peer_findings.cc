@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "analysis/outliers.h"
 #include "analysis/statistics.h"
+#include "analysis/steps.h"
 #include "coordinator/core/judging/records.h"
 #include "wire/timestamps.h"
 
@@ -39,6 +41,16 @@ struct Peers {
   std::vector<analysis::PeerRuns> newest;  // Parallel to `histories`.
 };
 
+// Returns the median since the last step; nullopt if there are too few runs since then.
+std::optional<double> LevelOf(const History& history, const Runs& runs) {
+  const std::vector<analysis::Step> steps = StepsOf(runs, history);
+  std::vector<double> segment(
+      history.values.begin() + static_cast<std::ptrdiff_t>(steps.empty() ? 0 : steps.back().first),
+      history.values.end());
+  if (segment.size() < analysis::kSegmentRuns) return std::nullopt;
+  return analysis::MedianOf(std::move(segment));
+}
+
 std::map<std::string, Peers> PeersByDriver(const Runs& runs,
                                            const std::vector<History>& histories) {
   WallTime newest{};
@@ -57,6 +69,7 @@ std::map<std::string, Peers> PeersByDriver(const Runs& runs,
     for (size_t i = begin; i < history.used.size(); ++i) {
       if (DriverOf(runs, *history.used[i]) == driver) place.newest.push_back(history.values[i]);
     }
+    place.level = LevelOf(history, runs);
   }
   return peers;
 }

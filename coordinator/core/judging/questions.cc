@@ -41,7 +41,7 @@ v1::PlaceHistory HistoryMessage(const Runs& runs, const History& history) {
   *message.mutable_case_() = history.identity;
   *message.mutable_place() = history.place;
   for (const Run* run : history.runs) *message.add_points() = PointOf(runs, *run);
-  for (const analysis::Step& step : StepsOf(history)) {
+  for (const analysis::Step& step : StepsOf(runs, history)) {
     v1::HistoryStep& added = *message.add_steps();
     added = StepMessage(runs, history, step);
     const auto first =

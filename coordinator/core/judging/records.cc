@@ -1,5 +1,6 @@
 #include "coordinator/core/judging/records.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -11,10 +12,25 @@ namespace assay::coordinator {
 using storage::Run;
 using storage::Runs;
 
-std::vector<analysis::Step> StepsOf(const History& history) {
+std::vector<analysis::Step> StepsOf(const Runs& runs, const History& history) {
   const std::string seed =
       Sha256Hex(history.identity.lineage_id() + "/" + history.place_key).substr(0, 16);
-  return analysis::FindSteps(history.values, {}, std::stoull(seed, nullptr, 16));
+  std::vector<analysis::Step> steps =
+      analysis::FindSteps(history.values, {}, std::stoull(seed, nullptr, 16));
+  const auto changes_driver = [&](size_t i) {
+    return i > 0 && i < history.used.size() &&
+           DriverOf(runs, *history.used[i - 1]) != DriverOf(runs, *history.used[i]);
+  };
+  for (analysis::Step& step : steps) {
+    for (size_t distance = 0; distance < analysis::kSegmentRuns; ++distance) {
+      const size_t earlier = step.first - std::min(step.first, distance);
+      const size_t found = changes_driver(earlier) ? earlier : step.first + distance;
+      if (!changes_driver(found)) continue;
+      step.first = found;
+      break;
+    }
+  }
+  return steps;
 }
 
 v1::HistoryStep StepMessage(const Runs& runs, const History& history, const analysis::Step& step) {

@@ -13,8 +13,12 @@
 
 namespace assay::coordinator {
 
-// Returns the steps of a history. Step::first is an index of `history.used`.
-std::vector<analysis::Step> StepsOf(const History& history);
+// A step may be found up to this many runs from where it is.
+inline constexpr size_t kSameStepRuns = 2;
+
+// Returns the steps of a history. Step::first is an index of `history.used`. A step that is less
+// than kSegmentRuns from a change of the driver begins at that change.
+std::vector<analysis::Step> StepsOf(const storage::Runs& runs, const History& history);
 
 // Returns the record of a step, without first_point.
 v1::HistoryStep StepMessage(const storage::Runs& runs, const History& history,

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/comparison.h"
 #include "analysis/steps.h"
 #include "common/digest.h"
 #include "common/log.h"
@@ -70,7 +71,7 @@ bool IsRerun(const v1::Regression& one, const Run& run) {
 }
 
 // Returns the values of the segment before a time: since the step before it.
-std::vector<double> SegmentBefore(const History& history, WallTime time,
+std::vector<double> SegmentBefore(const Runs& runs, const History& history, WallTime time,
                                   const v1::Regression& regression) {
   History earlier = history;
   earlier.used.clear();
@@ -80,7 +81,7 @@ std::vector<double> SegmentBefore(const History& history, WallTime time,
     earlier.used.push_back(history.used[i]);
     earlier.values.push_back(history.values[i]);
   }
-  const std::vector<analysis::Step> steps = StepsOf(earlier);
+  const std::vector<analysis::Step> steps = StepsOf(runs, earlier);
   const size_t begin = steps.empty() ? 0 : steps.back().first;
   return {earlier.values.begin() + static_cast<std::ptrdiff_t>(begin), earlier.values.end()};
 }
@@ -228,10 +229,10 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
   std::pair<bool, std::string> best;  // Another node is better, then any order.
   for (const History& history : SortIntoHistories(runs)) {
     if (history.place_key == storage::PlaceKey(one.place())) {
-      known.place.segment = SegmentBefore(history, time, one);
+      known.place.segment = SegmentBefore(runs, history, time, one);
       continue;
     }
-    const std::vector<double> segment = SegmentBefore(history, WallTime::max(), one);
+    const std::vector<double> segment = SegmentBefore(runs, history, WallTime::max(), one);
     if (segment.size() < kPeerRuns || regressed.contains(history.place_key) ||
         !connected.contains(history.node_id)) {
       continue;
@@ -246,6 +247,25 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
     known.peer_result_id = history.used.back()->result_id;
   }
   return known;
+}
+
+Result<bool> Reruns::DriverRegressed(const IncidentMembers& incident,
+                                     const v1::Regression& one) const {
+  if (incident.group.kind != analysis::CauseKind::kDriver) return false;
+  ASSAY_ASSIGN_OR_RETURN(const Runs runs,
+                         environment_.analysis.ListRunsOfLineage(one.case_().lineage_id(),
+                                                                 static_cast<int>(kRunsPerPlace)));
+  std::vector<analysis::PlaceRuns> places;
+  for (const History& history : SortIntoHistories(runs)) {
+    analysis::PlaceRuns& place = places.emplace_back();
+    for (size_t i = 0; i < history.used.size(); ++i) {
+      const std::string& driver = DriverOf(runs, *history.used[i]);
+      if (driver == incident.group.from) place.a.push_back({history.values[i], 0});
+      if (driver == incident.group.to) place.b.push_back({history.values[i], 0});
+    }
+  }
+  const analysis::Comparison compared = analysis::Compare(places, {});
+  return !compared.these_places_only && compared.verdict == analysis::ComparisonVerdict::kRegressed;
 }
 
 Status Reruns::Begin(const std::string& result_id, bool peer, v1::Regression& one) {
@@ -288,11 +308,31 @@ Status Reruns::Begin(const std::string& result_id, bool peer, v1::Regression& on
   return Status::Ok();
 }
 
+void Reruns::Confirm(const IncidentMembers& incident, size_t index, v1::RegressionScope scope,
+                     std::vector<v1::Regression>& open) const {
+  for (const size_t i : incident.group.members) {
+    if (open[i].state() != v1::REGRESSION_STATE_DETECTED) continue;
+    if (!open[i].is_step() && i != index) continue;
+    open[i].set_state(v1::REGRESSION_STATE_CONFIRMED);
+    open[i].set_scope(scope);
+    *open[i].mutable_confirmed_time() = schema::ToTimestamp(environment_.clock.WallNow());
+  }
+  const v1::Regression& one = open[index];
+  Log().warn("regression confirmed: {} on {}, {:.1f}% slower", one.case_().benchmark(),
+             one.place().node_names().empty() ? "?" : one.place().node_names(0),
+             100 * (1 - one.step().ratio()));
+}
+
 Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index,
                            std::vector<v1::Regression>& open) {
   v1::Regression& one = open[index];
   if (one.explanations().empty() && one.is_step()) {
     ASSAY_RETURN_IF_ERROR(ExplainRegression(environment_, one));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const bool driver_regressed, DriverRegressed(incident, one));
+  if (driver_regressed) {
+    Confirm(incident, index, v1::REGRESSION_SCOPE_FLEET, open);
+    return Status::Ok();
   }
   ASSAY_ASSIGN_OR_RETURN(const bool idle, TakeRerun(one));
   if (!idle || one.failed_reruns() >= kMostFailedReruns) return Status::Ok();
@@ -304,18 +344,6 @@ Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index,
   ASSAY_ASSIGN_OR_RETURN(const Known known, Read(one, open));
   const analysis::Confirmation next = analysis::Confirm(std::log(one.step().ratio()), known.place,
                                                         known.peer ? &*known.peer : nullptr);
-  const auto confirm = [&](v1::RegressionScope scope) {
-    for (const size_t i : incident.group.members) {
-      if (open[i].state() != v1::REGRESSION_STATE_DETECTED) continue;
-      if (!open[i].is_step() && i != index) continue;
-      open[i].set_state(v1::REGRESSION_STATE_CONFIRMED);
-      open[i].set_scope(scope);
-      *open[i].mutable_confirmed_time() = schema::ToTimestamp(now);
-    }
-    Log().warn("regression confirmed: {} on {}, {:.1f}% slower", one.case_().benchmark(),
-               one.place().node_names().empty() ? "?" : one.place().node_names(0),
-               100 * (1 - one.step().ratio()));
-  };
   switch (next) {
     case analysis::Confirmation::kRerunPlace:
     case analysis::Confirmation::kRerunPeer: {
@@ -331,13 +359,13 @@ Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index,
       *one.mutable_resolved_time() = schema::ToTimestamp(now);
       return Status::Ok();
     case analysis::Confirmation::kPlaceOnly:
-      confirm(v1::REGRESSION_SCOPE_PLACE);
+      Confirm(incident, index, v1::REGRESSION_SCOPE_PLACE, open);
       return Status::Ok();
     case analysis::Confirmation::kFleet:
-      confirm(v1::REGRESSION_SCOPE_FLEET);
+      Confirm(incident, index, v1::REGRESSION_SCOPE_FLEET, open);
       return Status::Ok();
     case analysis::Confirmation::kNoPeer:
-      confirm(v1::REGRESSION_SCOPE_NO_PEER);
+      Confirm(incident, index, v1::REGRESSION_SCOPE_NO_PEER, open);
       return Status::Ok();
   }
   return Status::Ok();

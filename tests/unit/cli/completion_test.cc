@@ -31,6 +31,13 @@ TEST(CompletionTest, CommandsAndOptionsAreOffered) {
   EXPECT_EQ(Offers({"results", "-o", ""}), (Words{"table", "json", "csv"}));
   EXPECT_EQ(Offers({"campaign", "submit", "-o", ""}), (Words{"table", "json", "name"}));
   EXPECT_EQ(Offers({"campaign", "watch", "-o", ""}), (Words{"table", "json"}));
+  EXPECT_EQ(Offers({"campaign", "show", "-o", ""}),
+            (Words{"table", "json", "csv", "junit", "markdown"}));
+  EXPECT_EQ(Offers({"baseline", "show", "-o", ""}), (Words{"table", "json", "csv"}));
+  EXPECT_EQ(Offers({"re"}), (Words{"results", "regressions"}));
+  EXPECT_EQ(Offers({"baseline", ""}), (Words{"set", "list", "show"}));
+  EXPECT_EQ(Offers({"regressions", "ack", "--f"}), Words{"--false-alarm"});
+  EXPECT_EQ(Offers({"compare", "--m"}), Words{"--margin"});
   EXPECT_EQ(Offers({"node", "list", "--coord"}), Words{"--coordinator"});
   EXPECT_EQ(Offers({"up", "--data", ""}), Words());
 }

@@ -221,11 +221,117 @@ struct FakeCoordinator::Agent final : v1::AgentService::Service {
   FakeCoordinator& fake;
 };
 
+struct FakeCoordinator::Analysis final : v1::AnalysisService::Service {
+  explicit Analysis(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status CompareResults(grpc::ServerContext*, const v1::CompareResultsRequest* request,
+                              v1::CompareResultsResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_comparison_ = *request;
+    *response = fake.comparison;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetHistory(grpc::ServerContext*, const v1::GetHistoryRequest* request,
+                          v1::GetHistoryResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_history_ = *request;
+    *response = fake.history;
+    return grpc::Status::OK;
+  }
+
+  // Lists incidents on the first page only.
+  grpc::Status ListRegressions(grpc::ServerContext*, const v1::ListRegressionsRequest* request,
+                               v1::ListRegressionsResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_regressions_ = *request;
+    const auto& all = fake.regressions.regressions();
+    response->set_next_page_token(
+        Page(std::vector<v1::Regression>(all.begin(), all.end()), 1, request->page_token(),
+             [&](const v1::Regression& one) { *response->add_regressions() = one; }));
+    if (request->page_token().empty()) {
+      *response->mutable_incidents() = fake.regressions.incidents();
+      if (fake.regressions.has_judged_until()) {
+        *response->mutable_judged_until() = fake.regressions.judged_until();
+      }
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListOutliers(grpc::ServerContext*, const v1::ListOutliersRequest* request,
+                            v1::ListOutliersResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_outliers_ = *request;
+    *response = fake.outliers;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListBaselines(grpc::ServerContext*, const v1::ListBaselinesRequest*,
+                             v1::ListBaselinesResponse* response) override {
+    response->mutable_baselines()->Assign(fake.baselines.begin(), fake.baselines.end());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetBaseline(grpc::ServerContext*, const v1::GetBaselineRequest* request,
+                           v1::GetBaselineResponse* response) override {
+    for (const v1::Baseline& one : fake.baselines) {
+      if (one.name() != request->name()) continue;
+      *response->mutable_baseline() = one;
+      return grpc::Status::OK;
+    }
+    return NotThere("baseline \"" + request->name() + "\"");
+  }
+
+  grpc::Status GetCosts(grpc::ServerContext*, const v1::GetCostsRequest* request,
+                        v1::GetCostsResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_costs_ = *request;
+    *response = fake.costs;
+    return grpc::Status::OK;
+  }
+
+  FakeCoordinator& fake;
+};
+
+struct FakeCoordinator::Notes final : v1::NoteService::Service {
+  explicit Notes(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status CreateBaseline(grpc::ServerContext*, const v1::CreateBaselineRequest* request,
+                              v1::CreateBaselineResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_baseline_ = *request;
+    *response->mutable_baseline() = fake.baselines.at(0);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status CreateAnnotation(grpc::ServerContext*, const v1::CreateAnnotationRequest* request,
+                                v1::CreateAnnotationResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_annotation_ = *request;
+    *response->mutable_annotation() = request->annotation();
+    return grpc::Status::OK;
+  }
+
+  grpc::Status AcknowledgeRegression(grpc::ServerContext*,
+                                     const v1::AcknowledgeRegressionRequest* request,
+                                     v1::AcknowledgeRegressionResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_acknowledge_ = *request;
+    if (request->id() == "unknown") return NotThere("regression \"unknown\"");
+    response->set_acknowledged_count(12);
+    return grpc::Status::OK;
+  }
+
+  FakeCoordinator& fake;
+};
+
 FakeCoordinator::FakeCoordinator()
     : campaign_service_(std::make_unique<Campaigns>(*this)),
       node_service_(std::make_unique<Nodes>(*this)),
       result_service_(std::make_unique<Results>(*this)),
-      agent_service_(std::make_unique<Agent>(*this)) {}
+      agent_service_(std::make_unique<Agent>(*this)),
+      analysis_service_(std::make_unique<Analysis>(*this)),
+      note_service_(std::make_unique<Notes>(*this)) {}
 
 FakeCoordinator::~FakeCoordinator() { Stop(); }
 
@@ -239,6 +345,8 @@ void FakeCoordinator::Start(int port) {
   builder.RegisterService(node_service_.get());
   builder.RegisterService(result_service_.get());
   builder.RegisterService(agent_service_.get());
+  builder.RegisterService(analysis_service_.get());
+  builder.RegisterService(note_service_.get());
   server_ = builder.BuildAndStart();
 }
 
@@ -286,6 +394,46 @@ v1::RerunCampaignRequest FakeCoordinator::last_rerun() const {
 v1::RunJobRequest FakeCoordinator::last_run() const {
   const std::lock_guard lock(mutex_);
   return last_run_;
+}
+
+v1::CompareResultsRequest FakeCoordinator::last_comparison() const {
+  const std::lock_guard lock(mutex_);
+  return last_comparison_;
+}
+
+v1::GetHistoryRequest FakeCoordinator::last_history() const {
+  const std::lock_guard lock(mutex_);
+  return last_history_;
+}
+
+v1::ListRegressionsRequest FakeCoordinator::last_regressions() const {
+  const std::lock_guard lock(mutex_);
+  return last_regressions_;
+}
+
+v1::ListOutliersRequest FakeCoordinator::last_outliers() const {
+  const std::lock_guard lock(mutex_);
+  return last_outliers_;
+}
+
+v1::GetCostsRequest FakeCoordinator::last_costs() const {
+  const std::lock_guard lock(mutex_);
+  return last_costs_;
+}
+
+v1::CreateBaselineRequest FakeCoordinator::last_baseline() const {
+  const std::lock_guard lock(mutex_);
+  return last_baseline_;
+}
+
+v1::CreateAnnotationRequest FakeCoordinator::last_annotation() const {
+  const std::lock_guard lock(mutex_);
+  return last_annotation_;
+}
+
+v1::AcknowledgeRegressionRequest FakeCoordinator::last_acknowledge() const {
+  const std::lock_guard lock(mutex_);
+  return last_acknowledge_;
 }
 
 int FakeCoordinator::create_calls() const {

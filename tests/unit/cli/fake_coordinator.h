@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/v1/agent_service.grpc.pb.h"
+#include "assay/v1/analysis_service.grpc.pb.h"
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
@@ -49,6 +50,12 @@ class FakeCoordinator {
   std::deque<std::vector<v1::WatchCampaignResponse>> watches;
   // The last list leaves the stream open instead of ending it.
   bool hang_last_watch = false;
+  v1::CompareResultsResponse comparison;
+  v1::GetHistoryResponse history;
+  v1::ListRegressionsResponse regressions;
+  v1::ListOutliersResponse outliers;
+  v1::GetCostsResponse costs;
+  std::vector<v1::Baseline> baselines;
   std::vector<v1::RunJobResponse> run_events;
   Status run_error;
 
@@ -60,6 +67,14 @@ class FakeCoordinator {
   v1::RunJobRequest last_run() const;
   v1::RerunCampaignRequest last_rerun() const;
   v1::ImportResultsRequest last_import() const;
+  v1::CompareResultsRequest last_comparison() const;
+  v1::GetHistoryRequest last_history() const;
+  v1::ListRegressionsRequest last_regressions() const;
+  v1::ListOutliersRequest last_outliers() const;
+  v1::GetCostsRequest last_costs() const;
+  v1::CreateBaselineRequest last_baseline() const;
+  v1::CreateAnnotationRequest last_annotation() const;
+  v1::AcknowledgeRegressionRequest last_acknowledge() const;
   int create_calls() const;
   // Blocks until a watch has sent its whole list and its stream stays open.
   void AwaitHangingWatch();
@@ -69,6 +84,8 @@ class FakeCoordinator {
   struct Nodes;
   struct Results;
   struct Agent;
+  struct Analysis;
+  struct Notes;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -79,6 +96,14 @@ class FakeCoordinator {
   v1::RunJobRequest last_run_;
   v1::RerunCampaignRequest last_rerun_;
   v1::ImportResultsRequest last_import_;
+  v1::CompareResultsRequest last_comparison_;
+  v1::GetHistoryRequest last_history_;
+  v1::ListRegressionsRequest last_regressions_;
+  v1::ListOutliersRequest last_outliers_;
+  v1::GetCostsRequest last_costs_;
+  v1::CreateBaselineRequest last_baseline_;
+  v1::CreateAnnotationRequest last_annotation_;
+  v1::AcknowledgeRegressionRequest last_acknowledge_;
   int create_calls_ = 0;
   bool hanging_ = false;
   bool stopping_ = false;
@@ -87,6 +112,8 @@ class FakeCoordinator {
   std::unique_ptr<Nodes> node_service_;
   std::unique_ptr<Results> result_service_;
   std::unique_ptr<Agent> agent_service_;
+  std::unique_ptr<Analysis> analysis_service_;
+  std::unique_ptr<Notes> note_service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };

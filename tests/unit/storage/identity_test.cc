@@ -46,6 +46,18 @@ TEST(Identity, DriverAndLibrariesChangeTheSeriesAndNotTheLineage) {
   EXPECT_EQ(library.lineage_id, before.lineage_id);
 }
 
+TEST(Identity, CpuModelChangesTheLineageOnlyWithoutGpus) {
+  v1::CaseResult result = Golden();
+  result.mutable_environment()->set_cpu_model("EPYC 9654");
+  EXPECT_EQ(Of(result).lineage_id, Of(Golden()).lineage_id);
+  EXPECT_NE(Of(result).series_id, Of(Golden()).series_id);
+  EXPECT_NE(Of(result).environment_id, Of(Golden()).environment_id);
+  v1::CaseResult cpu = Golden();
+  cpu.mutable_environment()->set_gpu_count(0);
+  result.mutable_environment()->set_gpu_count(0);
+  EXPECT_NE(Of(result).lineage_id, Of(cpu).lineage_id);
+}
+
 TEST(Identity, NcclSettingsChangeSeriesAndLineage) {
   const Identity before = Of(Golden());
   v1::CaseResult result = Golden();

@@ -1,0 +1,35 @@
+// Plots the history of a case as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/v1/analysis_service.pb.h"
+
+namespace assay::cli {
+
+struct PlotStyle {
+  // Columns of the whole plot.
+  int width = 80;
+  // Lines of the curve, without axis and legend.
+  int rows = 10;
+  // Whether the terminal shows braille and block characters. Otherwise the plot is plain ASCII.
+  bool unicode = false;
+};
+
+// Returns the plot style for stdout. Without a terminal, it is ASCII of 80 columns.
+PlotStyle PlotStyleOfStdout();
+
+// The histories of one case at several places. Owns nothing.
+using CaseHistory = std::vector<const v1::PlaceHistory*>;
+
+// Plots the runs of one case over time. For one place, plots its medians. For several places, plots
+// the median over places, and shades the range from the 10th to the 90th percentile. On the time
+// axis, digits mark steps, "D" marks changes of the driver, and letters mark `annotations`; a
+// legend below explains these marks. Leaves out excluded runs. Returns an empty string if there are
+// no runs.
+std::string HistoryPlot(const CaseHistory& places,
+                        const std::vector<const v1::Annotation*>& annotations,
+                        const PlotStyle& style);
+
+}  // namespace assay::cli

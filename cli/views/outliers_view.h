@@ -1,0 +1,19 @@
+// Renders outliers: places whose runs differ from those of their peers. No I/O.
+#pragma once
+
+#include <string>
+
+#include "assay/v1/analysis_service.pb.h"
+#include "cli/views/table.h"
+
+namespace assay::cli {
+
+// Renders one row per place with its worst case. If `each_case` is true, renders a table of all
+// cases of each place below. The last sentence says how many places were compared with peers, and
+// how many have too few.
+std::string OutliersText(const v1::ListOutliersResponse& found, bool each_case, const Style& style);
+
+// Returns one record per place and case, after a header.
+std::string OutliersCsv(const v1::ListOutliersResponse& found);
+
+}  // namespace assay::cli
