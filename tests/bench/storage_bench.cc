@@ -220,7 +220,7 @@ void PrintBytes(const std::string& conninfo) {
               per_row(0, 2), per_row(1, 2), per_row(3, 4), per_row(5, 6));
 }
 
-Status Run(bool only_results) {
+Status BenchAll(bool only_results) {
   const TemporaryFolder folder;
   PrivatePostgresOptions options;
   options.die_with_parent = true;
@@ -242,7 +242,7 @@ Status Run(bool only_results) {
 
 int main(int argc, char** argv) {
   const bool only_results = argc > 1 && std::string_view(argv[1]) == "results";
-  const assay::Status status = assay::storage::Run(only_results);
+  const assay::Status status = assay::storage::BenchAll(only_results);
   if (!status.ok()) std::fprintf(stderr, "storage_bench: %s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }
