@@ -13,6 +13,9 @@ namespace {
 using Runs = std::vector<TimedValue>;
 
 constexpr size_t kLeastPlaces = 3;
+// With this many places, values beyond so many standard deviations are limited.
+constexpr size_t kPlacesToLimit = 6;
+constexpr double kNormalDeviations = 3;
 // More runs or places than this would be no advice.
 constexpr size_t kMostAdvised = 200;
 
@@ -80,9 +83,21 @@ SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   return result;
 }
 
+// Moves values that are far from the median to the edge of what is normal, so that one broken place
+// does not decide for all. Few values are left as they are.
+void LimitOutliers(std::vector<double>& values) {
+  if (values.size() < kPlacesToLimit) return;
+  const double middle = MedianOf(values);
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - middle));
+  const double limit = kNormalDeviations * kMadToDeviation * MedianOf(std::move(distances));
+  for (double& value : values) value = std::clamp(value, middle - limit, middle + limit);
+}
+
 SideMean MeanOverPlaces(const std::vector<const Runs*>& side) {
   std::vector<double> medians;
   for (const Runs* place : side) medians.push_back(MedianOfRuns(*place));
+  LimitOutliers(medians);
   const auto places = static_cast<double>(side.size());
   return {MeanOf(medians), VarianceOf(medians) / places, places - 1,
           MeanOverRuns(side).run_variance};

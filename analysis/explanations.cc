@@ -13,7 +13,7 @@
 namespace assay::analysis {
 namespace {
 
-using Runs = std::vector<RunConditions>;
+using RunList = std::vector<RunConditions>;
 
 enum class FieldKind { kText, kClock, kOther };
 
@@ -32,7 +32,7 @@ double ThresholdOf(std::string_view field) {
   return Contains(field, "load") ? 0.5 : 0.03;
 }
 
-std::vector<double> NumbersOf(const Runs& runs, const std::string& field) {
+std::vector<double> NumbersOf(const RunList& runs, const std::string& field) {
   std::vector<double> values;
   for (const RunConditions& run : runs) {
     if (const auto found = run.numbers.find(field); found != run.numbers.end()) {
@@ -56,8 +56,8 @@ double RelativeChange(double before, double after) {
   return std::abs(after - before) / std::abs(before);
 }
 
-std::optional<ConditionChange> CompareNumbers(const std::string& field, const Runs& before,
-                                              const Runs& after) {
+std::optional<ConditionChange> CompareNumbers(const std::string& field, const RunList& before,
+                                              const RunList& after) {
   const std::vector<double> x = NumbersOf(before, field);
   const std::vector<double> y = NumbersOf(after, field);
   if (x.empty() || y.empty()) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<ConditionChange> CompareNumbers(const std::string& field, const Ru
 
 // Returns the text that most runs have, or nullopt if there is none. A run without the field has
 // the empty text.
-std::optional<std::string> TextOf(const Runs& runs, const std::string& field) {
+std::optional<std::string> TextOf(const RunList& runs, const std::string& field) {
   std::map<std::string, size_t> counts;
   for (const RunConditions& run : runs) {
     const auto found = run.texts.find(field);
@@ -82,8 +82,8 @@ std::optional<std::string> TextOf(const Runs& runs, const std::string& field) {
   return std::nullopt;
 }
 
-std::optional<ConditionChange> CompareTexts(const std::string& field, const Runs& before,
-                                            const Runs& after) {
+std::optional<ConditionChange> CompareTexts(const std::string& field, const RunList& before,
+                                            const RunList& after) {
   auto from = TextOf(before, field);
   auto to = TextOf(after, field);
   if (!from || !to || *from == *to) return std::nullopt;
@@ -96,7 +96,7 @@ std::vector<ConditionChange> ExplainStep(const std::vector<RunConditions>& befor
                                          const std::vector<RunConditions>& after) {
   std::set<std::string> numbers;
   std::set<std::string> texts;
-  for (const Runs* side : {&before, &after}) {
+  for (const RunList* side : {&before, &after}) {
     for (const RunConditions& run : *side) {
       for (const auto& [field, value] : run.numbers) numbers.insert(field);
       for (const auto& [field, text] : run.texts) texts.insert(field);

@@ -9,8 +9,6 @@
 namespace assay::analysis {
 namespace {
 
-// The median absolute deviation of normal values, times this factor, is their standard deviation.
-constexpr double kMadToDeviation = 1.4826;
 // A place that is this much faster than its peers is implausible.
 constexpr double kImplausibleGain = 0.10;
 constexpr size_t kJudgedRuns = 3;

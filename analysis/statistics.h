@@ -12,6 +12,9 @@ inline constexpr double kHalfInterval = 1.96;
 // The standard error of a median of normal values over that of their mean: sqrt(pi / 2).
 inline constexpr double kMedianToMeanError = 1.2533;
 
+// The median absolute deviation of normal values, times this factor, is their standard deviation.
+inline constexpr double kMadToDeviation = 1.4826;
+
 // A measured value and its standard error, in the same unit. `error` is nullopt if the error is
 // unknown, for example because there is only a single sample.
 struct Estimate {

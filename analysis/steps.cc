@@ -23,6 +23,11 @@ constexpr size_t kSamePlace = 2;
 // The distance from the 10th to the 90th percentile of a normal distribution, in standard
 // deviations.
 constexpr double kDecilesApart = 2.563;
+// A change must have this many spreads. From kClearChange and kClearRuns on each side on, it needs
+// no further test.
+constexpr double kLeastSpreads = 2;
+constexpr double kClearChange = 5;
+constexpr size_t kClearRuns = 6;
 constexpr double kSuspectLevel = 1e-4;
 constexpr double kLeastDeviation = 0.01;
 constexpr size_t kLeastSegment = 10;
@@ -183,23 +188,28 @@ double WelchPValue(Values left, Values right) {
   return 2 * StudentCdf(-std::abs(x.mean - y.mean) / std::sqrt(vx + vy), freedom);
 }
 
-// Returns whether the medians differ by the least change and by two spreads of the residuals.
-bool IsLargeChange(Values left, Values right, const StepRule& rule) {
+// Returns the difference of the medians, in spreads of the residuals. 0 if it is below the least
+// change.
+double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
   const double before = Median(left);
   const double after = Median(right);
   const double change = std::abs(after - before);
-  if (change < rule.least_change) return false;
+  if (change < rule.least_change) return 0;
   std::vector<double> residuals;
   for (const double value : left) residuals.push_back(value - before);
   for (const double value : right) residuals.push_back(value - after);
   std::sort(residuals.begin(), residuals.end());
   const double spread = (Percentile(residuals, 0.9) - Percentile(residuals, 0.1)) / kDecilesApart;
-  return change >= 2 * spread;
+  return spread > 0 ? change / spread : kClearChange;
 }
 
 // Returns the p value of a candidate between two segments, or 1 if it fails another condition.
 double CandidatePValue(Values left, Values right, const StepRule& rule) {
-  return IsLargeChange(left, right, rule) ? WelchPValue(left, right) : 1;
+  const double spreads = ChangeInSpreads(left, right, rule);
+  // A smaller shift within a part looks like autocorrelation to Welch's test. It must not hide a
+  // change that no noise explains.
+  if (spreads >= kClearChange && std::min(left.size(), right.size()) >= kClearRuns) return 0;
+  return spreads >= kLeastSpreads ? WelchPValue(left, right) : 1;
 }
 
 // Removes the weakest candidate until all are steps.

@@ -108,6 +108,7 @@ class RuleParser {
     if (error != std::errc() || !std::isfinite(rule_.threshold)) return Expected("a number");
     at_ = static_cast<size_t>(end - text_.data());
     if (rule_.spread) {
+      if (rule_.threshold < 0) return Expected("a percentage of at least 0");
       if (rule_.WantsLarge()) return Expected("a spread to be at most a percentage: spread <= 5%");
       return Take("%") ? Status::Ok() : Expected("\"%\", because a spread is a percentage");
     }

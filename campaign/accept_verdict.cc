@@ -125,16 +125,6 @@ std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
       rule.text.substr(0, number), result.measurements(0).median(), result.measurements(0).unit());
 }
 
-// Explains why a rule with a limit in `% of baseline` cannot be evaluated.
-std::string NoBaseline(const AcceptRule& rule, const v1::StoredResult& stored,
-                       const VerdictContext& context) {
-  return "cannot be judged for " + Describe(stored, context.gpu_names) +
-         (context.baselines.contains(rule.baseline)
-              ? ": baseline " + rule.baseline +
-                    " has no result of this case on this hardware; set it again"
-              : ": there is no baseline " + rule.baseline + " any more");
-}
-
 // Judges one rule.
 class RuleJudge {
  public:
@@ -158,6 +148,12 @@ class RuleJudge {
     if (rule_.spread) return JudgeSpread(measured, verdict);
     for (const v1::StoredResult* stored : measured) {
       const std::optional<double> value = ValueOf(rule_, *stored, context_);
+      if (!value && !rule_.baseline.empty()) {
+        NoteUnjudged(*stored, context_.baselines.contains(rule_.baseline)
+                                  ? "not in baseline " + rule_.baseline + " on this hardware"
+                                  : "there is no baseline " + rule_.baseline + " any more");
+        continue;
+      }
       if (!value || !std::isfinite(*value)) return verdict.set_explanation(WhyNoValue(*stored));
       Compare(*stored, *value);
     }
@@ -174,8 +170,13 @@ class RuleJudge {
     }
   }
 
+  // A case that cannot be judged fails the rule.
+  void NoteUnjudged(const v1::StoredResult& stored, const std::string& why) {
+    AddOnce(without_value_, names_.Of(stored.case_result()) + " (" + why + ")");
+    unjudged_ = true;
+  }
+
   std::string WhyNoValue(const v1::StoredResult& stored) const {
-    if (!rule_.baseline.empty()) return NoBaseline(rule_, stored, context_);
     if (rule_.percent_of_spec) return NoPercentage(rule_, stored, context_.gpu_names);
     return "the unit does not fit: " + Describe(stored, context_.gpu_names);
   }
@@ -199,6 +200,10 @@ class RuleJudge {
     for (auto& [lineage, results] : cases) {
       std::sort(results.begin(), results.end(),
                 [](const auto* a, const auto* b) { return MedianOf(*a) < MedianOf(*b); });
+      if (results.size() < 2) {
+        NoteUnjudged(*results.front(), "one result has no spread");
+        continue;
+      }
       const double middle =
           (MedianOf(*results[(results.size() - 1) / 2]) + MedianOf(*results[results.size() / 2])) /
           2;
@@ -227,8 +232,11 @@ class RuleJudge {
 
   void Finish(const std::string& worst, const char* unit, v1::RuleVerdict& verdict) const {
     const std::string missing = Listed("no value for", without_value_);
-    if (worst_ == nullptr) return verdict.set_explanation("no result matches" + missing);
-    if (failing_ == 0) verdict.set_verdict(v1::VERDICT_PASSED);
+    if (worst_ == nullptr) {
+      return verdict.set_explanation((unjudged_ ? "no result can be judged" : "no result matches") +
+                                     missing);
+    }
+    if (failing_ == 0 && !unjudged_) verdict.set_verdict(v1::VERDICT_PASSED);
     const std::string count = failing_ == 0
                                   ? ""
                                   : fmt::format("{} of {} {}; ", failing_, Counted(checked_, unit),
@@ -245,6 +253,7 @@ class RuleJudge {
   CaseNames names_;
   int checked_ = 0;
   int failing_ = 0;
+  bool unjudged_ = false;
   std::vector<std::string> failing_cases_;
   std::vector<std::string> without_value_;
   const v1::StoredResult* worst_ = nullptr;

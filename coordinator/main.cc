@@ -118,10 +118,13 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
                  "Age at which samples are deleted (default: with the results)");
   app.add_option("--rerun-share", flags.rerun_share,
                  "Reruns that confirm regressions, as a fraction of all runs; 0 for none")
+      ->envname("ASSAY_RERUN_SHARE")
       ->capture_default_str();
   app.add_option("--rerun-spacing", flags.rerun_spacing, "Time between two such reruns of a case")
+      ->envname("ASSAY_RERUN_SPACING")
       ->capture_default_str();
   app.add_option("--judge-every", flags.judge_every, "Interval at which new results are judged")
+      ->envname("ASSAY_JUDGE_EVERY")
       ->capture_default_str();
   app.add_option("--log-level", options.log_level, "debug, info, warn or error")
       ->capture_default_str();

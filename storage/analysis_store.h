@@ -53,9 +53,9 @@ struct Runs {
   int failed = 0;
 };
 
-// Flags of results that no analysis uses.
-inline constexpr const char* kExcludingFlags[] = {
-    "throttled", "throttled_before", "shared_gpu", "gpu_processes", "busy_host", "unverified"};
+// Flags of results that no analysis uses. Throttled runs and runs with a neighbour are used, because
+// these are what makes a GPU slow: see docs/decisions/0011-judge-throttled-runs.md.
+inline constexpr const char* kExcludingFlags[] = {"unverified"};
 
 // Lineages with results that were stored since an earlier look.
 struct ChangedLineages {

@@ -103,6 +103,13 @@ Result<ExitCode> CompareSides(Client& client, const CompareOptions& options) {
   } else {
     Print(SidesText(comparison, options.limit.value_or(kTableLimit), StyleOf(STDOUT_FILENO)));
   }
+  if (comparison.cases().empty()) {
+    // A script must not take this for "nothing regressed".
+    if (options.format != OutputFormat::kTable) {
+      PrintError(SidesText(comparison, 0, StyleOf(STDERR_FILENO)));
+    }
+    return kExitRefused;
+  }
   return HasRegressed(comparison) ? kExitFailed : kExitDone;
 }
 

@@ -23,7 +23,7 @@ void PrintText(const v1::ListOutliersResponse& found, const OutliersOptions& opt
   if (!found.has_judged_until() && found.outliers().empty()) {
     PrintError(
         "No results were judged yet. A place is compared with others of the same hardware and "
-        "driver once seven of them have run the same case.\n");
+        "driver once six of them have run the same case twice.\n");
     return;
   }
   if (found.outliers().empty()) {

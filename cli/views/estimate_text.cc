@@ -12,7 +12,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr int kMostNodes = 20;
+constexpr int kMostListedNodes = 20;
 
 double SecondsOf(const google::protobuf::Duration& duration) {
   return std::chrono::duration<double>(FromProto(duration)).count();
@@ -70,14 +70,14 @@ std::string EstimateText(const v1::Estimate& estimate, const Style& style) {
                {"JOBS", Align::kRight},
                {"MINUTES", Align::kRight},
                {"DOLLARS", Align::kRight}});
-  for (int i = 0; i < std::min(estimate.nodes_size(), kMostNodes); ++i) {
+  for (int i = 0; i < std::min(estimate.nodes_size(), kMostListedNodes); ++i) {
     const v1::NodeEstimate& node = estimate.nodes(i);
     table.Add({"  " + node.node_name(), std::to_string(node.job_count()),
                fmt::format("{:.1f}", SecondsOf(node.duration()) / 60),
                node.has_dollars() ? Dollars(node.dollars()) : ""});
   }
   text += table.Render(style);
-  if (const int more = estimate.nodes_size() - kMostNodes; more > 0) {
+  if (const int more = estimate.nodes_size() - kMostListedNodes; more > 0) {
     text += "  and " + Counted(more, "more node") + "; all of them: -o json\n";
   }
   return text;

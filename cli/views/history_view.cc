@@ -65,7 +65,7 @@ std::string PlotTitle(const CaseHistory& places, const CaseNames& names) {
     title += ", median of " + Counted(count, noun) + " (shaded: 10th to 90th percentile)";
   }
   title += ", " + Counted(runs, "run");
-  if (excluded > 0) title += " (" + std::to_string(excluded) + " with flags left out)";
+  if (excluded > 0) title += " (" + std::to_string(excluded) + " not verified, left out)";
   return title;
 }
 

@@ -33,7 +33,9 @@ std::string SidesName(const v1::CompareResultsResponse& comparison) {
   const std::string a = comparison.label_a().empty() ? "A" : comparison.label_a();
   const std::string b = comparison.label_b().empty() ? "B" : comparison.label_b();
   const size_t word = a.find(' ');
-  const bool shared = word != std::string::npos && b.starts_with(a.substr(0, word + 1));
+  // Filters are shown whole: their first word is followed by an operator.
+  const bool filters = a.find_first_of("=<>:!(") != std::string::npos;
+  const bool shared = !filters && word != std::string::npos && b.starts_with(a.substr(0, word + 1));
   return Sanitize(b + " against " + (shared ? a.substr(word + 1) : a));
 }
 
@@ -177,7 +179,7 @@ std::string ReachText(const v1::CompareResultsResponse& comparison, const std::s
 std::string LeftOutRuns(const v1::CompareResultsResponse& comparison) {
   if (comparison.excluded_runs() == 0) return "";
   return Counted(comparison.excluded_runs(), "run was", "runs were") +
-         " left out because of flags such as throttled.";
+         " left out because their output was not verified.";
 }
 
 std::string OneSidedCases(const v1::CompareResultsResponse& comparison) {

@@ -391,6 +391,7 @@ Result<v1::ListRegressionsResponse> Coordinator::ListRegressions(
                          environment_.analysis.ListRegressions(query, page));
   response.mutable_regressions()->Assign(found.items.begin(), found.items.end());
   response.set_next_page_token(found.next_token);
+  if (found.items.empty()) ASSAY_RETURN_IF_ERROR(CheckNodeName(request.node_name()));
   if (page.token.empty()) {
     ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Incident> incidents,
                            environment_.analysis.ListIncidents(query));
@@ -404,7 +405,29 @@ Result<v1::ListRegressionsResponse> Coordinator::ListRegressions(
 }
 
 Result<v1::ListOutliersResponse> Coordinator::ListOutliers(const v1::ListOutliersRequest& request) {
-  return environment_.analysis.ListOutliers(request);
+  // Older runs say nothing about the fleet of today.
+  constexpr Duration kMostAge = std::chrono::hours(24 * 30);
+  ASSAY_ASSIGN_OR_RETURN(v1::ListOutliersResponse response,
+                         environment_.analysis.ListOutliers(request));
+  const WallTime oldest = environment_.clock.WallNow() - kMostAge;
+  auto& outliers = *response.mutable_outliers();
+  for (v1::Outlier& outlier : outliers) {
+    auto& cases = *outlier.mutable_cases();
+    cases.erase(std::remove_if(cases.begin(), cases.end(),
+                               [&](const v1::OutlierCase& one) {
+                                 return schema::FromTimestamp(one.end_time()) < oldest;
+                               }),
+                cases.end());
+  }
+  outliers.erase(std::remove_if(outliers.begin(), outliers.end(),
+                                [](const v1::Outlier& one) { return one.cases().empty(); }),
+                 outliers.end());
+  if (outliers.empty()) ASSAY_RETURN_IF_ERROR(CheckNodeName(request.node_name()));
+  return response;
+}
+
+Status Coordinator::CheckNodeName(const std::string& name) {
+  return name.empty() ? Status::Ok() : GetNode(name).status();
 }
 
 Result<std::vector<v1::Baseline>> Coordinator::ListBaselines() {

@@ -114,6 +114,8 @@ class Coordinator {
 
  private:
   void NoteAttached(const Agent& agent);
+  // Returns NOT_FOUND if there is no node of this name. An empty name is no error.
+  Status CheckNodeName(const std::string& name);
   // Returns INVALID_ARGUMENT if accept rules name baselines that do not exist.
   Status CheckBaselines(const v1::CampaignSpec& spec);
   // Checks the request, lists the fleet and expands the campaign.

@@ -109,7 +109,7 @@ TEST_P(AnalysisRunsContract, RunsAreSortedAndFlagged_AndFailuresCounted) {
   const LeasedJob job = Running(4);
   v1::CaseResult flagged = OnGpus(job, 0, {"GPU-1"}, 1, 90);
   flagged.mutable_conditions()->add_flags("pcie_width");
-  flagged.mutable_conditions()->add_flags("busy_host");
+  flagged.mutable_conditions()->add_flags("unverified");
   v1::CaseResult failed = OnGpus(job, 1, {"GPU-1"}, 1, 1);
   failed.set_outcome(v1::CASE_OUTCOME_FAILED);
   v1::CaseResult few = OnGpus(job, 2, {"GPU-2"}, 3, 100);

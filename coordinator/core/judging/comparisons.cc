@@ -117,8 +117,10 @@ Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, S
                         : InvalidArgument("the results have " +
                                           Counted(static_cast<int64_t>(values.size()), "value") +
                                           " of " + field.name + ": " + JoinSome(values, 8));
-    return values.empty() ? status
-                          : status.WithHint("name two of them, or one to compare with the others");
+    return status.WithHint(values.empty()
+                               ? "simulated and imported results have no part, unless the filter "
+                                 "names `simulated` or `imported`"
+                               : "name two of them, or one to compare with the others");
   }
   const std::optional<int> order = CompareNumbers(values[0], values[1]);
   const bool swap = order ? *order > 0 : newest[values[0]] > newest[values[1]];
@@ -318,6 +320,10 @@ Status CheckRequest(const v1::CompareResultsRequest& request) {
   if (!request.value_a().empty() && request.value_b().empty()) {
     return InvalidArgument("value_a needs value_b");
   }
+  const bool same = !request.by().empty()
+                        ? !request.value_a().empty() && request.value_a() == request.value_b()
+                        : request.filter_a() == request.filter_b();
+  if (same) return InvalidArgument("A and B are the same");
   if (!(request.margin() >= 0 && request.margin() <= kMostMargin)) {
     return InvalidArgument("margin must be a fraction from 0 to 0.5");
   }

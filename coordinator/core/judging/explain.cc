@@ -28,6 +28,9 @@ analysis::RunConditions ConditionsOf(const v1::CaseResult& result) {
   if (conditions.has_temperature_celsius()) {
     found.numbers["temperature_celsius"] = conditions.temperature_celsius();
   }
+  if (conditions.has_other_gpu_processes()) {
+    found.numbers["other_gpu_processes"] = conditions.other_gpu_processes();
+  }
   if (conditions.has_load_average()) found.numbers["load_average"] = conditions.load_average();
   if (!conditions.throttle_reasons().empty()) {
     found.texts["throttle_reason"] = Join(conditions.throttle_reasons(), ", ");

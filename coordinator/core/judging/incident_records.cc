@@ -59,6 +59,7 @@ std::string ChooseId(const std::vector<size_t>& members, const std::vector<v1::R
     if (first.empty() || open[i].regression_id() < first) first = open[i].regression_id();
   }
   std::string best = RecordId("incident/" + first);
+  while (taken.contains(best)) best = RecordId(best);
   int most = 0;
   for (const auto& [id, count] : votes) {
     if (count <= most || taken.contains(id)) continue;
@@ -110,8 +111,9 @@ v1::Incident MakeIncident(const IncidentMembers& members, const std::vector<v1::
   const v1::Place& place = open[group.members.front()].place();
   if (group.kind == analysis::CauseKind::kCase && places.size() == 1) {
     // One case at one place: people look for the place.
-    incident.set_cause(place.gpu_uuids().empty() ? v1::INCIDENT_CAUSE_NODE
-                                                 : v1::INCIDENT_CAUSE_GPU);
+    const bool on_gpu = !place.gpu_uuids().empty();
+    incident.set_cause(on_gpu ? v1::INCIDENT_CAUSE_GPU : v1::INCIDENT_CAUSE_NODE);
+    incident.set_to(on_gpu ? place.gpu_uuids(0) : place.node_names(0));
   }
   if (incident.cause() == v1::INCIDENT_CAUSE_GPU && places.size() == 1) {
     *incident.mutable_place() = place;

@@ -83,10 +83,11 @@ class PlaceJudge {
       *regression->mutable_detected_time() = schema::ToTimestamp(now_);
       Describe(step, *regression);
     } else if (is_step && !regression->is_step()) {
-      // More runs tell the size better. A disturbance that was cleared by the passage of time alone
-      // turns out to be a step.
-      if (regression->state() == v1::REGRESSION_STATE_CLEARED && regression->reruns().empty()) {
+      // More runs tell the size better. A run that was cleared as a disturbance turns out to be the
+      // first of a step.
+      if (regression->state() == v1::REGRESSION_STATE_CLEARED) {
         regression->set_state(v1::REGRESSION_STATE_DETECTED);
+        regression->clear_reruns();
       }
       Describe(step, *regression);
     }
@@ -119,26 +120,20 @@ class PlaceJudge {
     Record({values.size() - 1, values.back() - deviation->change, values.back()}, false);
   }
 
-  // Ends a regression whose later runs are as fast as before.
+  // Ends a regression whose later runs are as fast as before. One that was found in a single run,
+  // and neither confirmed nor a step, was a disturbance.
   void Close(v1::Regression& one) const {
-    if (storage::IsClosed(one.state())) return;
-    const std::optional<size_t> at = IndexOf(one);
-    const size_t after = history_.values.size() - at.value_or(0);
-    if (after < analysis::kSegmentRuns) return;
-    const bool confirmed = one.has_confirmed_time();
-    if (!one.is_step() && !confirmed) {
-      if (after <= kPatienceRuns || !one.rerun_campaign_id().empty()) return;
-      one.set_state(v1::REGRESSION_STATE_CLEARED);
-      *one.mutable_resolved_time() = schema::ToTimestamp(now_);
-      return;
-    }
+    if (storage::IsClosed(one.state()) || !one.rerun_campaign_id().empty()) return;
+    const size_t after = history_.values.size() - IndexOf(one).value_or(0);
+    const bool lasting = one.is_step() || one.has_confirmed_time();
+    if (after < (lasting ? analysis::kSegmentRuns : kPatienceRuns)) return;
     const std::vector<double> newest(
         history_.values.end() - static_cast<std::ptrdiff_t>(analysis::kSegmentRuns),
         history_.values.end());
     const double before = LogPerformance(one.case_(), one.step().median_before());
     const double left = analysis::MedianOf(newest) - before;
     if (left < std::log(one.step().ratio()) / 2) return;
-    one.set_state(v1::REGRESSION_STATE_RESOLVED);
+    one.set_state(lasting ? v1::REGRESSION_STATE_RESOLVED : v1::REGRESSION_STATE_CLEARED);
     *one.mutable_resolved_time() = schema::ToTimestamp(now_);
   }
 

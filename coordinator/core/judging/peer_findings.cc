@@ -23,6 +23,8 @@ using storage::Runs;
 // Places that have not run for this long, before the newest run of all, have left.
 constexpr Duration kLeftAfter = std::chrono::hours(24 * 30);
 constexpr size_t kNewestRuns = 3;
+// One run says too little about a place.
+constexpr size_t kLeastRuns = 2;
 // Clocks are read for at most this many outliers.
 constexpr size_t kMostExplained = 20;
 // Efficiencies at the clock that differ by less are equal.
@@ -59,7 +61,9 @@ std::map<std::string, Peers> PeersByDriver(const Runs& runs,
   }
   std::map<std::string, Peers> peers;
   for (const History& history : histories) {
-    if (history.used.empty() || history.used.back()->end_time < newest - kLeftAfter) continue;
+    if (history.used.size() < kLeastRuns || history.used.back()->end_time < newest - kLeftAfter) {
+      continue;
+    }
     const std::string& driver = DriverOf(runs, *history.used.back());
     Peers& group = peers[driver];
     analysis::PeerRuns& place = group.newest.emplace_back();

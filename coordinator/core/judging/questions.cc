@@ -1,7 +1,7 @@
 #include "coordinator/core/judging/questions.h"
 
 #include <algorithm>
-#include <cmath>
+#include <list>
 #include <map>
 #include <set>
 #include <tuple>
@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "coordinator/core/judging/histories.h"
 #include "coordinator/core/judging/records.h"
+#include "storage/analysis_rules.h"
 #include "wire/timestamps.h"
 
 namespace assay::coordinator {
@@ -49,15 +50,6 @@ v1::PlaceHistory HistoryMessage(const Runs& runs, const History& history) {
     added.set_first_point(static_cast<int>(first - history.runs.begin()));
   }
   return message;
-}
-
-// Returns the largest change of a history in either direction, as a logarithm.
-double LargestStep(const v1::PlaceHistory& history) {
-  double largest = 0;
-  for (const v1::HistoryStep& step : history.steps()) {
-    largest = std::max(largest, std::fabs(std::log(step.ratio())));
-  }
-  return largest;
 }
 
 // The unit in which a rate is priced: a petaflop, or a terabyte, per second.
@@ -155,14 +147,16 @@ Result<v1::GetHistoryResponse> Questions::GetHistory(const v1::GetHistoryRequest
   for (const History& history : SortIntoHistories(runs)) {
     histories.push_back(HistoryMessage(runs, history));
   }
-  std::stable_sort(histories.begin(), histories.end(),
-                   [](const auto& a, const auto& b) { return LargestStep(a) > LargestStep(b); });
   const auto limit =
       static_cast<size_t>(request.place_limit() == 0 ? kPlaces : request.place_limit());
   v1::GetHistoryResponse response;
   response.set_failed_count(runs.failed);
   if (histories.size() > limit) {
     response.set_remaining_count(static_cast<int>(histories.size() - limit));
+    // A sample that does not depend on the values, so that its median stands for all.
+    std::sort(histories.begin(), histories.end(), [](const auto& a, const auto& b) {
+      return RecordId(storage::PlaceKey(a.place())) < RecordId(storage::PlaceKey(b.place()));
+    });
     histories.resize(limit);
   }
   ASSAY_ASSIGN_OR_RETURN(const PlaceIndices indices, PlaceIndices::Read(environment_));
@@ -184,23 +178,36 @@ Result<v1::GetCostsResponse> Questions::GetCosts(const v1::GetCostsRequest& requ
       const std::vector<v1::Node> nodes,
       environment_.nodes.ListNodes(Duration::max(), storage::NodeStore::Benchmarks::kNo));
   const Prices prices(nodes);
-  const std::vector<History> histories = SortIntoHistories(runs);
-  std::map<std::pair<std::string, std::string>, CostGroup> groups;  // By lineage and provider.
   v1::GetCostsResponse response;
-  for (const History& history : histories) {
-    if (history.used.empty()) continue;
-    const storage::RunOrigin& origin = runs.origins[history.used.back()->origin];
-    const std::optional<double> price = prices.PerHour(history.identity, origin);
-    const auto count = static_cast<int>(history.used.size());
-    if (!price) {
-      response.set_unpriced_runs(response.unpriced_runs() + count);
-      continue;
+  // A node may have changed its provider or price, so each of these has histories of its own.
+  std::map<std::pair<std::string, double>, Runs> offers;
+  for (const Run& run : runs.runs) {
+    const storage::RunOrigin& origin = runs.origins[run.origin];
+    Runs& offer = offers[{origin.provider, origin.price_per_hour.value_or(0)}];
+    if (offer.runs.empty()) {
+      offer.series = runs.series;
+      offer.origins = runs.origins;
     }
-    CostGroup& group = groups[{history.identity.lineage_id(), origin.provider}];
-    group.histories.push_back(&history);
-    group.prices.push_back(*price);
-    group.nodes.insert(origin.node_ids.begin(), origin.node_ids.end());
-    group.runs += count;
+    offer.runs.push_back(run);
+  }
+  std::list<std::vector<History>> histories;                        // Groups point to these.
+  std::map<std::pair<std::string, std::string>, CostGroup> groups;  // By lineage and provider.
+  for (const auto& [key, offer] : offers) {
+    for (const History& history : histories.emplace_back(SortIntoHistories(offer))) {
+      if (history.used.empty()) continue;
+      const storage::RunOrigin& origin = offer.origins[history.used.back()->origin];
+      const std::optional<double> price = prices.PerHour(history.identity, origin);
+      const auto count = static_cast<int>(history.used.size());
+      if (!price) {
+        response.set_unpriced_runs(response.unpriced_runs() + count);
+        continue;
+      }
+      CostGroup& group = groups[{history.identity.lineage_id(), origin.provider}];
+      group.histories.push_back(&history);
+      group.prices.push_back(*price);
+      group.nodes.insert(origin.node_ids.begin(), origin.node_ids.end());
+      group.runs += count;
+    }
   }
   for (const auto& [key, group] : groups) *response.add_rows() = RowOf(key.second, group);
   std::sort(response.mutable_rows()->begin(), response.mutable_rows()->end(), IsCheaper);

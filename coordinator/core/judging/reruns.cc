@@ -151,7 +151,7 @@ Status Reruns::Continue(const std::vector<IncidentMembers>& incidents, size_t ne
                      return Urgency(open[a.index]) > Urgency(open[b.index]);
                    });
   for (const Candidate& candidate : candidates) {
-    ASSAY_RETURN_IF_ERROR(ContinueOne(*candidate.incident, candidate.index, open));
+    ASSAY_RETURN_IF_ERROR(ContinueOne(*candidate.incident, candidate.index, new_runs > 0, open));
   }
   return Status::Ok();
 }
@@ -212,9 +212,12 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
   for (const v1::Node& node : nodes) {
     if (node.state() == v1::NODE_STATE_CONNECTED) connected.insert(node.description().node_id());
   }
+  // Places that regressed at the same time or later are no peers.
+  const WallTime last_good = schema::FromTimestamp(one.last_good_time());
   std::set<std::string> regressed;
   for (const v1::Regression& other : open) {
-    if (other.case_().lineage_id() == one.case_().lineage_id()) {
+    if (other.case_().lineage_id() == one.case_().lineage_id() &&
+        schema::FromTimestamp(other.step().time()) >= last_good) {
       regressed.insert(storage::PlaceKey(other.place()));
     }
   }
@@ -323,16 +326,18 @@ void Reruns::Confirm(const IncidentMembers& incident, size_t index, v1::Regressi
              100 * (1 - one.step().ratio()));
 }
 
-Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index,
+Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index, bool has_new_runs,
                            std::vector<v1::Regression>& open) {
   v1::Regression& one = open[index];
-  if (one.explanations().empty() && one.is_step()) {
+  if (one.explanations().empty() && one.is_step() && has_new_runs) {
     ASSAY_RETURN_IF_ERROR(ExplainRegression(environment_, one));
   }
-  ASSAY_ASSIGN_OR_RETURN(const bool driver_regressed, DriverRegressed(incident, one));
-  if (driver_regressed) {
-    Confirm(incident, index, v1::REGRESSION_SCOPE_FLEET, open);
-    return Status::Ok();
+  if (has_new_runs) {
+    ASSAY_ASSIGN_OR_RETURN(const bool driver_regressed, DriverRegressed(incident, one));
+    if (driver_regressed) {
+      Confirm(incident, index, v1::REGRESSION_SCOPE_FLEET, open);
+      return Status::Ok();
+    }
   }
   ASSAY_ASSIGN_OR_RETURN(const bool idle, TakeRerun(one));
   if (!idle || one.failed_reruns() >= kMostFailedReruns) return Status::Ok();
@@ -341,17 +346,19 @@ Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index,
   if (one.has_next_rerun_time() && now < schema::FromTimestamp(one.next_rerun_time())) {
     return Status::Ok();
   }
+  const auto running = std::count_if(open.begin(), open.end(), [](const v1::Regression& r) {
+    return !r.rerun_campaign_id().empty();
+  });
+  if (credit_ < 1 || running >= kMostReruns) return Status::Ok();
   ASSAY_ASSIGN_OR_RETURN(const Known known, Read(one, open));
   const analysis::Confirmation next = analysis::Confirm(std::log(one.step().ratio()), known.place,
                                                         known.peer ? &*known.peer : nullptr);
   switch (next) {
     case analysis::Confirmation::kRerunPlace:
     case analysis::Confirmation::kRerunPeer: {
-      const auto running = std::count_if(open.begin(), open.end(), [](const v1::Regression& r) {
-        return !r.rerun_campaign_id().empty();
-      });
-      if (credit_ < 1 || running >= kMostReruns) return Status::Ok();
       const bool peer = next == analysis::Confirmation::kRerunPeer;
+      // If it cannot begin, because a node is away, it is tried again later.
+      *one.mutable_next_rerun_time() = schema::ToTimestamp(now + options_.rerun_spacing);
       return Begin(peer ? known.peer_result_id : one.result_id(), peer, one);
     }
     case analysis::Confirmation::kCleared:

@@ -39,7 +39,7 @@ class Reruns {
   // The evidence about a regression's place and its peer.
   struct Known;
 
-  Status ContinueOne(const IncidentMembers& incident, size_t index,
+  Status ContinueOne(const IncidentMembers& incident, size_t index, bool has_new_runs,
                      std::vector<v1::Regression>& open);
   // Confirms the regression at `index` and all steps of its incident.
   void Confirm(const IncidentMembers& incident, size_t index, v1::RegressionScope scope,
