@@ -180,7 +180,8 @@ void AddCompareCommand(CLI::App& app, Context& context) {
       "With two values, the first is A, the old side: CHANGE is the performance of B over that of "
       "A, so a minus means that B is slower, also for times. With one value, that is B, and all "
       "others are A. Without values, the results must have exactly two. A verdict needs 99% "
-      "confidence. Exit status 1 means that a case regressed: B is slower by at least the margin.");
+      "confidence. Exit status 1 means that a case regressed: B is slower by at least the margin; "
+      "4 that nothing could be compared.");
   auto options = std::make_shared<CompareOptions>();
   AddSideOptions(*command, *options);
   AddMarginOption(*command, options->margin);

@@ -56,7 +56,8 @@ TEST_F(AnalysisProgramTest, WrongUsage_ExitsWith2AndSaysWhatWouldBeRight) {
 }
 
 TEST_F(AnalysisProgramTest, Compare_SendsTheSides) {
-  EXPECT_EQ(Run({"compare", "--by", "driver"}).exit_code, kExitDone);
+  // The fake has no results, so nothing can be compared.
+  EXPECT_EQ(Run({"compare", "--by", "driver"}).exit_code, kExitRefused);
   EXPECT_EQ(fake_.last_comparison().by(), "driver");
   EXPECT_EQ(fake_.last_comparison().value_b(), "");
   EXPECT_EQ(fake_.last_comparison().margin(), 0);
@@ -94,7 +95,7 @@ TEST_F(AnalysisProgramTest, Compare_ExitsWith1OnlyForRegressions) {
 
 TEST_F(AnalysisProgramTest, EmptyAnswers_SayWhatToDoNext) {
   const ProgramRun compare = Run({"compare", "--by", "driver"});
-  EXPECT_EQ(compare.exit_code, kExitDone);
+  EXPECT_EQ(compare.exit_code, kExitRefused);
   EXPECT_EQ(compare.out, "");
   std::string messages = compare.err;
   for (const Arguments& arguments : std::vector<Arguments>{
@@ -125,7 +126,7 @@ TEST_F(AnalysisProgramTest, NothingFound_SaysHowFarResultsAreJudged) {
                                                            {"compare", "--by", "node", "g1", "g2"},
                                                            {"cost"}}) {
     const ProgramRun run = Run(arguments);
-    EXPECT_EQ(run.exit_code, kExitDone);
+    EXPECT_EQ(run.exit_code, arguments[0] == "compare" ? kExitRefused : kExitDone);
     messages += run.out + run.err;
   }
   EXPECT_WORDING("cli/analysis-nothing-found", messages);

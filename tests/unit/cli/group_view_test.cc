@@ -43,7 +43,7 @@ v1::ResultGroup Failed(const std::string& driver, const std::string& m) {
   return group;
 }
 
-size_t WidestLine(const std::string& text) {
+size_t MostBytesOfALine(const std::string& text) {
   size_t widest = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -64,7 +64,7 @@ GroupedResults Drivers() {
 TEST(GroupView, OneCase_IsNamedOnceAndTheBestIsFirst) {
   const std::string text = GroupsTable(Drivers(), {80, false});
   EXPECT_WORDING("views/groups-one-case", text);
-  EXPECT_LE(WidestLine(text), 80U);
+  EXPECT_LE(MostBytesOfALine(text), 80U);
 }
 
 TEST(GroupView, SeveralCases_HaveTheirOwnBest) {
@@ -72,7 +72,7 @@ TEST(GroupView, SeveralCases_HaveTheirOwnBest) {
   grouped.groups.push_back(Group("550.54", "8192", 600));
   SortBestFirst(grouped.groups);
   EXPECT_WORDING("views/groups-two-cases", GroupsTable(grouped, {200, false}));
-  EXPECT_LE(WidestLine(GroupsTable(grouped, {80, false})), 80U);
+  EXPECT_LE(MostBytesOfALine(GroupsTable(grouped, {80, false})), 80U);
 }
 
 TEST(GroupView, LowerIsBetter_SortsAscending) {
@@ -89,7 +89,7 @@ TEST(GroupView, BestPerHardware_NamesTheNode) {
   GroupedResults grouped = Drivers();
   const std::string text = BestTable(grouped, {80, false});
   EXPECT_WORDING("views/groups-best", text);
-  EXPECT_LE(WidestLine(text), 80U);
+  EXPECT_LE(MostBytesOfALine(text), 80U);
   EXPECT_EQ(BestTable({{}, {}}, {80, false}), "");
 }
 
