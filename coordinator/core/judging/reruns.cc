@@ -110,6 +110,16 @@ v1::CampaignSpec SpecOf(const v1::Regression& one, const storage::LeasedJob& job
   return spec;
 }
 
+// Returns false for a rerun at the regressed place on another driver, which says nothing about the
+// change. A peer may have any driver, because it is compared with itself.
+bool IsComparable(const v1::CaseResult& result, const v1::Regression& one) {
+  const v1::Provenance& from = result.provenance();
+  const std::string place = storage::PlaceKey({from.node_names().begin(), from.node_names().end()},
+                                              {from.gpu_uuids().begin(), from.gpu_uuids().end()});
+  return place != storage::PlaceKey(one.place()) ||
+         result.environment().driver_version() == one.step().driver_after();
+}
+
 }  // namespace
 
 struct Reruns::Known {
@@ -180,7 +190,7 @@ Result<bool> Reruns::TakeRerun(v1::Regression& one) {
         const v1::CaseResult& result = stored.case_result();
         return result.outcome() == v1::CASE_OUTCOME_OK && result.measurements_size() == 1 &&
                result.measurements(0).metric() == one.case_().metric() &&
-               result.measurements(0).median() > 0;
+               IsComparable(result, one) && result.measurements(0).median() > 0;
       });
   one.clear_rerun_campaign_id();
   *one.mutable_next_rerun_time() =
