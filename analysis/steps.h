@@ -39,7 +39,7 @@ struct StepRule {
 // place within two values.
 std::vector<Step> FindSteps(std::span<const double> values, const StepRule& rule, uint64_t seed);
 
-// How the newest value of a history differs from those before it.
+// The difference of the newest value of a history from those before it.
 struct Deviation {
   double change = 0;  // Newest value minus the mean of the segment.
   // The value is outside the prediction interval of the segment (p = 1e-4), and slower by at least

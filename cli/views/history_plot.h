@@ -13,7 +13,7 @@ struct PlotStyle {
   int width = 80;
   // Lines of the curve, without axis and legend.
   int rows = 10;
-  // Whether the terminal shows braille and block characters. Otherwise the plot is plain ASCII.
+  // True if the terminal shows braille and block characters. Otherwise the plot is plain ASCII.
   bool unicode = false;
 };
 

@@ -153,7 +153,7 @@ Result<v1::GetHistoryResponse> Questions::GetHistory(const v1::GetHistoryRequest
   response.set_failed_count(runs.failed);
   if (histories.size() > limit) {
     response.set_remaining_count(static_cast<int>(histories.size() - limit));
-    // A sample that does not depend on the values, so that its median stands for all.
+    // A sample that does not depend on the values, so that its median represents all.
     std::sort(histories.begin(), histories.end(), [](const auto& a, const auto& b) {
       return RecordId(storage::PlaceKey(a.place())) < RecordId(storage::PlaceKey(b.place()));
     });
