@@ -167,7 +167,7 @@ class PostgresJobStore : public JobStore {
   }
 
   Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override {
-    // From this transaction on nobody claims jobs of the campaign.
+    // From this transaction on no coordinator claims jobs of the campaign.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result campaign,
         pool_.Execute("cancel_campaign",

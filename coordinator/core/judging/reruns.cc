@@ -369,7 +369,12 @@ Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index, bool h
       const bool peer = next == analysis::Confirmation::kRerunPeer;
       // If it cannot begin, because a node is away, it is tried again later.
       *one.mutable_next_rerun_time() = schema::ToTimestamp(now + options_.rerun_spacing);
-      return Begin(peer ? known.peer_result_id : one.result_id(), peer, one);
+      const Status begun = Begin(peer ? known.peer_result_id : one.result_id(), peer, one);
+      if (begun.ok() || begun.code() == Code::kUnavailable) return begun;
+      // Its node or result was removed. This must not keep other findings from being stored.
+      Log().warn("cannot rerun {}: {}", CampaignName(one), begun.ToString());
+      one.set_failed_reruns(one.failed_reruns() + 1);
+      return Status::Ok();
     }
     case analysis::Confirmation::kCleared:
       one.set_state(v1::REGRESSION_STATE_CLEARED);

@@ -158,6 +158,24 @@ TEST_F(JudgeTest, SlowRunAlone_IsCleared) {
   EXPECT_EQ(Regressions()[0].reruns_size(), 3);
 }
 
+TEST_F(JudgeTest, RemovedNode_DoesNotStopTheJudge) {
+  const auto slow = [](size_t node, int one) {
+    return 100 * Noise(node, one, 0.005) * (node == 2 && one >= 14 ? 0.9 : 1);
+  };
+  for (int i = 0; i < 15; ++i) RunNight(slow);
+  ASSERT_EQ(Regressions().size(), 1U);
+  CompleteAll([](size_t) { return 90; });
+  agents[2]->session->OnClosed();
+  executor->RunReady();
+  ASSERT_TRUE(nodes.RemoveNode("n3").ok());
+  for (int i = 0; i < 3; ++i) {
+    Wait(std::chrono::minutes(11));
+    Judge();
+  }
+  EXPECT_EQ(Regressions()[0].state(), v1::REGRESSION_STATE_DETECTED);
+  EXPECT_GE(Regressions()[0].failed_reruns(), 1);
+}
+
 TEST_F(JudgeTest, NewDriver_IsOneIncident) {
   for (int i = 0; i < 12; ++i) {
     RunNight([](size_t node, int one) { return 100 * Noise(node, one, 0.005); });
