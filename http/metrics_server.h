@@ -11,6 +11,7 @@
 
 #include "common/host_port.h"
 #include "common/status.h"
+#include "http/server.h"
 
 namespace assay::http {
 
@@ -44,20 +45,13 @@ class MetricsServer {
   // Starts a server. The error names the address and the reason.
   static Result<std::unique_ptr<MetricsServer>> Start(MetricsServerOptions options);
 
-  // Waits for running requests.
-  ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  MetricsServer& operator=(const MetricsServer&) = delete;
-
   // Returns the listening address with the actual port.
-  const HostPort& address() const { return address_; }
+  const HostPort& address() const { return server_->address(); }
 
  private:
-  class Impl;
   MetricsServer() = default;
 
-  HostPort address_;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Server> server_;
 };
 
 }  // namespace assay::http

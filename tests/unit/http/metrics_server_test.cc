@@ -1,54 +1,19 @@
 #include "http/metrics_server.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
-#include "common/subprocess.h"
+#include "tests/http_client.h"
 
 namespace assay::http {
 namespace {
 
-struct Answer {
-  int status = 0;
-  std::string content_type;
-  std::string body;
-};
-
-// Sends `request` and parses the answer, which ends when the server closes.
-Answer Exchange(const HostPort& address, const std::string& request) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in peer{};
-  peer.sin_family = AF_INET;
-  peer.sin_port = htons(static_cast<uint16_t>(address.port));
-  inet_pton(AF_INET, address.host.c_str(), &peer.sin_addr);
-  std::string answer;
-  if (connect(fd, reinterpret_cast<sockaddr*>(&peer), sizeof peer) == 0 &&
-      write(fd, request.data(), request.size()) == static_cast<ssize_t>(request.size())) {
-    char buffer[4096];
-    for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) {
-      answer.append(buffer, static_cast<size_t>(n));
-    }
-  }
-  close(fd);
-  const std::string type = "\r\nContent-Type: ";
-  const size_t begin = answer.find(type) + type.size();
-  Answer parsed;
-  parsed.status = std::stoi("0" + answer.substr(std::min<size_t>(answer.size(), 9), 3));
-  parsed.content_type = answer.substr(begin, answer.find("\r\n", begin) - begin);
-  parsed.body = answer.substr(answer.find("\r\n\r\n") + 4);
-  return parsed;
-}
-
-Answer Get(const HostPort& address, const std::string& path) {
-  return Exchange(address, "GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n");
+HttpAnswer Get(const HostPort& address, const std::string& path) {
+  return Fetch(address, "GET " + path);
 }
 
 MetricsServerOptions OnFreePort() {
@@ -70,9 +35,9 @@ TEST(MetricsServerTest, ServesMetricsOfEveryCollectable) {
   const auto server = MetricsServer::Start(std::move(options));
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_GT((*server)->address().port, 0);
-  const Answer answer = Get((*server)->address(), "/metrics");
+  const HttpAnswer answer = Get((*server)->address(), "/metrics");
   EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(answer.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(
       answer.body,
       "# HELP assay_test_value A value.\n# TYPE assay_test_value gauge\nassay_test_value 42\n");
@@ -86,7 +51,7 @@ TEST(MetricsServerTest, HealthFollowsTheService) {
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_EQ(Get((*server)->address(), "/healthz").status, 200);
   healthy = false;
-  const Answer answer = Get((*server)->address(), "/healthz");
+  const HttpAnswer answer = Get((*server)->address(), "/healthz");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.body, Unavailable("no database").ToString() + "\n");
 }
@@ -99,13 +64,11 @@ TEST(MetricsServerTest, AnswersHandlersAndRefusesTheRest) {
   const auto server = MetricsServer::Start(std::move(options));
   ASSERT_TRUE(server.ok()) << server.status();
   const HostPort& address = (*server)->address();
-  EXPECT_EQ(Get(address, "/sd").content_type, "application/json");
+  EXPECT_EQ(Get(address, "/sd").headers.at("content-type"), "application/json");
   EXPECT_EQ(Get(address, "/broken").status, 500);
   EXPECT_EQ(Get(address, "/etc/passwd").status, 404);
   EXPECT_NE(Get(address, "/../etc/passwd").status, 200);
-  EXPECT_EQ(
-      Exchange(address, "POST /sd HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n").status,
-      405);
+  EXPECT_EQ(Fetch(address, "POST /sd", {"Content-Length: 0"}).status, 405);
 }
 
 TEST(MetricsServerTest, TakenPort_IsAnError) {
@@ -129,15 +92,10 @@ TEST(MetricsServerTest, UnknownName_IsAnError) {
 TEST(MetricsServerTest, SlowPeers_DoNotDelayOthers) {
   const auto server = MetricsServer::Start(OnFreePort());
   ASSERT_TRUE(server.ok()) << server.status();
-  sockaddr_in peer{};
-  peer.sin_family = AF_INET;
-  peer.sin_port = htons(static_cast<uint16_t>((*server)->address().port));
-  inet_pton(AF_INET, "127.0.0.1", &peer.sin_addr);
   std::vector<FileDescriptor> slow;
   for (int i = 0; i < 100; ++i) {
-    slow.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(connect(slow.back().get(), reinterpret_cast<sockaddr*>(&peer), sizeof peer), 0);
-    ASSERT_GT(send(slow.back().get(), "GET /metrics HTTP/1.1\r\nX: ", 26, MSG_NOSIGNAL), 0);
+    slow.push_back(ConnectTo((*server)->address()));
+    SendAll(slow.back(), "GET /metrics HTTP/1.1\r\nX: ");
   }
   EXPECT_EQ(Get((*server)->address(), "/healthz").status, 200);
   char byte = 0;
