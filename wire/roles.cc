@@ -23,16 +23,19 @@ constexpr std::array<std::pair<Role, std::string_view>, 9> kNames = {{
     {Role::kProxy, "proxy"},
 }};
 
-constexpr std::array<MethodAccess, 35> kTable = {{
+constexpr std::array<MethodAccess, 42> kTable = {{
     // method, least role of users, node, coordinator
     {"/assay.v1.NodeService/ListNodes", Role::kViewer, false, false},
     {"/assay.v1.NodeService/GetNode", Role::kViewer, false, false},
+    {"/assay.v1.NodeService/GetFleet", Role::kViewer, false, false},
+    {"/assay.v1.NodeService/WatchFleet", Role::kViewer, false, false},
     {"/assay.v1.NodeService/AddNode", Role::kOperator, false, false},
     {"/assay.v1.NodeService/RemoveNode", Role::kOperator, false, false},
     {"/assay.v1.CampaignService/GetCampaign", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/ListCampaigns", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/ListJobs", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/WatchCampaign", Role::kViewer, false, false},
+    {"/assay.v1.CampaignService/GetCampaignProgress", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/ListFleetBenchmarks", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/CreateCampaign", Role::kSubmitter, false, false},
     // A submitter may cancel and rerun only its own campaigns. CampaignService checks this.
@@ -41,6 +44,8 @@ constexpr std::array<MethodAccess, 35> kTable = {{
     {"/assay.v1.ResultService/ListResults", Role::kViewer, false, false},
     {"/assay.v1.ResultService/GroupResults", Role::kViewer, false, false},
     {"/assay.v1.ResultService/GetResult", Role::kViewer, false, false},
+    {"/assay.v1.ResultService/TabulateResults", Role::kViewer, false, false},
+    {"/assay.v1.ResultService/ListFacets", Role::kViewer, false, false},
     {"/assay.v1.ResultService/ImportResults", Role::kOperator, false, false},
     {"/assay.v1.AnalysisService/CompareResults", Role::kViewer, false, false},
     {"/assay.v1.AnalysisService/GetHistory", Role::kViewer, false, false},
@@ -49,6 +54,8 @@ constexpr std::array<MethodAccess, 35> kTable = {{
     {"/assay.v1.AnalysisService/ListBaselines", Role::kViewer, false, false},
     {"/assay.v1.AnalysisService/GetBaseline", Role::kViewer, false, false},
     {"/assay.v1.AnalysisService/GetCosts", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/GetRoofline", Role::kViewer, false, false},
+    {"/assay.v1.AnalysisService/GetPairs", Role::kViewer, false, false},
     {"/assay.v1.NoteService/CreateBaseline", Role::kOperator, false, false},
     {"/assay.v1.NoteService/CreateAnnotation", Role::kSubmitter, false, false},
     {"/assay.v1.NoteService/AcknowledgeRegression", Role::kOperator, false, false},
