@@ -24,6 +24,7 @@
 #include "agent/core/inventory.h"
 #include "agent/core/node_check.h"
 #include "agent/core/runner_query.h"
+#include "agent/core/telemetry.h"
 #include "agent/metrics/agent_metrics.h"
 #include "common/file.h"
 #include "common/host_port.h"
@@ -240,7 +241,13 @@ Status AgentProcess::StartSession() {
   supervisor.cache_folder = data_.path();
   supervisor.nccl_host_id = options_.nccl_host_id;
   supervisor_ = std::make_unique<Supervisor>(std::move(supervisor), node_, preflight_);
-  RunOn(executor_.get(), [this] {
+  std::function<Telemetry()> telemetry;
+  if (nvml_ != nullptr) {
+    const auto reader = std::make_shared<TelemetryReader>(
+        [nvml = nvml_, gpus = GpusOf(node_->description())] { return ReadTelemetry(*nvml, gpus); });
+    telemetry = [reader] { return reader->Take(); };
+  }
+  RunOn(executor_.get(), [this, &telemetry] {
     session_ = std::make_shared<Session>(Session::Options{
         &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_,
         [runner = options_.runner, preflight = preflight_,
@@ -248,7 +255,8 @@ Status AgentProcess::StartSession() {
           // The thread is detached, because the agent must be able to end even if the driver or the
           // runner does not respond.
           std::thread([=] { done(CheckNode(runner, *preflight, node.get())); }).detach();
-        }});
+        },
+        std::move(telemetry)});
   });
   return Status::Ok();
 }

@@ -171,6 +171,26 @@ NvmlSample Nvml::Sample(int index) const {
   return sample;
 }
 
+NvmlLoad Nvml::Load(int index) const {
+  NvmlLoad load;
+  const auto handle = library_->Handle(index);
+  if (!handle) return load;
+  const auto& nvml = library_->functions();
+  load.power_limit_watts = Scaled(library_->Read<unsigned>(nvml.power_limit, *handle), 1e-3);
+  if (const auto memory = library_->Read<nvml_abi::Memory>(nvml.memory, *handle)) {
+    load.memory_used_bytes = static_cast<int64_t>(memory->used);
+  }
+  if (const auto use = library_->Read<nvml_abi::Utilization>(nvml.utilization, *handle)) {
+    load.utilization = use->gpu * 0.01;
+  }
+  return load;
+}
+
+std::optional<NvmlXid> Nvml::LastXid(int index) const {
+  const auto handle = library_->Handle(index);
+  return handle ? library_->LastXid(*handle) : std::nullopt;
+}
+
 std::vector<NvmlThrottleTime> Nvml::ThrottleTimes(int index) const {
   std::vector<NvmlThrottleTime> times;
   const auto handle = library_->Handle(index);
@@ -188,8 +208,12 @@ NvmlErrors Nvml::Errors(int index) const {
   const auto handle = library_->Handle(index);
   if (!handle) return errors;
   const auto& nvml = library_->functions();
-  errors.ecc_uncorrected = As<int64_t>(library_->Read<uint64_t>(
-      nvml.ecc_errors, *handle, nvml_abi::kEccUncorrected, nvml_abi::kEccVolatile));
+  const auto ecc = [&](int type) {
+    return As<int64_t>(
+        library_->Read<uint64_t>(nvml.ecc_errors, *handle, type, nvml_abi::kEccVolatile));
+  };
+  errors.ecc_corrected = ecc(nvml_abi::kEccCorrected);
+  errors.ecc_uncorrected = ecc(nvml_abi::kEccUncorrected);
   unsigned corrected = 0;
   unsigned uncorrected = 0;
   unsigned pending = 0;

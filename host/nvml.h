@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/status.h"
 
 namespace assay {
@@ -53,6 +54,15 @@ struct NvmlSample {
   std::optional<double> energy_joules;
 };
 
+// The limits and load of a GPU. Separate from NvmlSample, which is read many times during a
+// measurement and must stay cheap.
+struct NvmlLoad {
+  std::optional<double> power_limit_watts;
+  std::optional<int64_t> memory_used_bytes;
+  // Fraction of the last sample period (between 1/6 s and 1 s) in which a kernel was running.
+  std::optional<double> utilization;
+};
+
 // The time, in seconds, for which one cause has reduced the GPU's clocks since the driver was
 // loaded. The cause is "power", "thermal", "sync_boost", "board_limit" or "reliability".
 struct NvmlThrottleTime {
@@ -62,9 +72,18 @@ struct NvmlThrottleTime {
 
 // Memory errors of a GPU.
 struct NvmlErrors {
-  std::optional<int64_t> ecc_uncorrected;  // Since the driver was loaded.
+  // Errors since the driver was loaded.
+  std::optional<int64_t> ecc_corrected;
+  std::optional<int64_t> ecc_uncorrected;
   std::optional<bool> row_remap_pending;
   std::optional<bool> row_remap_failed;
+};
+
+// An Xid: a GPU error that the driver logs, with its number. For example, 79 means that the GPU has
+// fallen off the bus.
+struct NvmlXid {
+  int xid = 0;
+  WallTime time{};  // When the error was read, which is shortly after it occurred.
 };
 
 // The utilization of a GPU over a period, as fractions from 0 to 1. The values come from the GPU's
@@ -120,8 +139,12 @@ class Nvml {
   int GpuCount() const;
   NvmlGpu Describe(int index) const;
   NvmlSample Sample(int index) const;
+  NvmlLoad Load(int index) const;
   std::vector<NvmlThrottleTime> ThrottleTimes(int index) const;
   NvmlErrors Errors(int index) const;
+  // Returns the newest Xid of the GPU since the first call of this function, for any GPU. Returns
+  // nullopt if there was none, or if the driver does not report Xids. Does not wait for events.
+  std::optional<NvmlXid> LastXid(int index) const;
   // Returns why a GPU does not respond: "GPU is lost (fell off the bus)" or "GPU requires a reset".
   // Returns "" if the GPU responds or the reason is unknown.
   std::string WhyLost(int index) const;

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+
 namespace assay {
 namespace {
 
@@ -32,6 +34,10 @@ std::string InitText(Return code) {
 }  // namespace
 
 Nvml::Library::~Library() {
+  {
+    MutexLock lock(events_mutex_);
+    if (events_ != nullptr) functions_.event_set_free(events_);
+  }
   if (started_) functions_.shutdown();
   if (handle_ != nullptr) ::dlclose(handle_);
 }
@@ -60,6 +66,37 @@ Status Nvml::Library::Load(const std::string& path) {
   }
   started_ = true;
   return Status::Ok();
+}
+
+void Nvml::Library::OpenEvents() {
+  if (std::exchange(events_opened_, true)) return;
+  const auto set = Read<nvml_abi::EventSet>(functions_.event_set_create);
+  if (!set) return;
+  events_ = *set;
+  const int count = static_cast<int>(Read<unsigned>(functions_.count).value_or(0));
+  for (unsigned native = 0; static_cast<int>(native) < count; ++native) {
+    const auto device = Read<nvml_abi::Device>(functions_.handle, native);
+    if (device) Call(functions_.register_events, *device, nvml_abi::kEventXid, events_);
+  }
+}
+
+std::optional<NvmlXid> Nvml::Library::LastXid(nvml_abi::Device device) {
+  MutexLock lock(events_mutex_);
+  OpenEvents();
+  // A GPU that logs errors without end must not keep this function from returning.
+  constexpr int kMostEvents = 1000;
+  for (int i = 0; events_ != nullptr && i < kMostEvents; ++i) {
+    nvml_abi::EventData event{};
+    const Return code = functions_.event_set_wait(events_, &event, 0);
+    if (code != nvml_abi::kSuccess) {
+      if (code != nvml_abi::kTimeout) Report(functions_.event_set_wait.name, code);
+      break;
+    }
+    if (event.type != nvml_abi::kEventXid) continue;
+    xids_[event.device] = {static_cast<int>(event.data), Clock::Real().WallNow()};
+  }
+  const auto found = xids_.find(device);
+  return found == xids_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Nvml::Library::Report(const char* name, Return code) {

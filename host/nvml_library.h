@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +25,7 @@ inline constexpr Return kSuccess = 0;
 inline constexpr Return kNotSupported = 3;
 inline constexpr Return kNoPermission = 4;
 inline constexpr Return kDriverNotLoaded = 9;
+inline constexpr Return kTimeout = 10;
 inline constexpr Return kFunctionNotFound = 13;
 inline constexpr Return kGpuIsLost = 15;
 inline constexpr Return kResetRequired = 16;
@@ -48,6 +50,26 @@ struct Memory {  // nvmlMemory_t, bytes.
   uint64_t used;
 };
 static_assert(sizeof(Memory) == 24);
+
+struct Utilization {  // nvmlUtilization_t, percent.
+  unsigned gpu;
+  unsigned memory;
+};
+static_assert(sizeof(Utilization) == 8);
+
+// nvmlEventSet_t
+using EventSet = struct EventSetOpaque*;
+
+struct EventData {  // nvmlEventData_t, version 2. `data` is the number of an Xid.
+  Device device;
+  uint64_t type;
+  uint64_t data;
+  unsigned gpu_instance_id;
+  unsigned compute_instance_id;
+};
+static_assert(sizeof(EventData) == 32);
+// nvmlEventTypeXidCriticalError
+inline constexpr uint64_t kEventXid = 0x8;
 
 // NVML_VALUE_NOT_AVAILABLE, of 64 bits.
 inline constexpr uint64_t kValueNotAvailable = ~uint64_t{0};
@@ -126,6 +148,7 @@ inline constexpr int kClockMemory = 2;
 // nvmlTemperatureSensors_t
 inline constexpr int kTemperatureGpu = 0;
 // nvmlMemoryErrorType_t, nvmlEccCounterType_t
+inline constexpr int kEccCorrected = 0;
 inline constexpr int kEccUncorrected = 1;
 inline constexpr int kEccVolatile = 0;
 // nvmlEnableState_t
@@ -186,6 +209,11 @@ inline constexpr unsigned kMaxNvLinks = 18;
   X(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", (Device, uint64_t*))      \
   X(violation, "nvmlDeviceGetViolationStatus", (Device, int, ViolationTime*))                \
   X(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, uint64_t*))                      \
+  X(utilization, "nvmlDeviceGetUtilizationRates", (Device, Utilization*))                    \
+  X(event_set_create, "nvmlEventSetCreate", (EventSet*))                                     \
+  X(event_set_free, "nvmlEventSetFree", (EventSet))                                          \
+  X(event_set_wait, "nvmlEventSetWait_v2", (EventSet, EventData*, unsigned))                 \
+  X(register_events, "nvmlDeviceRegisterEvents", (Device, uint64_t, EventSet))               \
   X(gpm_support, "nvmlGpmQueryDeviceSupport", (Device, GpmSupport*))                         \
   X(gpm_sample_alloc, "nvmlGpmSampleAlloc", (GpmSample*))                                    \
   X(gpm_sample_free, "nvmlGpmSampleFree", (GpmSample))                                       \
@@ -281,12 +309,17 @@ class Nvml::Library {
   void Select(std::vector<unsigned> native) { selected_ = std::move(native); }
   const std::optional<std::vector<unsigned>>& selected() const { return selected_; }
 
+  // Implements Nvml::LastXid.
+  std::optional<NvmlXid> LastXid(nvml_abi::Device device);
+
   NvLinks ReadNvLinks(nvml_abi::Device device);
   // Returns the rate of the device's active NVLink `link` in one direction, in bytes per second.
   std::optional<int64_t> ReadNvLinkSpeed(nvml_abi::Device device, unsigned link);
 
  private:
   void Report(const char* name, nvml_abi::Return code);
+  // Creates the event set and registers all GPUs for Xids. Does nothing when called again.
+  void OpenEvents() ASSAY_REQUIRES(events_mutex_);
 
   const Warn warn_;
   void* handle_ = nullptr;
@@ -295,6 +328,10 @@ class Nvml::Library {
   std::optional<std::vector<unsigned>> selected_;  // The library's numbers. Absent: all GPUs.
   Mutex mutex_;
   std::set<std::string> reported_ ASSAY_GUARDED_BY(mutex_);
+  Mutex events_mutex_;  // Held while events are read.
+  bool events_opened_ ASSAY_GUARDED_BY(events_mutex_) = false;
+  nvml_abi::EventSet events_ ASSAY_GUARDED_BY(events_mutex_) = nullptr;  // Null: no events.
+  std::map<nvml_abi::Device, NvmlXid> xids_ ASSAY_GUARDED_BY(events_mutex_);
 };
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #include "agent/core/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/host_port.h"
 #include "common/log.h"
@@ -195,6 +196,7 @@ void Session::OnHelloAck(const v1::HelloAck& ack) {
                                                  : kDefaultHeartbeat;
   Log().info("in session with coordinator {} ({}), heartbeat every {}", Cut(ack.coordinator_id()),
              Cut(ack.coordinator_version()), FormatDuration(heartbeat_period_));
+  next_telemetry_ = {};
   SendGoingAway();
   SendState();
   const std::vector<ResultKey> keys = options_.spool->Keys(fleet_id_);
@@ -234,6 +236,12 @@ void Session::SendState() {
   if (sent_states_.size() > kRememberedStates) sent_states_.erase(sent_states_.begin());
   message.mutable_state()->set_spool_depth(static_cast<int64_t>(options_.spool->depth()));
   message.mutable_state()->set_sequence(sequence_);
+  if (options_.telemetry && now >= next_telemetry_) {
+    next_telemetry_ = now + heartbeat_period_;
+    for (v1::GpuTelemetry& gpu : options_.telemetry()) {
+      *message.mutable_state()->add_gpus() = std::move(gpu);
+    }
+  }
   link_->Send(std::move(message));
 }
 

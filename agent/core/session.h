@@ -14,6 +14,7 @@
 #include "agent/core/node.h"
 #include "agent/core/occupancy.h"
 #include "agent/core/spool.h"
+#include "agent/core/telemetry.h"
 #include "assay/v1/session.pb.h"
 #include "common/clock.h"
 #include "common/executor.h"
@@ -112,6 +113,9 @@ class Session {
     // Starts a check of the node (see CheckNode) and returns immediately. The implementation must
     // call `done` exactly once, from any thread.
     std::function<void(std::function<void(v1::NodeChecked)> done)> check_node;
+    // Returns the state of the GPUs, or nothing if it is not known. Must not block. Called at most
+    // once in a heartbeat period. Empty on nodes without GPUs.
+    std::function<Telemetry()> telemetry = nullptr;
   };
 
   explicit Session(Options options);
@@ -172,7 +176,8 @@ class Session {
   void OnOutcome(const JobId& id, const JobOutcome& outcome);
   void End(AssignedJob* job, const JobOutcome& outcome);
 
-  // Sends a State, which is also a heartbeat. The end of a job is reported by JobFinished alone.
+  // Sends a State, which is also a heartbeat. The first one in each heartbeat period has the state
+  // of the GPUs. The end of a job is reported by JobFinished alone.
   void SendState();
   void UpdateStats();
   void SendGangReady(const AssignedJob& job);
@@ -214,6 +219,7 @@ class Session {
   MonotonicTime hello_deadline_ = MonotonicTime::max();
   Duration heartbeat_period_;
   MonotonicTime next_heartbeat_ = MonotonicTime::max();
+  MonotonicTime next_telemetry_{};
   MonotonicTime armed_for_ = MonotonicTime::max();
   uint64_t sequence_ = 0;
   std::map<uint64_t, MonotonicTime> sent_states_;  // When each of the last States was sent.

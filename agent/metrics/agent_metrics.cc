@@ -50,6 +50,11 @@ std::optional<double> MegahertzToHertz(std::optional<double> megahertz) {
   return *megahertz * 1e6;
 }
 
+std::optional<double> AsNumber(std::optional<int64_t> value) {
+  if (!value) return std::nullopt;
+  return static_cast<double>(*value);
+}
+
 void CollectGpus(const v1::NodeInventory& inventory, const Nvml& nvml,
                  std::vector<MetricFamily>* families) {
   Family info("assay_gpu_info", "What the GPU is; always 1.", MetricType::Gauge);
@@ -65,6 +70,18 @@ void CollectGpus(const v1::NodeInventory& inventory, const Nvml& nvml,
   Family throttle("assay_gpu_throttle_seconds_total",
                   "Time that clocks were held down since the driver was loaded, by reason.",
                   MetricType::Counter);
+  Family power_limit("assay_gpu_power_limit_watts", "Power that the GPU may draw now.",
+                     MetricType::Gauge);
+  Family memory_used("assay_gpu_memory_used_bytes", "Memory of the GPU that is in use.",
+                     MetricType::Gauge);
+  Family utilization("assay_gpu_utilization_ratio",
+                     "Fraction of the last second, at most, in which a kernel was running.",
+                     MetricType::Gauge);
+  Family ecc("assay_gpu_ecc_errors_total", "ECC errors since the driver was loaded, by kind.",
+             MetricType::Counter);
+  Family xid("assay_gpu_last_xid",
+             "Number of the newest Xid, an error that the driver logged, since the agent started.",
+             MetricType::Gauge);
   for (const v1::GpuInventory& gpu : inventory.gpus()) {
     const ClientMetric::Label index{"gpu", std::to_string(gpu.index())};
     info.Add(1.0, {index,
@@ -77,12 +94,20 @@ void CollectGpus(const v1::NodeInventory& inventory, const Nvml& nvml,
     temperature.Add(sample.temperature_celsius, {index});
     sm_clock.Add(MegahertzToHertz(sample.sm_clock_mhz), {index});
     memory_clock.Add(MegahertzToHertz(sample.memory_clock_mhz), {index});
+    const NvmlLoad load = nvml.Load(gpu.index());
+    power_limit.Add(load.power_limit_watts, {index});
+    memory_used.Add(AsNumber(load.memory_used_bytes), {index});
+    utilization.Add(load.utilization, {index});
+    const NvmlErrors errors = nvml.Errors(gpu.index());
+    ecc.Add(AsNumber(errors.ecc_corrected), {index, {"kind", "corrected"}});
+    ecc.Add(AsNumber(errors.ecc_uncorrected), {index, {"kind", "uncorrected"}});
+    if (const auto last = nvml.LastXid(gpu.index())) xid.Add(last->xid, {index});
     for (const NvmlThrottleTime& time : nvml.ThrottleTimes(gpu.index())) {
       throttle.Add(time.seconds, {index, {"reason", time.reason}});
     }
   }
-  for (Family* family :
-       {&info, &energy, &power, &temperature, &sm_clock, &memory_clock, &throttle}) {
+  for (Family* family : {&info, &energy, &power, &power_limit, &temperature, &sm_clock,
+                         &memory_clock, &throttle, &memory_used, &utilization, &ecc, &xid}) {
     std::move(*family).MoveTo(families);
   }
 }

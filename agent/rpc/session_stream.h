@@ -2,6 +2,7 @@
 // server; otherwise it is the client. One template implements reading, writing and ending for both.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -15,14 +16,22 @@
 
 namespace assay::agent {
 
-// A FIFO queue of messages to send. A new AgentState message replaces a queued one. The queue
+// A FIFO queue of messages to send. A new AgentState message replaces a queued one, but keeps its
+// state of the GPUs, which only some of these messages have. The queue
 // itself has no size limit, but the session limits the number of unacknowledged results. Not
 // thread-safe.
 class Outbox {
  public:
   void Push(v1::AgentMessage message) {
     if (message.has_state()) {
-      std::erase_if(messages_, [](const auto& waiting) { return waiting.has_state(); });
+      const auto waiting = std::find_if(messages_.begin(), messages_.end(),
+                                        [](const auto& one) { return one.has_state(); });
+      if (waiting != messages_.end()) {
+        if (message.state().gpus().empty()) {
+          message.mutable_state()->mutable_gpus()->Swap(waiting->mutable_state()->mutable_gpus());
+        }
+        messages_.erase(waiting);
+      }
     }
     messages_.push_back(std::move(message));
   }

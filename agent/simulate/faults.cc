@@ -24,6 +24,7 @@ struct KindFields {
 const std::vector<KindFields>& Kinds() {
   static const std::vector<KindFields> kinds = {
       {"slow_gpu", Fault::Kind::kSlowGpu, {"node", "gpu", "factor"}, {"since"}},
+      {"slow_link", Fault::Kind::kSlowLink, {"node", "peer", "factor"}, {"since"}},
       {"driver_step", Fault::Kind::kDriverStep, {"node", "driver"}, {"factor", "since"}},
       {"lying_node", Fault::Kind::kLyingNode, {"node", "factor"}, {"since"}},
       {"vanishing_node", Fault::Kind::kVanishingNode, {"node", "after"}, {"returns_after"}},
@@ -92,11 +93,11 @@ class Parser {
   }
 
   static Status SetField(const std::string& key, const std::string& value, Fault* fault) {
-    if (key == "node" || key == "driver") {
+    if (key == "node" || key == "peer" || key == "driver") {
       if (value.empty() || value.size() > 200 || !IsPlainText(value)) {
         return InvalidArgument("write 1 to 200 printable characters");
       }
-      (key == "node" ? fault->node : fault->driver) = value;
+      (key == "node" ? fault->node : key == "peer" ? fault->peer : fault->driver) = value;
     } else if (key == "gpu") {
       ASSAY_ASSIGN_OR_RETURN(const int64_t gpu, ParseInteger(value));
       if (gpu < 0 || gpu > 63) return InvalidArgument("write the index of a GPU");

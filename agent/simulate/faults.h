@@ -14,6 +14,7 @@ namespace assay::agent {
 struct Fault {
   enum class Kind {
     kSlowGpu,        // A GPU has `factor` times its speed.
+    kSlowLink,       // Jobs on both `node` and `peer` have `factor` times their speed.
     kDriverStep,     // The node has the driver `driver` and `factor` times its speed.
     kLyingNode,      // The node reports `factor` times the peak of the spec sheet.
     kVanishingNode,  // The node's connection breaks after `after`, until `returns_after`.
@@ -21,6 +22,7 @@ struct Fault {
   };
   Kind kind = Kind::kFailingNode;
   std::string node;  // Name; "*" for all nodes.
+  std::string peer;  // The node at the other end of a link.
   int gpu = -1;
   double factor = 1;
   std::string driver;
@@ -34,6 +36,7 @@ struct Fault {
 // Parses the YAML text of a file such as:
 //   faults:
 //     - slow_gpu: {node: sim-0007, gpu: 3, factor: 0.9, since: 2026-11-20}
+//     - slow_link: {node: sim-0001, peer: sim-0002, factor: 0.5}
 //     - driver_step: {node: "*", driver: "590.10", factor: 1.02, since: 2026-11-24}
 //     - lying_node: {node: sim-0003, factor: 3}
 //     - vanishing_node: {node: sim-0004, after: 30s, returns_after: 90s}

@@ -109,16 +109,27 @@ class Job : public std::enable_shared_from_this<Job> {
 
 class Handle : public LaunchedJob {
  public:
-  explicit Handle(std::shared_ptr<Job> job) : job_(std::move(job)) {
+  Handle(std::shared_ptr<SimulatedLauncher::Shared> shared, v1::JobSpec spec, JobEvents events)
+      : shared_(std::move(shared)) {
+    for (const v1::RankPlacement& rank : spec.ranks()) {
+      if (rank.gpu_index() >= 0) gpus_.push_back(rank.gpu_index());
+    }
+    shared_->busy_gpus.insert(gpus_.begin(), gpus_.end());
+    job_ = std::make_shared<Job>(shared_, std::move(spec), std::move(events));
     job_->After(Duration::zero(), &Job::Begin);
   }
-  ~Handle() override { job_->Abandon(); }
+  ~Handle() override {
+    job_->Abandon();
+    for (const int gpu : gpus_) shared_->busy_gpus.erase(shared_->busy_gpus.find(gpu));
+  }
 
   void Go(std::string /*token*/) override { job_->After(Duration::zero(), &Job::Start); }
   void Stop(v1::Failure why) override { job_->Finish(std::move(why)); }
 
  private:
-  const std::shared_ptr<Job> job_;
+  const std::shared_ptr<SimulatedLauncher::Shared> shared_;
+  std::vector<int> gpus_;
+  std::shared_ptr<Job> job_;
 };
 
 }  // namespace
@@ -130,8 +141,7 @@ SimulatedLauncher::SimulatedLauncher(std::shared_ptr<const Node> node, std::vect
           Shared{std::move(node), faults, job_time, executor, {seed, faults, first_run}})) {}
 
 std::unique_ptr<LaunchedJob> SimulatedLauncher::Launch(v1::JobSpec spec, JobEvents events) {
-  return std::make_unique<Handle>(
-      std::make_shared<Job>(shared_, std::move(spec), std::move(events)));
+  return std::make_unique<Handle>(shared_, std::move(spec), std::move(events));
 }
 
 }  // namespace assay::agent

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "agent/core/job_launcher.h"
@@ -22,6 +23,10 @@ class SimulatedLauncher : public JobLauncher {
 
   std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) override;
 
+  // Returns the indices of the GPUs of launched jobs, one entry per rank. Call this on the thread
+  // that launches and destroys the jobs.
+  const std::multiset<int>& busy_gpus() const { return shared_->busy_gpus; }
+
   // The parts that all jobs of the node share.
   struct Shared {
     std::shared_ptr<const Node> node;
@@ -29,6 +34,7 @@ class SimulatedLauncher : public JobLauncher {
     Duration job_time;
     Executor* executor;
     SimulatedMeasurements measurements;  // Used on the executor.
+    std::multiset<int> busy_gpus = {};   // Used on the session's executor.
   };
 
  private:

@@ -102,6 +102,15 @@ SimulatedMeasurements::SimulatedMeasurements(uint64_t seed, std::vector<Fault> f
     : seed_(seed), faults_(std::move(faults)), first_run_(first_run) {}
 
 // Returns the slowness of the slowest GPU, in which the time is proportional.
+namespace {
+
+bool RunsOn(const v1::JobSpec& job, const std::string& node) {
+  return std::find(job.node_names().begin(), job.node_names().end(), node) !=
+         job.node_names().end();
+}
+
+}  // namespace
+
 double SimulatedMeasurements::SlownessOf(const v1::JobSpec& job) const {
   const WallTime now = Clock::Real().WallNow();
   double slowest = 0;
@@ -167,7 +176,12 @@ v1::CaseResult SimulatedMeasurements::Measure(const v1::NodeDescription& node,
   const double slowness = SlownessOf(job);
   double base = std::max(kLeastSeconds, ideal / efficiency * slowness + work->fixed_seconds);
   for (const Fault& fault : faults_) {
-    if (!fault.IsOf(node.name()) || now < fault.since) continue;
+    if (now < fault.since) continue;
+    if (fault.kind == Fault::Kind::kSlowLink && RunsOn(job, fault.node) &&
+        RunsOn(job, fault.peer)) {
+      base /= fault.factor;
+    }
+    if (!fault.IsOf(node.name())) continue;
     if (fault.kind == Fault::Kind::kDriverStep) base /= fault.factor;
     if (fault.kind == Fault::Kind::kLyingNode) base = ideal / fault.factor;
   }

@@ -11,6 +11,7 @@
 #include "agent/simulate/memory_spool.h"
 #include "agent/simulate/noise.h"
 #include "agent/simulate/profile.h"
+#include "agent/simulate/telemetry.h"
 #include "common/file.h"
 #include "common/host_port.h"
 #include "common/uuid.h"
@@ -57,7 +58,8 @@ class SimulatedFleet::SimulatedNode {
         benchmarks_(std::move(benchmarks)),
         faults_(std::move(faults)),
         fleet_(fleet),
-        channel_(std::move(channel)) {}
+        channel_(std::move(channel)),
+        telemetry_(fleet->options_.seed, description_, faults_, Clock::Real().WallNow()) {}
 
   // Opens a session. Closes that of an earlier call, as a machine that died.
   void Connect() {
@@ -76,7 +78,8 @@ class SimulatedFleet::SimulatedNode {
                                                     fleet_->options_.job_time, fleet_->jobs_.get());
     session_ = std::make_shared<Session>(Session::Options{
         &Clock::Real(), fleet_->sessions_.get(), launcher_.get(), &spool_, occupancy_.get(), node_,
-        [](const std::function<void(v1::NodeChecked)>& done) { done({}); }});
+        [](const std::function<void(v1::NodeChecked)>& done) { done({}); },
+        [this] { return telemetry_.At(Clock::Real().WallNow(), launcher_->busy_gpus()); }});
     attach_ = std::make_unique<AttachClient>(
         std::vector<std::string>{fleet_->options_.coordinator},
         [channel = channel_](const std::string&) -> Result<std::shared_ptr<grpc::Channel>> {
@@ -111,6 +114,7 @@ class SimulatedFleet::SimulatedNode {
   const std::vector<Fault> faults_;
   SimulatedFleet* const fleet_;
   const std::shared_ptr<grpc::Channel> channel_;
+  const SimulatedTelemetry telemetry_;
   MemorySpool spool_;
   std::shared_ptr<Node> node_;
   std::unique_ptr<Occupancy> occupancy_;
@@ -185,8 +189,10 @@ void SimulatedFleet::Add(int number, const v1::NodeDescription& profile,
   }
   std::vector<Fault> faults;
   for (const Fault& fault : faults_) {
-    // A slow GPU also slows gangs whose rank 0 runs on another node.
-    if (fault.IsOf(node.name()) || fault.kind == Fault::Kind::kSlowGpu) faults.push_back(fault);
+    // Rank 0 measures for all nodes of its job, so it knows the slow GPUs and links of others.
+    const bool of_jobs =
+        fault.kind == Fault::Kind::kSlowGpu || fault.kind == Fault::Kind::kSlowLink;
+    if (fault.IsOf(node.name()) || of_jobs) faults.push_back(fault);
   }
   auto& channel = channels_[static_cast<size_t>((number - 1) / kNodesPerChannel)];
   nodes_.push_back(std::make_unique<SimulatedNode>(std::move(node), benchmarks, std::move(faults),

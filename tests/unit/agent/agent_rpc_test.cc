@@ -333,5 +333,25 @@ TEST(OutboxTest, OnlyTheNewestStateWaits) {
   EXPECT_FALSE(outbox.Pop());
 }
 
+TEST(OutboxTest, ReplacedStatePassesItsTelemetryOn) {
+  Outbox outbox;
+  const auto push = [&](uint64_t sequence, std::optional<double> celsius) {
+    v1::AgentMessage state;
+    state.mutable_state()->set_sequence(sequence);
+    if (celsius) state.mutable_state()->add_gpus()->set_temperature_celsius(*celsius);
+    outbox.Push(state);
+  };
+  push(1, 40);
+  push(2, std::nullopt);
+  push(3, std::nullopt);
+  const v1::AgentState kept = outbox.Pop()->state();
+  EXPECT_EQ(kept.sequence(), 3U);
+  ASSERT_EQ(kept.gpus_size(), 1);
+  EXPECT_EQ(kept.gpus(0).temperature_celsius(), 40);
+  push(4, 41);
+  push(5, 42);
+  EXPECT_EQ(outbox.Pop()->state().gpus(0).temperature_celsius(), 42);
+}
+
 }  // namespace
 }  // namespace assay::agent

@@ -82,10 +82,10 @@ class SessionTest : public ::testing::Test {
     node.add_benchmarks()->set_name("gpu");
     node.mutable_benchmarks(1)->set_resource(v1::RESOURCE_KIND_GPU);
     node.mutable_inventory()->add_gpus();
-    session_ = std::make_shared<Session>(
-        Session::Options{&clock_, &executor_, &launcher_, spool_.get(), &occupancy_,
-                         std::make_shared<Node>(std::move(node)),
-                         [this](auto done) { checks_.push_back(std::move(done)); }});
+    session_ = std::make_shared<Session>(Session::Options{
+        &clock_, &executor_, &launcher_, spool_.get(), &occupancy_,
+        std::make_shared<Node>(std::move(node)),
+        [this](auto done) { checks_.push_back(std::move(done)); }, [this] { return telemetry_; }});
   }
 
   std::shared_ptr<FakeLink> Connect() {
@@ -168,6 +168,7 @@ class SessionTest : public ::testing::Test {
   Occupancy occupancy_;
   // The checks of the node that were started; each is ended by a call.
   std::vector<std::function<void(v1::NodeChecked)>> checks_;
+  Telemetry telemetry_;  // The state of the GPUs, as the node reads it.
   std::unique_ptr<Spool> spool_;
   std::shared_ptr<Session> session_;
 };

@@ -31,6 +31,28 @@ TEST_F(SessionTest, BeatsWithThePeriodOfTheCoordinator) {
   EXPECT_THAT(Only(link->Take(), Kind::kState), SizeIs(5));
 }
 
+TEST_F(SessionTest, SendsTelemetryOncePerHeartbeatPeriod) {
+  telemetry_.emplace_back().set_temperature_celsius(40);
+  const auto link = GoLive();
+  const auto states = [&] { return Only(link->Take(), Kind::kState); };
+  const auto first = states();
+  ASSERT_THAT(first, SizeIs(1));
+  ASSERT_THAT(first[0].state().gpus(), SizeIs(1));
+  EXPECT_EQ(first[0].state().gpus(0).temperature_celsius(), 40);
+  // A job between two heartbeats.
+  Deliver(link, Assign("job", 1));
+  for (const v1::AgentMessage& state : states()) EXPECT_THAT(state.state().gpus(), IsEmpty());
+  telemetry_[0].set_temperature_celsius(60);
+  executor_.Advance(2s);
+  int with_gpus = 0;
+  for (const v1::AgentMessage& state : states()) with_gpus += state.state().gpus_size();
+  EXPECT_EQ(with_gpus, 2);
+  // Unknown to another coordinator.
+  const auto second = GoLive();
+  ASSERT_THAT(Only(second->sent, Kind::kState), SizeIs(1));
+  EXPECT_THAT(Only(second->sent, Kind::kState)[0].state().gpus(), SizeIs(1));
+}
+
 TEST_F(SessionTest, GivesUpOnACoordinatorThatDoesNotAnswerHello) {
   const auto link = Connect();
   executor_.Advance(31s);

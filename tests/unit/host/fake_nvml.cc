@@ -121,8 +121,8 @@ Return nvmlDeviceGetEccMode(Device, int* current, int* pending) {
   return Give(current, kEnabled);
 }
 
-Return nvmlDeviceGetTotalEccErrors(Device, int, int, uint64_t* out) {
-  return Give(out, uint64_t{0});
+Return nvmlDeviceGetTotalEccErrors(Device, int type, int, uint64_t* out) {
+  return Give(out, type == kEccUncorrected ? uint64_t{0} : uint64_t{3});
 }
 
 Return nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected,
@@ -173,6 +173,39 @@ Return nvmlDeviceGetViolationStatus(Device, int policy, ViolationTime* out) {
 
 Return nvmlDeviceGetTotalEnergyConsumption(Device, uint64_t* out) {
   return Give(out, uint64_t{123'456'000});
+}
+
+// GPU 5 does not report its utilization.
+Return nvmlDeviceGetUtilizationRates(Device device, Utilization* out) {
+  return IndexOf(device) == 5 ? kNotSupported : Give(out, Utilization{97, 40});
+}
+
+// An event set is the number of events that were read from it. GPU 2 reports Xids 31 and 94, and
+// then an event of another type. GPU 5 cannot be registered.
+Return nvmlEventSetCreate(EventSet* out) {
+  return Give(out, reinterpret_cast<EventSet>(new unsigned(0)));
+}
+Return nvmlEventSetFree(EventSet set) {
+  delete reinterpret_cast<unsigned*>(set);
+  return kSuccess;
+}
+Return nvmlDeviceRegisterEvents(Device device, uint64_t types, EventSet) {
+  if (types != kEventXid) return kInvalidArgument;
+  return IndexOf(device) == 5 ? kNotSupported : kSuccess;
+}
+Return nvmlEventSetWait_v2(EventSet set, EventData* out, unsigned) {
+  Device device = nullptr;
+  nvmlDeviceGetHandleByIndex_v2(2, &device);
+  switch ((*reinterpret_cast<unsigned*>(set))++) {
+    case 0:
+      return Give(out, EventData{device, kEventXid, 31, ~0U, ~0U});
+    case 1:
+      return Give(out, EventData{device, kEventXid, 94, ~0U, ~0U});
+    case 2:
+      return Give(out, EventData{device, 0x1, 7, ~0U, ~0U});
+    default:
+      return kTimeout;
+  }
 }
 
 // GPUs 0 to 6 have performance monitors. A sample is the number of samples taken before it.

@@ -101,6 +101,33 @@ TEST_F(NvmlTest, FailedCall_IsAbsentAndReportedOnce) {
   EXPECT_WORDING("host/nvml-call-failed", problems_[0]);
 }
 
+TEST_F(NvmlTest, LoadHasFractionsAndBytes) {
+  const NvmlLoad load = nvml_->Load(0);
+  EXPECT_DOUBLE_EQ(load.power_limit_watts.value(), 700);
+  EXPECT_EQ(load.memory_used_bytes, 754'820'096);
+  EXPECT_DOUBLE_EQ(load.utilization.value(), 0.97);
+  EXPECT_EQ(nvml_->Load(5).utilization, std::nullopt);
+  EXPECT_EQ(nvml_->Load(5).memory_used_bytes, 754'820'096);
+  EXPECT_EQ(nvml_->Load(99).power_limit_watts, std::nullopt);
+}
+
+TEST_F(NvmlTest, CorrectedErrorsAreApartFromUncorrectedOnes) {
+  EXPECT_EQ(nvml_->Errors(1).ecc_corrected, 3);
+  EXPECT_EQ(nvml_->Errors(1).ecc_uncorrected, 0);
+}
+
+TEST_F(NvmlTest, LastXid_IsTheNewestOfItsGpu) {
+  EXPECT_FALSE(nvml_->LastXid(0).has_value());  // Reads the events of all GPUs.
+  ASSERT_TRUE(nvml_->LastXid(2).has_value());
+  EXPECT_EQ(nvml_->LastXid(2)->xid, 94);
+  EXPECT_GT(nvml_->LastXid(2)->time, WallTime());
+  EXPECT_FALSE(nvml_->LastXid(5).has_value());
+  EXPECT_FALSE(nvml_->LastXid(99).has_value());
+  // Numbers of selected GPUs are not the library's.
+  ASSERT_TRUE(nvml_->Select({"2"}).ok());
+  EXPECT_EQ(nvml_->LastXid(0)->xid, 94);
+}
+
 TEST_F(NvmlTest, OnlyAGpuOffTheBusIsLost) {
   EXPECT_EQ(nvml_->WhyLost(0), "");
   EXPECT_NE(nvml_->WhyLost(6), "");

@@ -1,0 +1,52 @@
+// Temperatures, clocks and loads of GPUs that do not exist.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "agent/core/telemetry.h"
+#include "agent/simulate/faults.h"
+#include "assay/v1/inventory.pb.h"
+#include "common/clock.h"
+
+namespace assay::agent {
+
+// Simulates the telemetry of one node. The values depend only on the seed, the node, the time in
+// steps of 5 s, and the GPUs that run jobs. Of the planted faults, kSlowGpu shows as a hot GPU with
+// reduced clocks, and kFailingNode as an Xid on GPU 0.
+class SimulatedTelemetry {
+ public:
+  // Faults without a time count from `start`.
+  SimulatedTelemetry(uint64_t seed, const v1::NodeDescription& node,
+                     const std::vector<Fault>& faults, WallTime start);
+
+  // `busy` contains the indices of the GPUs that run jobs.
+  Telemetry At(WallTime now, const std::multiset<int>& busy) const;
+
+ private:
+  struct Gpu {
+    int index = 0;
+    uint64_t seed = 0;
+    // Values that differ a little between GPUs.
+    double idle_celsius = 0;
+    double busy_celsius = 0;
+    double idle_watts = 0;
+    double busy_watts = 0;
+    double limit_watts = 0;
+    double max_sm_mhz = 0;
+    double max_memory_mhz = 0;
+    int64_t memory_bytes = 0;
+    // The fraction of its clock that a slow GPU reaches, and from when.
+    double slow_factor = 1;
+    WallTime slow_since{};
+  };
+
+  v1::GpuTelemetry One(const Gpu& gpu, WallTime now, bool busy) const;
+
+  std::vector<Gpu> gpus_;
+  std::optional<WallTime> failing_since_;
+};
+
+}  // namespace assay::agent
