@@ -168,9 +168,7 @@ Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::stri
   return schema::FilterValues(value);
 }
 
-Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
-                                            const std::vector<v1::Node>& nodes) {
-  // Every field is checked, even if the fleet is empty or an AND stops early.
+Status CheckNodeFilter(const Filter& filter) {
   std::vector<const Filter*> restrictions;
   CollectRestrictions(filter, restrictions);
   for (const Filter* restriction : restrictions) {
@@ -178,11 +176,20 @@ Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
       return known.status();
     }
   }
+  return Status::Ok();
+}
+
+Result<bool> NodeMatches(const Filter& filter, const v1::Node& node) {
+  return Matches(filter, [&](const std::string& field) { return NodeField(node, field); });
+}
+
+Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
+                                            const std::vector<v1::Node>& nodes) {
+  // Every field is checked, even if the fleet is empty or an AND stops early.
+  ASSAY_RETURN_IF_ERROR(CheckNodeFilter(filter));
   std::vector<v1::Node> matching;
   for (const v1::Node& node : nodes) {
-    ASSAY_ASSIGN_OR_RETURN(const bool matches, Matches(filter, [&](const std::string& field) {
-                             return NodeField(node, field);
-                           }));
+    ASSAY_ASSIGN_OR_RETURN(const bool matches, NodeMatches(filter, node));
     if (matches) matching.push_back(node);
   }
   return matching;

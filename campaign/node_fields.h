@@ -21,6 +21,12 @@ const std::vector<NodeFieldRow>& NodeFields();
 // of all fields.
 Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
 
+// Returns an error of NodeField if the filter names a field that does not exist.
+Status CheckNodeFilter(const Filter& filter);
+
+// Returns whether the filter, which CheckNodeFilter accepts, holds for a node.
+Result<bool> NodeMatches(const Filter& filter, const v1::Node& node);
+
 // Returns the nodes for which the filter holds, in the given order, or an error of NodeField.
 Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
                                             const std::vector<v1::Node>& nodes);

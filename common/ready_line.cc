@@ -35,7 +35,7 @@ Result<ServedAddresses> ParseReadyLine(const std::string& line) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   if (json.is_object() && json.contains("grpc")) {
-    return ServedAddresses{text(json, "grpc"), text(json, "http")};
+    return ServedAddresses{text(json, "grpc"), text(json, "http"), text(json, "console")};
   }
   if (json.is_object() && json.contains("error") && json["error"].is_object()) {
     const nlohmann::json& error = json["error"];

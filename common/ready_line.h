@@ -20,6 +20,7 @@ Status TellFailed(int fd, const Status& error);
 struct ServedAddresses {
   std::string grpc;
   std::string http;
+  std::string console;  // The URL of the coordinator's console; empty if there is none.
 };
 
 // Parses the line that a server wrote to its --ready-fd. If the server reported a failure, returns

@@ -27,8 +27,10 @@
 #include "common/uuid.h"
 #include "coordinator/core/coordinator.h"
 #include "coordinator/core/guarded.h"
+#include "coordinator/metrics/gpu_metrics.h"
 #include "coordinator/metrics/metrics.h"
 #include "coordinator/rpc/server.h"
+#include "coordinator/web/console.h"
 #include "http/metrics_server.h"
 #include "storage/postgres/postgres.h"
 #include "wire/credentials.h"
@@ -55,8 +57,10 @@ constexpr Duration kMaintainPeriod = std::chrono::hours(6);
 // The command line after its check.
 struct CoordinatorOptions {
   HostPort listen;
-  std::optional<HostPort> advertise;  // Absent: as `listen`.
-  std::optional<HostPort> http;       // Absent: no HTTP.
+  std::optional<HostPort> advertise;           // Absent: as `listen`.
+  std::optional<HostPort> http;                // Absent: no HTTP.
+  std::optional<web::ConsoleOptions> console;  // Absent: no console.
+  bool console_required = false;  // Without the console, the coordinator does not start.
   // libpq's key=value form or a postgresql:// URL; may hold a password, so it is never logged.
   std::string database;
   assay::rpc::TlsFiles tls;
@@ -77,6 +81,8 @@ struct Flags {
   std::string listen = "127.0.0.1:7900";
   std::string advertise;
   std::string http = "127.0.0.1:9900";
+  std::string console = "127.0.0.1:7980";
+  web::ConsoleOptions console_options;
   std::string lease = "30s";
   std::string heartbeat = "5s";
   std::string keep_results;
@@ -96,6 +102,19 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
   app.add_option("--http", flags.http,
                  "HOST:PORT for /metrics, /healthz and /sd; \"\" for none, port 0 for any")
       ->capture_default_str();
+  app.add_option("--console", flags.console,
+                 "HOST:PORT for the web console; \"\" for none, port 0 for any. Beyond loopback it "
+                 "needs --console-tls-cert, --console-tls-key and ASSAY_CONSOLE_TOKEN")
+      ->capture_default_str();
+  app.add_option("--console-host", flags.console_options.hosts,
+                 "Name under which browsers reach the console, besides localhost and IP addresses; "
+                 "may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--console-tls-cert", flags.console_options.tls_certificate,
+                 "PEM file: certificate chain of the console");
+  app.add_option("--console-tls-key", flags.console_options.tls_key,
+                 "PEM file: private key of the console");
   app.add_option("--tls-cert", options.tls.certificate, "PEM file: certificate chain");
   app.add_option("--tls-key", options.tls.key, "PEM file: private key");
   app.add_option("--tls-ca", options.tls.authorities,
@@ -132,7 +151,9 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
                  "Write the addresses, as one line of JSON, to this descriptor when serving");
   app.footer(
       "ASSAY_DATABASE must hold libpq's connection string of the PostgreSQL database: key=value "
-      "pairs or a URL.\n\nExit status: 0 ended by SIGTERM or SIGINT; 1 cannot start, for example "
+      "pairs or a URL. ASSAY_CONSOLE_TOKEN is the secret that the console asks browsers for; "
+      "empty: "
+      "none.\n\nExit status: 0 ended by SIGTERM or SIGINT; 1 cannot start, for example "
       "without its database; 2 invalid flag, address or TLS file.");
 }
 
@@ -161,6 +182,19 @@ Status Store(const char* flag, const Result<Value>& parsed, Into& into) {
   return Status::Ok();
 }
 
+Status CheckConsoleFlags(const Flags& flags, CoordinatorOptions& options) {
+  if (flags.console.empty()) return Status::Ok();
+  web::ConsoleOptions console = flags.console_options;
+  ASSAY_RETURN_IF_ERROR(Store("--console", ParseHostPort(flags.console), console.address));
+  const char* const token = std::getenv("ASSAY_CONSOLE_TOKEN");
+  if (token != nullptr) console.token = token;
+  console.version = ASSAY_VERSION;
+  ASSAY_RETURN_IF_ERROR(web::CheckConsole(console));
+  options.console = std::move(console);
+  options.console_required = flags.console != Flags().console;
+  return Status::Ok();
+}
+
 Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
   ASSAY_RETURN_IF_ERROR(Store("--listen", ParseHostPort(flags.listen), options.listen));
   if (!flags.advertise.empty()) {
@@ -169,6 +203,7 @@ Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
   if (!flags.http.empty()) {
     ASSAY_RETURN_IF_ERROR(Store("--http", ParseHostPort(flags.http), options.http));
   }
+  ASSAY_RETURN_IF_ERROR(CheckConsoleFlags(flags, options));
   ASSAY_RETURN_IF_ERROR(Store("--lease", ParseDuration(flags.lease), options.lease));
   ASSAY_RETURN_IF_ERROR(Store("--heartbeat", ParseDuration(flags.heartbeat), options.heartbeat));
   if (options.heartbeat < kMinHeartbeat) {
@@ -295,6 +330,7 @@ class Process {
       if (database_) database_->Abort();
     });
     http_ = nullptr;
+    console_ = nullptr;
     if (server_) server_->Shutdown(kShutdownPatience);
     // Tasks end before the objects that they use.
     judging_ = nullptr;
@@ -348,10 +384,11 @@ class Process {
     return Status::Ok();
   }
 
-  // Returns {"grpc":"HOST:PORT","http":"HOST:PORT"} with the actual ports.
+  // Returns {"grpc":"HOST:PORT","http":"HOST:PORT","console":"URL"} with the actual ports.
   std::string ReadyLine() const {
     nlohmann::json line = {{"grpc", server_->address().ToString()}};
     if (http_) line["http"] = http_->address().ToString();
+    if (console_) line["console"] = console_->url();
     return line.dump();
   }
 
@@ -365,6 +402,7 @@ class Process {
     server.counter = [this](const char* method, Code code) { metrics_.CallEnded(method, code); };
     ASSAY_ASSIGN_OR_RETURN(server_, rpc::Server::Start(*coordinator_, std::move(server)));
     Log().info("gRPC on {}", server_->address().ToString());
+    if (options.console) ASSAY_RETURN_IF_ERROR(ServeConsole(options));
     if (!options.http) return Status::Ok();
     http::MetricsServerOptions http;
     http.address = *options.http;
@@ -375,9 +413,29 @@ class Process {
       return database_->nodes().ListDialAddresses().status().WithContext(
           "the database does not answer");
     };
-    http.handlers = {{"/sd", "application/json", [this] { return Discovery(); }}};
+    http.handlers = {{"/sd", "application/json", [this] { return Discovery(); }},
+                     {"/metrics/gpus", kTextFormat, [this] {
+                        return GpuMetricsText(coordinator_->sessions().AllTelemetry(
+                            coordinator_->options().Silence()));
+                      }}};
     ASSAY_ASSIGN_OR_RETURN(http_, http::MetricsServer::Start(std::move(http)));
     Log().info("metrics on http://{}/metrics", http_->address().ToString());
+    return Status::Ok();
+  }
+
+  // Several coordinators on one host share the default port, which is the first one's.
+  Status ServeConsole(const CoordinatorOptions& options) {
+    web::ConsoleOptions console = *options.console;
+    console.services = server_->LocalChannel();
+    Result<std::unique_ptr<web::Console>> started = web::Console::Start(std::move(console));
+    if (!started.ok()) {
+      const Status failed = started.status().WithContext("the console is not served");
+      if (options.console_required) return failed;
+      Log().warn("{}", failed.message());
+      return Status::Ok();
+    }
+    console_ = *std::move(started);
+    Log().info("console on {}", console_->url());
     return Status::Ok();
   }
 
@@ -467,6 +525,7 @@ class Process {
   std::unique_ptr<Executor> judging_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<web::Console> console_;
   std::unique_ptr<http::MetricsServer> http_;
 };
 
@@ -490,6 +549,7 @@ int Main(int argc, char** argv) {
   }
   if (!usable.ok()) {
     std::cerr << "assay-coordinator: " << usable.message() << "\n";
+    if (!usable.hint().empty()) std::cerr << "hint: " << usable.hint() << "\n";
     return kUsageError;
   }
   // Block SIGTERM and SIGINT before any thread starts, because every thread inherits the mask. Only

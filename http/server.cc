@@ -263,7 +263,7 @@ class CallExchange : public Exchange {
   const std::shared_ptr<Call> call_;
 };
 
-// What libmicrohttpd keeps for a request.
+// State of a request, which libmicrohttpd keeps.
 struct Pending {
   std::shared_ptr<Call> call;
   bool handled = false;
@@ -276,6 +276,11 @@ ssize_t ReadPart(void* call, uint64_t /*position*/, char* buffer, size_t size) {
 void FreeReader(void* call) { delete static_cast<std::shared_ptr<Call>*>(call); }
 
 }  // namespace
+
+std::string HeaderOf(const Request& request, const std::string& name) {
+  const auto found = request.headers.find(name);
+  return found == request.headers.end() ? "" : found->second;
+}
 
 Response PlainText(int status, std::string text) {
   return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::move(text)};

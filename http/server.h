@@ -23,6 +23,9 @@ struct Request {
   std::string peer;  // The client's IP address.
 };
 
+// Returns the value of a header, whose name is in lower case, or "".
+std::string HeaderOf(const Request& request, const std::string& name);
+
 struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;

@@ -17,9 +17,15 @@ struct Page {
   std::string next_token;  // Opaque; empty on the last page.
 };
 
+// The size in bytes at which a page or a streamed message counts as full. Many clients reject
+// messages above 4 MiB. The difference leaves room for the last item, which may be large, for
+// example a failed job with 64 KiB of evidence.
+inline constexpr size_t kMaxPageBytes = 2 << 20;
+
 struct PageRequest {
-  int size = 100;     // A page may have fewer items, see kMaxPageBytes.
+  int size = 100;     // A page may have fewer items, see `bytes`.
   std::string token;  // The next_token of the page before; empty for the first page.
+  size_t bytes = kMaxPageBytes;
 };
 
 // Returns a page token that encodes `position`. Every list has its own `kind`, so that the tokens
@@ -38,23 +44,19 @@ Result<std::string> ParseTextToken(char kind, const std::string& token);
 // `request.size` is below 1.
 int PageSize(const PageRequest& request);
 
-// The size in bytes at which a page or a streamed message counts as full. Many clients reject
-// messages above 4 MiB. The difference leaves room for the last item, which may be large, for
-// example a failed job with 64 KiB of evidence.
-inline constexpr size_t kMaxPageBytes = 2 << 20;
-
 // Builds a page from a list of messages that are read in order.
 template <typename T>
 class PageFiller {
  public:
-  PageFiller(char kind, const PageRequest& request) : kind_(kind), size_(PageSize(request)) {}
+  PageFiller(char kind, const PageRequest& request)
+      : kind_(kind), size_(PageSize(request)), most_bytes_(request.bytes) {}
 
   // Adds the item at `position` of the list. If the page is full, returns false without adding the
   // item, which then belongs to the next page.
   bool Add(T item, int64_t position) { return Add(std::move(item), std::to_string(position)); }
   // Like the other Add, for lists that are sorted by a unique text.
   bool Add(T item, std::string text) {
-    if (static_cast<int>(page_.items.size()) == size_ || bytes_ >= kMaxPageBytes) {
+    if (static_cast<int>(page_.items.size()) == size_ || bytes_ >= most_bytes_) {
       page_.next_token = kind_ + last_;
       return false;
     }
@@ -69,6 +71,7 @@ class PageFiller {
  private:
   const char kind_;
   const int size_;
+  const size_t most_bytes_;
   Page<T> page_;
   size_t bytes_ = 0;
   std::string last_;  // Position or text of the last item.

@@ -108,6 +108,13 @@ struct RegressionQuery {
   std::optional<bool> simulated;
 };
 
+// Number of open regressions at one place: GPUs that worked together, or nodes if there are none.
+struct PlaceRegressions {
+  std::vector<std::string> node_names;
+  std::vector<std::string> gpu_uuids;
+  int count = 0;
+};
+
 // Thread-safe. Calls block on the database; reads of runs may take seconds, so do not make them on
 // threads that renew leases.
 class AnalysisStore {
@@ -139,6 +146,10 @@ class AnalysisStore {
   // Newest detection first.
   virtual Result<Page<v1::Regression>> ListRegressions(const RegressionQuery& query,
                                                        const PageRequest& page) = 0;
+  // Counts the regressions that are neither RESOLVED nor CLEARED, by place. Leaves out those whose
+  // cause is not the place: a driver, an agent, or a case that became slower at many places. Returns
+  // the `limit` places with most regressions.
+  virtual Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) = 0;
   // Newest start first, at most 1,000.
   virtual Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) = 0;
   // Returns outliers merged by place and kind, the place with most cases first. The numbers of

@@ -39,6 +39,9 @@ class JobStore {
   // Returns campaigns without specs, newest first.
   virtual Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) = 0;
 
+  // Returns the newest `limit` campaigns that are active, without specs, newest first.
+  virtual Result<std::vector<v1::Campaign>> ListActiveCampaigns(int limit) = 0;
+
   // Returns the jobs of a campaign in order of creation. For a job that can run on several sets of
   // nodes and has not been assigned to any yet, lists only the first kNamedCandidates candidate
   // nodes and the number of the others. Returns NOT_FOUND if the campaign does not exist.

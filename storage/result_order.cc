@@ -112,6 +112,23 @@ Status CheckGroups(const v1::GroupResultsRequest& request) {
   return Status::Ok();
 }
 
+bool HasListedValues(const schema::NamedField& named) {
+  using enum schema::FieldType;
+  using enum schema::StoredIn;
+  if (named.field->name == "campaign" || !named.key.empty()) return true;
+  const schema::FieldType type = named.field->type;
+  const schema::StoredIn table = named.field->stored_in;
+  return (type == kText || type == kTexts || type == kVersion || type == kNameWithVersion) &&
+         (table == kSeries || table == kEnvironment || table == kOrigin);
+}
+
+Status CheckListedField(const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const schema::NamedField named,
+                         schema::FindFilterableField("fields", name));
+  if (HasListedValues(named)) return Status::Ok();
+  return InvalidArgument("fields: the values of `" + name + "` are not listed", Reason::kBadFilter);
+}
+
 int GroupLimit(const v1::GroupResultsRequest& request) {
   return request.limit() == 0 ? kDefaultGroups : request.limit();
 }

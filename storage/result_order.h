@@ -8,6 +8,7 @@
 
 #include "assay/v1/result_service.pb.h"
 #include "common/status.h"
+#include "wire/result_filter.h"
 
 namespace assay::storage {
 
@@ -41,6 +42,12 @@ Result<ResultPosition> ParseResultToken(const std::string& order, const std::str
 
 // Returns INVALID_ARGUMENT if a field cannot make groups, or if the limit is not allowed.
 Status CheckGroups(const v1::GroupResultsRequest& request);
+
+// Returns whether ResultStore::ListValues can list the values of a field: texts that many results
+// share, which describe the case, its hardware or its place.
+bool HasListedValues(const schema::NamedField& named);
+// Returns INVALID_ARGUMENT if it cannot.
+Status CheckListedField(const std::string& name);
 
 // Returns the maximum number of groups in a response.
 int GroupLimit(const v1::GroupResultsRequest& request);

@@ -41,6 +41,12 @@ struct ImportOutcome {
 inline constexpr int kMaxExaminedResults = 200'000;
 inline constexpr int kMaxCountedResults = 10'000;
 
+// Distinct values of a field, sorted.
+struct FieldValues {
+  std::vector<std::string> values;
+  bool truncated = false;  // There are more.
+};
+
 struct ResultPage : Page<v1::StoredResult> {
   int remaining = 0;  // Number of results after this page. At most kMaxCountedResults are counted.
 };
@@ -83,6 +89,12 @@ class ResultStore {
   // Groups and summarizes the results that match the request (see GroupResultsRequest). Returns
   // INVALID_ARGUMENT with reason TOO_MANY_RESULTS if more than kMaxExaminedResults match.
   virtual Result<v1::GroupResultsResponse> Group(const v1::GroupResultsRequest& request) = 0;
+
+  // Returns the distinct values of a field that CheckListedField accepts, in results that are
+  // simulated or not, as asked. Sorts by bytes and returns at most `limit`. Cuts values after 200
+  // characters. Reads the small tables of series, origins and campaigns, and at most one result for
+  // each origin or campaign.
+  virtual Result<FieldValues> ListValues(const std::string& field, int limit, bool simulated) = 0;
 
   // Returns the result with its samples, or NOT_FOUND.
   virtual Result<v1::StoredResult> Get(const std::string& result_id) = 0;

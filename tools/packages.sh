@@ -7,13 +7,21 @@ packages_build=(
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
   libpqxx-dev "prometheus-cpp-dev|libprometheus-cpp-dev" libmicrohttpd-dev
   libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libspdlog-dev libfmt-dev
-  libssl-dev libopenblas-dev libhwloc-dev libzstd-dev libcurl4-openssl-dev
+  libssl-dev zlib1g-dev libopenblas-dev libhwloc-dev libzstd-dev libcurl4-openssl-dev
 )
+# The web console needs node and npm. Those of the distribution do, if there are no others.
+if ! command -v npm >/dev/null; then
+  packages_build+=(nodejs npm)
+fi
 packages_run=(postgresql postgresql-client curl jq openssl python3)
 packages_test=(
   libgtest-dev libgmock-dev libbenchmark-dev prometheus iproute2 haproxy
   python3-grpcio python3-jsonschema python3-protobuf python3-yaml
 )
+# Ubuntu has Chromium only as a snap, which Selenium cannot drive: the console's test is skipped there.
+if ! grep -qs '^ID=ubuntu' /etc/os-release; then
+  packages_test+=(chromium chromium-driver python3-selenium)
+fi
 packages_bench=(iperf3 iproute2)
 packages_lint=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev shellcheck)
 packages_bundle=(patchelf binutils xz-utils)

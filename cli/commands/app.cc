@@ -133,6 +133,8 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddAnnotateCommand(*app, context);
   AddCostCommand(*app, context);
   AddPairsCommand(*app, context);
+  AddPlotCommand(*app, context);
+  AddReportCommand(*app, context);
   AddImportCommand(*app, context);
   AddVersionCommand(*app);
   AddCompletionCommand(*app);

@@ -55,6 +55,8 @@ void AddBaselineCommands(CLI::App& app, Context& context);
 void AddAnnotateCommand(CLI::App& app, Context& context);
 void AddCostCommand(CLI::App& app, Context& context);
 void AddPairsCommand(CLI::App& app, Context& context);
+void AddPlotCommand(CLI::App& app, Context& context);
+void AddReportCommand(CLI::App& app, Context& context);
 void AddImportCommand(CLI::App& app, Context& context);
 void AddRunCommand(CLI::App& app, Context& context);
 void AddUpCommand(CLI::App& app, Context& context);

@@ -7,7 +7,8 @@
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/pages.h"
 #include "cli/views/campaign_text.h"
-#include "cli/views/pair_report.h"
+#include "cli/views/pairs_view.h"
+#include "cli/views/result_marks.h"
 #include "cli/views/table.h"
 #include "common/text.h"
 
@@ -41,7 +42,7 @@ void PrintWaiting(const v1::Campaign& campaign, const std::string& name, size_t 
   PrintError("  Start the agents there, or end the campaign: assay campaign cancel " + name + "\n");
 }
 
-Result<PairReport> FetchReport(Client& client, const PairsOptions& options) {
+Result<analysis::PairReport> FetchReport(Client& client, const PairsOptions& options) {
   ResultsQuery query;
   query.campaign = options.campaign;
   // With --metric, fetch the results of all metrics, so that the error for an unknown metric can
@@ -50,7 +51,8 @@ Result<PairReport> FetchReport(Client& client, const PairsOptions& options) {
     query.filter = "primary = true OR primary = false OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs, FetchJobs(client, options.campaign));
-  return MakePairReport(results, jobs, {options.metric, options.threshold / 100});
+  return analysis::MakePairReport(results, jobs,
+                                  {options.metric, options.threshold / 100, DoubtsOf});
 }
 
 Result<ExitCode> Pairs(Context& context, const PairsOptions& options) {
@@ -60,7 +62,7 @@ Result<ExitCode> Pairs(Context& context, const PairsOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse found,
                          client.Call(&v1::CampaignService::Stub::GetCampaign, request));
   const v1::Coverage& coverage = found.campaign().coverage();
-  ASSAY_ASSIGN_OR_RETURN(PairReport report, FetchReport(client, options));
+  ASSAY_ASSIGN_OR_RETURN(analysis::PairReport report, FetchReport(client, options));
   report.absent_nodes.assign(coverage.absent_nodes().begin(), coverage.absent_nodes().end());
   if (options.format == OutputFormat::kJson) {
     Print(PairsJson(report));

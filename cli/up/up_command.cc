@@ -28,8 +28,10 @@
 #include "cli/up/child_program.h"
 #include "cli/up/private_postgres.h"
 #include "common/clock.h"
+#include "common/digest.h"
 #include "common/file.h"
 #include "common/host_port.h"
+#include "common/uuid.h"
 
 namespace assay::cli {
 namespace {
@@ -38,6 +40,9 @@ struct UpOptions {
   std::string data;
   std::string listen = "127.0.0.1:7900";
   std::string http = "127.0.0.1:9900";
+  std::string console = "127.0.0.1:7980";
+  rpc::TlsFiles console_tls;
+  std::vector<std::string> console_hosts;
   bool no_agent = false;
   int simulate = 0;  // Number of simulated nodes.
   rpc::TlsFiles tls;
@@ -81,6 +86,22 @@ std::string Dialable(const std::string& address) {
   return parsed->ToString();
 }
 
+// The secret of a console that others can reach: that in the environment, or a new one. Empty on
+// loopback, where whoever can open the console can call the coordinator anyway.
+std::string ConsoleToken(const std::string& address) {
+  const char* const given = std::getenv("ASSAY_CONSOLE_TOKEN");
+  if (given != nullptr && *given != '\0') return given;
+  const Result<HostPort> parsed = ParseHostPort(address);
+  if (!parsed.ok() || parsed->IsLoopback()) return "";
+  return Sha256Hex(NewUuid() + NewUuid());
+}
+
+// Returns the name of this host.
+std::string HostName() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
 // Returns the coordinator's address with the next port, for the agent. Port 0 (any free) stays 0.
 Result<std::string> NextAddress(const std::string& flag, const std::string& address) {
   Result<HostPort> next = ParseHostPort(address);
@@ -101,7 +122,11 @@ struct Supervised {
 class Stack {
  public:
   Stack(const UpOptions& options, std::string folder, int signals)
-      : options_(options), folder_(std::move(folder)), signals_(signals) {}
+      : options_(options),
+        folder_(std::move(folder)),
+        signals_(signals),
+        console_(options.console),
+        console_token_(ConsoleToken(options.console)) {}
 
   Status Start() {
     ASSAY_ASSIGN_OR_RETURN(agent_listen_, NextAddress("--listen", options_.listen));
@@ -135,6 +160,11 @@ class Stack {
                         [this] { return coordinator_->DescribeEnd(); },
                         [this] {
                           const ServedAddresses served = coordinator_->addresses();
+                          if (!served.console.empty()) {
+                            const size_t host = served.console.find("://") + 3;
+                            console_ =
+                                served.console.substr(host, served.console.rfind('/') - host);
+                          }
                           return StartCoordinator(served.grpc, served.http);
                         }});
     if (simulation_) {
@@ -157,7 +187,10 @@ class Stack {
       return served.grpc + "   metrics: http://" + served.http + "/metrics\n";
     };
     const std::string address = Dialable(coordinator_->addresses().grpc);
-    std::string text = "\nAssay is up.\n  Coordinator:  " + line(coordinator_->addresses());
+    std::string text = "\nAssay is up.\n";
+    const std::string console = ConsoleUrl();
+    if (!console.empty()) text += "  Console:      " + console + "\n";
+    text += "  Coordinator:  " + line(coordinator_->addresses());
     if (agent_) text += "  Agent:        " + line(agent_->addresses());
     text += "  Data, logs:   " + folder_ + "\n\nTry, in another terminal:\n";
     if (address != ClientOptions().coordinator) {
@@ -185,8 +218,29 @@ class Stack {
     ChildOptions child;
     child.program = "assay-coordinator";
     child.arguments = {"--listen", listen, "--http", http};
-    child.environment = {"ASSAY_DATABASE=" + postgres_->ConnectionString()};
+    child.environment = {"ASSAY_DATABASE=" + postgres_->ConnectionString(),
+                         "ASSAY_CONSOLE_TOKEN=" + console_token_};
+    const auto add = [&](const char* flag, const std::string& value) {
+      if (!value.empty()) child.arguments.insert(child.arguments.end(), {flag, value});
+    };
+    child.arguments.insert(child.arguments.end(), {"--console", console_});
+    add("--console-tls-cert", options_.console_tls.certificate);
+    add("--console-tls-key", options_.console_tls.key);
+    if (!console_token_.empty()) add("--console-host", HostName());
+    for (const std::string& host : options_.console_hosts) add("--console-host", host);
     return StartChild(child, options_.tls, "coordinator", coordinator_);
+  }
+
+  // Returns what a browser on this or, if it listens beyond loopback, another host can open. The
+  // token is part of it, after the "#", which browsers do not send.
+  std::string ConsoleUrl() const {
+    std::string url = coordinator_->addresses().console;
+    for (const char* any : {"//0.0.0.0:", "//[::]:"}) {
+      if (const size_t at = url.find(any); at != url.npos) {
+        url.replace(at, std::strlen(any), "//" + HostName() + ":");
+      }
+    }
+    return url.empty() || console_token_.empty() ? url : url + "#token=" + console_token_;
   }
 
   Status StartAgent(const std::string& listen, const std::string& http) {
@@ -224,6 +278,8 @@ class Stack {
   const UpOptions& options_;
   const std::string folder_;
   const int signals_;
+  std::string console_;  // Where the coordinator serves its console.
+  const std::string console_token_;
   std::string agent_listen_;
   std::string agent_http_;
   std::optional<PrivatePostgres> postgres_;
@@ -371,6 +427,21 @@ void AddUpCommand(CLI::App& app, Context& context) {
       ->add_option("--http", options->http,
                    "Address of the coordinator's /metrics; the agent takes the next port")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--console", options->console,
+          "Address of the web console; \"\" for none. Beyond loopback it needs the two TLS "
+          "files, and asks for the token in the URL that is printed")
+      ->capture_default_str();
+  command->add_option("--console-tls-cert", options->console_tls.certificate,
+                      "PEM file: certificate chain of the console");
+  command->add_option("--console-tls-key", options->console_tls.key,
+                      "PEM file: private key of the console");
+  command
+      ->add_option("--console-host", options->console_hosts,
+                   "Name under which browsers reach the console; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command->add_option("--agent-tls-cert", options->agent_tls.certificate,
                       "PEM file: the agent's certificate, with the role node");
   command->add_option("--agent-tls-key", options->agent_tls.key,

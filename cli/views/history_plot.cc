@@ -1,10 +1,7 @@
 #include "cli/views/history_plot.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -18,8 +15,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr int kTickEvery = 3;   // Rows per label of the y axis.
-constexpr int kDotsPerRow = 4;  // Of a braille character.
+constexpr int kTickEvery = 3;  // Rows per label of the y axis.
 constexpr int kLeastColumns = 20;
 
 // The values of the curve and its band at one moment.
@@ -88,68 +84,6 @@ Scale ScaleOf(const std::vector<Moment>& moments) {
   const double padding = std::max(0.05 * (high - low), (least - (high - low)) / 2);
   return {low - padding, high + padding};
 }
-
-std::string BrailleText(unsigned dots) {
-  const unsigned code = 0x2800 + dots;
-  return {static_cast<char>(0xe0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3f)),
-          static_cast<char>(0x80 | (code & 0x3f))};
-}
-
-// A grid of characters for the curve and its band.
-class Canvas {
- public:
-  Canvas(int columns, int rows, bool unicode)
-      : columns_(columns), rows_(rows), unicode_(unicode), cells_(columns * rows) {}
-
-  // Dots per row and per column of characters.
-  int dots_x() const { return columns_ * (unicode_ ? 2 : 1); }
-  int dots_y() const { return rows_ * (unicode_ ? kDotsPerRow : 1); }
-
-  void Dot(int x, int y) {
-    // Bits of the dots of a braille character, by column and row.
-    static constexpr unsigned kBits[2][kDotsPerRow] = {{1, 2, 4, 64}, {8, 16, 32, 128}};
-    Cell& cell = unicode_ ? At(x / 2, y / kDotsPerRow) : At(x, y);
-    cell.dots |= unicode_ ? kBits[x % 2][y % kDotsPerRow] : 1;
-  }
-  void Shade(int column, int row) { At(column, row).shaded = true; }
-  void Rule(int column) {
-    for (int row = 0; row < rows_; ++row) At(column, row).ruled = true;
-  }
-
-  std::string Line(int row) const {
-    std::string line;
-    size_t end = 0;
-    for (int column = 0; column < columns_; ++column) {
-      const Cell& cell = cells_[row * columns_ + column];
-      if (cell.dots != 0) {
-        line += unicode_ ? BrailleText(cell.dots) : "*";
-      } else if (cell.shaded) {
-        line += unicode_ ? "\u2591" : ":";
-      } else if (cell.ruled) {
-        line += unicode_ ? "\u250a" : "|";
-      } else {
-        line += ' ';
-        continue;
-      }
-      end = line.size();
-    }
-    return line.substr(0, end);
-  }
-
- private:
-  struct Cell {
-    unsigned dots = 0;
-    bool shaded = false;
-    bool ruled = false;
-  };
-
-  Cell& At(int column, int row) { return cells_[row * columns_ + column]; }
-
-  int columns_;
-  int rows_;
-  bool unicode_;
-  std::vector<Cell> cells_;
-};
 
 // Draws the curve through all moments, and the band around it. Times of moments are in dots.
 void Draw(const std::vector<Moment>& moments, const Scale& scale, int rows, Canvas& canvas) {
@@ -220,16 +154,6 @@ std::vector<std::pair<int, const PlotMark*>> PlaceMarks(const std::vector<PlotMa
   return placed;
 }
 
-bool IsUtf8() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string lower = Lower(value);
-    return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
-  }
-  return false;
-}
-
 // Returns the begin and the end of all runs that are not excluded, at least a minute apart.
 std::pair<double, double> SpanOf(const CaseHistory& places) {
   double begin = HUGE_VAL;
@@ -259,15 +183,6 @@ std::vector<std::string> RowLabels(const Scale& scale, int rows, const std::stri
 }
 
 }  // namespace
-
-PlotStyle PlotStyleOfStdout() {
-  PlotStyle style;
-  if (const int width = StyleOf(STDOUT_FILENO).width; width > 0) {
-    style.width = width;
-    style.unicode = IsUtf8();
-  }
-  return style;
-}
 
 std::string HistoryPlot(const CaseHistory& places,
                         const std::vector<const v1::Annotation*>& annotations,

@@ -5,20 +5,9 @@
 #include <vector>
 
 #include "assay/v1/analysis_service.pb.h"
+#include "cli/views/plot_canvas.h"
 
 namespace assay::cli {
-
-struct PlotStyle {
-  // Columns of the whole plot.
-  int width = 80;
-  // Lines of the curve, without axis and legend.
-  int rows = 10;
-  // True if the terminal shows braille and block characters. Otherwise the plot is plain ASCII.
-  bool unicode = false;
-};
-
-// Returns the plot style for stdout. Without a terminal, it is ASCII of 80 columns.
-PlotStyle PlotStyleOfStdout();
 
 // The histories of one case at several places. Owns nothing.
 using CaseHistory = std::vector<const v1::PlaceHistory*>;

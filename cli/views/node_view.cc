@@ -139,6 +139,45 @@ std::string GpuTable(const v1::NodeInventory& inventory, const Style& style) {
   return table.Render(style);
 }
 
+// Returns the state of the GPUs at the last heartbeat.
+std::string TelemetryTable(const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& gpus,
+                           const Style& style) {
+  Table table({{"GPU", Align::kRight},
+               {"TEMP", Align::kRight},
+               {"POWER", Align::kRight},
+               {"SM CLOCK", Align::kRight},
+               {"LOAD", Align::kRight, 1},
+               {"MEMORY USED", Align::kRight, 2},
+               {"ECC", Align::kLeft, 3},
+               {"STATE"}});
+  for (const v1::GpuTelemetry& gpu : gpus) {
+    std::string power = gpu.has_power_watts() ? FormatFixed(gpu.power_watts(), 0) : "";
+    if (!power.empty() && gpu.has_power_limit_watts()) {
+      power += " of " + FormatFixed(gpu.power_limit_watts(), 0);
+    }
+    if (!power.empty()) power += " W";
+    const bool uncorrected = gpu.ecc_uncorrected() > 0;
+    const std::string ecc = !gpu.has_ecc_uncorrected() ? ""
+                            : uncorrected ? std::to_string(gpu.ecc_uncorrected()) + " uncorrected"
+                                          : std::to_string(gpu.ecc_corrected()) + " corrected";
+    std::vector<std::string> state(gpu.throttle_reasons().begin(), gpu.throttle_reasons().end());
+    if (gpu.has_last_xid()) {
+      state.push_back("Xid " + std::to_string(gpu.last_xid()) +
+                      (gpu.has_last_xid_time() ? " at " + FormatTime(gpu.last_xid_time()) : ""));
+    }
+    if (gpu.row_remap_failed()) state.emplace_back("row remap failed");
+    if (gpu.row_remap_pending()) state.emplace_back("row remap pending");
+    table.Add(
+        {std::to_string(gpu.index()),
+         gpu.has_temperature_celsius() ? FormatFixed(gpu.temperature_celsius(), 0) + " C" : "",
+         power, gpu.has_sm_clock_mhz() ? FormatFixed(gpu.sm_clock_mhz(), 0) + " MHz" : "",
+         gpu.has_utilization() ? FormatFixed(100 * gpu.utilization(), 0) + "%" : "",
+         gpu.has_memory_used_bytes() ? GibiBytes(gpu.memory_used_bytes()) : "",
+         Cell(ecc, uncorrected ? Tone::kBad : Tone::kPlain), Cell(Join(state), Tone::kDoubtful)});
+  }
+  return table.Render(style);
+}
+
 // Returns the names and values of a node's CSV record.
 std::vector<std::pair<std::string, std::string>> NodeFields(const v1::Node& node) {
   const v1::NodeDescription& d = node.description();
@@ -255,6 +294,9 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
   line("Price", Price(description));
   line("Labels", Labels(description, ", "));
   if (!inventory.gpus().empty()) text += "\n" + GpuTable(inventory, style);
+  if (!node.telemetry().empty()) {
+    text += "\nAt the last heartbeat:\n" + TelemetryTable(node.telemetry(), style);
+  }
   for (const std::string& matrix :
        {TopologyText(inventory, style), MeasuredLinks(inventory, transfers, style)}) {
     if (!matrix.empty()) text += "\n" + matrix;

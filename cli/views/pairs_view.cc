@@ -1,16 +1,16 @@
+#include "cli/views/pairs_view.h"
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "analysis/pair_report_text.h"
 #include "analysis/statistics.h"
-#include "analysis/suspects.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
-#include "cli/views/pair_report.h"
 #include "cli/views/result_marks.h"
-#include "cli/views/table.h"
 #include "common/text.h"
 
 namespace assay::cli {
@@ -19,37 +19,17 @@ namespace {
 using analysis::BadLink;
 using analysis::BadNode;
 using analysis::NodeSide;
+using analysis::PairCase;
+using analysis::PairCell;
+using analysis::PairFailure;
+using analysis::PairFinding;
+using analysis::PairReport;
 using analysis::PairVerdict;
 using analysis::Verdict;
 using Json = nlohmann::ordered_json;
 
 constexpr char kBadMark[] = "!";
 constexpr char kUncertainMark[] = "?";
-
-std::string PairName(const PairReport& report, size_t from, size_t to, const char* between) {
-  return report.nodes[from] + between + report.nodes[to];
-}
-
-std::string LinkName(const PairReport& report, size_t a, size_t b) {
-  return "link " + PairName(report, a, b, "-");
-}
-
-// Returns a deficit in percent, or in the unit of an additive model: "43%", "1 segment".
-std::string Amount(const PairCase& one, double deficit, int decimals = 0) {
-  if (!one.analysis.additive) return FormatFixed(100 * deficit, decimals) + "%";
-  const std::string number = FormatNumber(deficit, one.unit, 3);
-  const bool singular = IsCount(one.unit) && number == "1";
-  return number + " " + one.unit.substr(0, one.unit.size() - (singular ? 1 : 0));
-}
-
-const PairFailure* FailureOf(const PairReport& report, const PairCase& one, size_t a, size_t b) {
-  const auto found =
-      std::find_if(report.failures.begin(), report.failures.end(), [&](const auto& failure) {
-        return failure.benchmark == one.benchmark && failure.a == std::min(a, b) &&
-               failure.b == std::max(a, b);
-      });
-  return found == report.failures.end() ? nullptr : &*found;
-}
 
 // Returns the flags that every value has. The heading shows them once.
 std::set<std::string> CommonFlags(const PairCase& one) {
@@ -146,78 +126,12 @@ std::string Matrix(const PairReport& report, const PairCase& one, const Style& s
   return text;
 }
 
-std::string CaseName(const PairCase& one) {
-  return one.benchmark + (one.parameters.empty() ? "" : " " + one.parameters);
-}
-
-std::string NodeFinding(const PairReport& report, const PairCase& one, const BadNode& bad) {
-  static const std::map<NodeSide, std::string> sides = {
-      {NodeSide::kBoth, ""},
-      {NodeSide::kSending, " when it sends,"},
-      {NodeSide::kReceiving, " when it receives,"}};
-  return "node " + report.nodes[bad.node] + ": " + (bad.certain ? "" : "perhaps ") +
-         Amount(one, bad.deficit) + (one.higher_is_better ? " below" : " above") + " the others" +
-         sides.at(bad.side) + " on " +
-         (bad.bad_links == bad.links ? "all" : std::to_string(bad.bad_links)) + " of its " +
-         std::to_string(bad.links) + " links" +
-         (bad.certain ? "" : "; its values are too uncertain, use more `repetitions`");
-}
-
-std::string LinkFinding(const PairReport& report, const PairCase& one, const BadLink& bad) {
-  return LinkName(report, bad.from, bad.to) + ": " + (bad.certain ? "" : "perhaps ") +
-         Amount(one, bad.deficit) + (one.higher_is_better ? " below" : " above") +
-         " what both nodes reach elsewhere" +
-         (bad.one_way ? ", only from " + PairName(report, bad.from, bad.to, " to ") : "") +
-         (bad.certain ? "" : "; its value is too uncertain, use more `repetitions`");
-}
-
-// Returns true if more repetitions would not reduce the noise. This is the case if every value was
-// measured repeatedly and its error is much smaller than the scatter of the values, because then
-// the links themselves differ.
-bool RepetitionsAreEnough(const PairCase& one) {
-  constexpr double kMuchBetter = 3;
-  std::vector<double> errors;
-  for (const PairCell& cell : one.cells) {
-    if (cell.repetitions < 2 || !cell.value.error) return false;
-    errors.push_back(*cell.value.error / (one.analysis.additive ? 1 : cell.value.value));
-  }
-  return !errors.empty() && kMuchBetter * analysis::MedianOf(errors) < one.analysis.noise;
-}
-
-// Returns one sentence for each thing that could not be judged.
-std::vector<std::string> Gaps(const PairReport& report, const PairCase& one) {
-  const analysis::PairAnalysis& found = one.analysis;
-  std::vector<std::string> gaps;
-  std::vector<std::string> missing;
-  for (const auto& [a, b] : one.missing) {
-    if (FailureOf(report, one, a, b) != nullptr) continue;
-    missing.push_back(PairName(report, a, b, found.directed ? " to " : "-"));
-  }
-  if (!missing.empty()) gaps.push_back("Not measured: " + JoinSome(missing) + ".");
-  constexpr size_t kMinNodes = 4;
-  std::vector<std::string> unjudged;
-  for (const size_t node : found.unjudged_nodes) unjudged.push_back(report.nodes[node]);
-  if (one.nodes.size() < kMinNodes) {
-    gaps.emplace_back("With fewer than four nodes, a bad node cannot be told from a bad link.");
-  } else if (!unjudged.empty()) {
-    gaps.push_back("Not judged, for fewer than three measured links: " + JoinSome(unjudged) + ".");
-  } else if (found.NoiseHidesThreshold()) {
-    gaps.push_back("The values scatter by " + Amount(one, found.noise, 1) +
-                   ", so a node is named only from " + Amount(one, found.node_limit) +
-                   " and a link from " + Amount(one, found.link_limit) +
-                   (RepetitionsAreEnough(one)
-                        ? ". Each value is known better than that: the links differ, and more "
-                          "repetitions would not lower these limits."
-                        : ". More `repetitions` in the campaign lower these limits."));
-  }
-  return gaps;
-}
-
 std::vector<std::string> Findings(const PairReport& report, const PairCase& one) {
   std::vector<std::string> findings;
-  for (const BadNode& bad : one.analysis.nodes) findings.push_back(NodeFinding(report, one, bad));
-  for (const BadLink& bad : one.analysis.links) findings.push_back(LinkFinding(report, one, bad));
-  for (std::string& gap : Gaps(report, one)) findings.push_back(std::move(gap));
+  for (const PairFinding& found : analysis::FindingsOf(report, one)) {
+    findings.push_back(SubjectOf(report, found.nodes) + ": " + found.text);
+  }
+  for (std::string& gap : analysis::GapsOf(report, one)) findings.push_back(std::move(gap));
   if (one.verdict() == Verdict::kClear) {
     findings.push_back("Clear: no node or link is worse than the others by " +
                        FormatFixed(100 * report.threshold, 0) + "%.");
@@ -230,52 +144,25 @@ std::vector<std::string> Findings(const PairReport& report, const PairCase& one)
 
 std::string FailuresText(const PairReport& report, int width) {
   std::string text;
-  const auto add = [&](const std::string& line) {
-    text += Wrap("  " + Sanitize(line), width, 4) + "\n";
-  };
-  std::set<size_t> explained;
-  const auto describe = [&](const PairFailure& failure) {
-    return failure.benchmark + " failed in " + Counted(static_cast<int64_t>(failure.jobs), "job") +
-           ": " + failure.reason;
-  };
-  for (const analysis::FailingNode& node : report.failing_nodes) {
-    explained.insert(node.node);
-    const auto example = std::find_if(
-        report.failures.begin(), report.failures.end(),
-        [&](const auto& failure) { return failure.a == node.node || failure.b == node.node; });
-    add("node " + report.nodes[node.node] + ": " +
-        (node.failed == node.pairs ? "all" : std::to_string(node.failed)) + " of its " +
-        std::to_string(node.pairs) + " pairs failed; on " +
-        PairName(report, example->a, example->b, "-") + ", " + describe(*example));
-  }
-  for (const PairFailure& failure : report.failures) {
-    if (explained.count(failure.a) + explained.count(failure.b) > 0) continue;
-    add(LinkName(report, failure.a, failure.b) + ": " + describe(failure));
+  for (const PairFinding& found : analysis::FailuresOf(report)) {
+    text +=
+        Wrap("  " + Sanitize(SubjectOf(report, found.nodes) + ": " + found.text), width, 4) + "\n";
   }
   return text.empty() ? "" : "\nFailures:\n" + text;
-}
-
-const char* AdviceOn(const analysis::Suspect& suspect) {
-  if (suspect.is_node()) {
-    return suspect.failed ? "whether its agent runs, and whether the other nodes can reach it"
-                          : "its cable, switch port and network card, and what else runs on it";
-  }
-  return suspect.failed
-             ? "the reason above, then what lies between these two nodes only"
-             : "what lies between these two nodes only: a cable, or a path between their switches";
 }
 
 std::string SuspectsText(const PairReport& report, int width) {
   if (report.suspects.empty()) return "";
   std::string text = "\nTo check, most likely first:\n";
   for (const analysis::Suspect& suspect : report.suspects) {
-    std::string line = "  " + (suspect.is_node() ? "node " + report.nodes[suspect.a]
-                                                 : LinkName(report, suspect.a, suspect.b));
+    std::vector<size_t> nodes = {suspect.a};
+    if (!suspect.is_node()) nodes.push_back(suspect.b);
+    std::string line = "  " + SubjectOf(report, nodes);
     if (report.cases.size() > 1 && !suspect.analyses.empty()) {
       line += ", in " + std::to_string(suspect.analyses.size()) + " of " +
               std::to_string(report.cases.size()) + " cases";
     }
-    text += Wrap(Sanitize(line + ": " + AdviceOn(suspect)), width, 4) + "\n";
+    text += Wrap(Sanitize(line + ": " + AdviceOn(report, suspect)), width, 4) + "\n";
   }
   return text;
 }

@@ -104,7 +104,15 @@ Coordinator::Coordinator(const Environment& environment, Options options)
                                              sessions_, quarantine_, attempts_, watchers_, outage_,
                                              grace_)),
       questions_(environment_),
-      judge_(environment_, options_, leadership_, [this] { scheduler_->Kick(); }) {}
+      figures_(environment_, running_),
+      judge_(environment_, options_, leadership_, [this] { scheduler_->Kick(); }),
+      fleet_view_(environment_, options_, sessions_,
+                  {[this](bool simulated) {
+                     v1::ListOutliersRequest request;
+                     request.set_simulated(simulated);
+                     return ListOutliers(request);
+                   },
+                   [this](const std::string& campaign_id) { return ListWaiting(campaign_id); }}) {}
 
 void Coordinator::Start(Place place) {
   leadership_.Stand(std::move(place));
@@ -212,14 +220,17 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
 Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Campaign campaign, environment_.jobs.GetCampaign(id_or_name));
   if (campaign.jobs().queued() == 0) return campaign;
+  ASSAY_ASSIGN_OR_RETURN(std::vector<v1::WaitingJobs> waiting, ListWaiting(campaign.campaign_id()));
+  for (v1::WaitingJobs& jobs : waiting) *campaign.add_waiting() = std::move(jobs);
+  return campaign;
+}
+
+Result<std::vector<v1::WaitingJobs>> Coordinator::ListWaiting(const std::string& campaign_id) {
   // After a start or an outage, silence says nothing about a node: only removed nodes are gone.
   const storage::JobStore::Silence silence =
       !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.Silence()}
                        : storage::JobStore::Silence{Duration::max(), Duration::max()};
-  ASSAY_ASSIGN_OR_RETURN(std::vector<v1::WaitingJobs> waiting,
-                         environment_.jobs.ListWaiting(campaign.campaign_id(), silence));
-  for (v1::WaitingJobs& jobs : waiting) *campaign.add_waiting() = std::move(jobs);
-  return campaign;
+  return environment_.jobs.ListWaiting(campaign_id, silence);
 }
 
 Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
@@ -329,7 +340,12 @@ Result<Page<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::Nod
 }
 
 Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
-  return environment_.nodes.GetNode(id_or_name, options_.Silence());
+  ASSAY_ASSIGN_OR_RETURN(v1::Node node, environment_.nodes.GetNode(id_or_name, options_.Silence()));
+  if (const Telemetry gpus =
+          sessions_.FindTelemetry(node.description().node_id(), options_.Silence())) {
+    node.mutable_telemetry()->Assign(gpus->begin(), gpus->end());
+  }
+  return node;
 }
 
 Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {

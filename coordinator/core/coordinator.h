@@ -18,6 +18,8 @@
 #include "coordinator/core/attempts/scheduler.h"
 #include "coordinator/core/environment.h"
 #include "coordinator/core/estimator.h"
+#include "coordinator/core/figures/figures.h"
+#include "coordinator/core/fleet_view.h"
 #include "coordinator/core/judging/judge.h"
 #include "coordinator/core/judging/questions.h"
 #include "coordinator/core/leadership.h"
@@ -90,6 +92,8 @@ class Coordinator {
   // Comparisons, histories, costs and baselines. These read many runs, so call them on a thread for
   // queries of results.
   const Questions& questions() const { return questions_; }
+  // Answers for figures and large tables. Call it on a thread for queries of results.
+  const Figures& figures() const { return figures_; }
   // Judges new results. Call it on a thread of its own.
   Judge& judge() { return judge_; }
   // The next methods implement AnalysisService and NoteService.
@@ -106,7 +110,10 @@ class Coordinator {
   // Returns the nodes sorted by name. A node whose agent was silent for a lease is disconnected.
   Result<Page<v1::Node>> ListNodes(const std::string& filter, v1::NodeView view,
                                    const PageRequest& request);
+  // The answer contains the node's telemetry if its session is with this coordinator.
   Result<v1::Node> GetNode(const std::string& id_or_name);
+  // The state of all nodes. Its methods read much, so call them on a thread for queries of results.
+  FleetView& fleet_view() { return fleet_view_; }
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);
   // Deletes the node and ends its session. The answer contains its dial address.
@@ -114,6 +121,8 @@ class Coordinator {
 
  private:
   void NoteAttached(const Agent& agent);
+  // Returns the jobs of a campaign that wait for absent nodes.
+  Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id);
   // Returns NOT_FOUND if there is no node of this name. An empty name is no error.
   Status CheckNodeName(const std::string& name);
   // Returns INVALID_ARGUMENT if accept rules name baselines that do not exist.
@@ -137,7 +146,9 @@ class Coordinator {
   const std::shared_ptr<Heartbeats> heartbeats_;
   const std::shared_ptr<Scheduler> scheduler_;
   const Questions questions_;
+  const Figures figures_;
   Judge judge_;
+  FleetView fleet_view_;
   Mutex mutex_;
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };

@@ -65,6 +65,11 @@ struct Options {
   double rerun_share = 0.02;
   // Time between two reruns of a case. Runs shortly after each other share a disturbance.
   Duration rerun_spacing = std::chrono::minutes(10);
+  // Age from which the state of the fleet is read again for viewers.
+  Duration fleet_period = std::chrono::seconds(5);
+  // Time after which a stream to a viewer sends something even if nothing changed. A browser that
+  // was closed is noticed only then.
+  Duration repeat_period = std::chrono::seconds(15);
 
   // Returns the time without a message after which a node counts as absent. It is shorter than the
   // lease, so that users see an absent node before its jobs' leases expire.

@@ -12,6 +12,11 @@ std::string PeerKey(const grpc::CallbackServerContext& context) {
     return std::string(RoleName(caller.role)) + "/" + caller.id;
   }
   const std::string address = context.peer();  // "ipv4:127.0.0.1:40312"
+  const auto& metadata = context.client_metadata();
+  if (const auto viewer = metadata.find(kViewerAddress);
+      viewer != metadata.end() && address.rfind("inproc", 0) == 0) {
+    return "viewer/" + std::string(viewer->second.data(), viewer->second.size());
+  }
   return address.substr(0, address.rfind(':'));
 }
 

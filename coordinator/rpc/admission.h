@@ -12,6 +12,10 @@
 
 namespace assay::coordinator::rpc {
 
+// Metadata in which the console names the IP address of its client. Believed only inside this
+// process.
+inline constexpr char kViewerAddress[] = "x-assay-viewer";
+
 // Returns the key under which a caller's calls are counted: the identity in the caller's
 // certificate or, without a certificate, the caller's network address.
 std::string PeerKey(const grpc::CallbackServerContext& context);

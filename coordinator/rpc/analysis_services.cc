@@ -70,6 +70,23 @@ class AnalysisServiceImpl : public CoordinatorService<v1::AnalysisService::Callb
       return Status::Ok();
     });
   }
+
+  Unary* GetRoofline(Context* context, const v1::GetRooflineRequest* request,
+                     v1::GetRooflineResponse* response) override {
+    return calls_.AnswerRead(context, "GetRoofline", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.figures().GetRoofline(*request));
+      return Status::Ok();
+    });
+  }
+
+  Unary* GetPairs(Context* context, const v1::GetPairsRequest* request,
+                  v1::GetPairsResponse* response) override {
+    return calls_.AnswerRead(context, "GetPairs", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.figures().GetPairs(*request));
+      return Status::Ok();
+    });
+  }
 };
 
 class NoteServiceImpl : public CoordinatorService<v1::NoteService::CallbackService> {

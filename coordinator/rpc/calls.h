@@ -86,6 +86,8 @@ class Calls {
 
   // Places for streams of WatchCampaign.
   Admission& watches() const { return watches_; }
+  // Places for streams of WatchFleet.
+  Admission& fleet_watches() const { return fleet_watches_; }
 
  private:
   // With RetryDelay in between this is about three seconds, less than clients wait.
@@ -153,6 +155,7 @@ class Calls {
   mutable Admission reads_{"queries of results", 34, 34};
   mutable Admission slow_calls_{"calls that wait for an agent", 4, 4};
   mutable Admission watches_{"watches", 32, 256};
+  mutable Admission fleet_watches_{"watches of the fleet", 64, 256};
 };
 
 }  // namespace assay::coordinator::rpc

@@ -15,6 +15,7 @@
 #include "assay/v1/result_service.grpc.pb.h"
 #include "coordinator/rpc/analysis_services.h"
 #include "coordinator/rpc/dialer.h"
+#include "coordinator/rpc/fleet_watch.h"
 #include "coordinator/rpc/service.h"
 #include "coordinator/rpc/stream_link.h"
 #include "coordinator/rpc/watch.h"
@@ -105,7 +106,16 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
 
   grpc::ServerWriteReactor<v1::WatchCampaignResponse>* WatchCampaign(
       Context* context, const v1::WatchCampaignRequest* request) override {
-    return NewWatch(coordinator_, calls_, *context, request->campaign());
+    return NewWatch(coordinator_, calls_, *context, *request);
+  }
+
+  Unary* GetCampaignProgress(Context* context, const v1::GetCampaignProgressRequest* request,
+                             v1::GetCampaignProgressResponse* response) override {
+    return calls_.AnswerRead(context, "GetCampaignProgress", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.figures().GetProgress(request->campaign()));
+      return Status::Ok();
+    });
   }
 
   Unary* ListFleetBenchmarks(Context* context, const v1::ListFleetBenchmarksRequest*,
@@ -143,6 +153,19 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
       ASSAY_ASSIGN_OR_RETURN(*response->mutable_node(), coordinator_.GetNode(request->node()));
       return Status::Ok();
     });
+  }
+
+  Unary* GetFleet(Context* context, const v1::GetFleetRequest* request,
+                  v1::GetFleetResponse* response) override {
+    return calls_.AnswerRead(context, "GetFleet", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(*response, FleetOf(coordinator_.fleet_view(), request->filter()));
+      return Status::Ok();
+    });
+  }
+
+  grpc::ServerWriteReactor<v1::WatchFleetResponse>* WatchFleet(
+      Context* context, const v1::WatchFleetRequest* request) override {
+    return NewFleetWatch(coordinator_, calls_, *context, request->filter());
   }
 
   Unary* AddNode(Context* context, const v1::AddNodeRequest* request,
@@ -225,6 +248,22 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
       ASSAY_RETURN_IF_ERROR(CheckReference("result_id", request->result_id()));
       ASSAY_ASSIGN_OR_RETURN(*response->mutable_result(),
                              coordinator_.GetResult(request->result_id()));
+      return Status::Ok();
+    });
+  }
+
+  Unary* TabulateResults(Context* context, const v1::TabulateResultsRequest* request,
+                         v1::TabulateResultsResponse* response) override {
+    return calls_.AnswerRead(context, "TabulateResults", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.figures().Tabulate(*request));
+      return Status::Ok();
+    });
+  }
+
+  Unary* ListFacets(Context* context, const v1::ListFacetsRequest* request,
+                    v1::ListFacetsResponse* response) override {
+    return calls_.AnswerRead(context, "ListFacets", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.figures().ListFacets(*request));
       return Status::Ok();
     });
   }
@@ -345,8 +384,7 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
 
 Status Server::Check() const {
   ASSAY_RETURN_IF_ERROR(acceptor_->Check(kCheckPatience));
-  // Inside the process there is no TLS, and so no certificate is needed.
-  grpc::GenericStub stub(server_->InProcessChannel(grpc::ChannelArguments()));
+  grpc::GenericStub stub(LocalChannel());
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
   grpc::CompletionQueue queue;
@@ -363,6 +401,10 @@ Status Server::Check() const {
   bool ok = false;
   queue.Next(&tag, &ok);
   return assay::rpc::FromGrpc(status).WithContext("the gRPC server does not answer");
+}
+
+std::shared_ptr<grpc::Channel> Server::LocalChannel() const {
+  return server_->InProcessChannel(assay::rpc::ClientArguments());
 }
 
 Server::~Server() {

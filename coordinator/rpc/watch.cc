@@ -17,8 +17,6 @@ namespace {
 using Response = v1::WatchCampaignResponse;
 using Reactor = grpc::ServerWriteReactor<Response>;
 
-// A peer that does not read a message for so long is disconnected.
-constexpr Duration kReadPatience = std::chrono::seconds(30);
 // Age from which an estimate is made anew.
 constexpr Duration kEstimateAge = std::chrono::seconds(5);
 // A watch reads the campaign twice a second at most, after the first few reads. A campaign changes
@@ -26,17 +24,16 @@ constexpr Duration kEstimateAge = std::chrono::seconds(5);
 constexpr Duration kLoadPeriod = std::chrono::milliseconds(500);
 constexpr int kQuickLoads = 5;
 
-Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
-
 // Outlives its reactor, so that a late notification finds a valid object.
 class Watch : public std::enable_shared_from_this<Watch> {
  public:
   Watch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
-        Reactor* reactor, std::string campaign)
+        Reactor* reactor, const v1::WatchCampaignRequest& request)
       : coordinator_(coordinator),
         calls_(calls),
         context_(context),
-        campaign_(std::move(campaign)),
+        without_jobs_(request.without_jobs()),
+        campaign_(request.campaign()),
         reactor_(reactor) {}
 
   // Handles a possible change of the campaign.
@@ -59,6 +56,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     state_ = State::kIdle;
     if (!ok || broken_) return Finish(Gone());
     if (last_) return Finish(Status::Ok());
+    calls_.executor().PostAfter(coordinator_.options().repeat_period,
+                                [weak = weak_from_this(), write = writes_] {
+                                  if (const auto self = weak.lock()) self->RepeatAfter(write);
+                                });
     if (!dirty_) return;
     state_ = State::kLoading;
     PostLoad();
@@ -114,12 +115,12 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The first estimate is sent at once, later ones with the next change.
     std::string bytes = compared.SerializeAsString() + (response.has_estimate() ? "+" : "");
     if (!unsent_.empty()) dirty_ = true;
-    if (!first_ && response.jobs().empty() && bytes == last_campaign_) {
+    if (!first_ && !repeat_ && response.jobs().empty() && bytes == last_campaign_) {
       if (!dirty_) return;
       state_ = State::kLoading;
       return PostLoad();
     }
-    first_ = false;
+    first_ = repeat_ = false;
     last_campaign_ = std::move(bytes);
     last_ = response.campaign().verdict() != v1::VERDICT_UNSPECIFIED;
     response_ = std::move(response);
@@ -129,6 +130,16 @@ class Watch : public std::enable_shared_from_this<Watch> {
       if (const auto self = weak.lock()) self->CancelIfWriting(write);
     });
     reactor_->StartWrite(&response_);
+  }
+
+  // Sends the campaign again if write number `write` was the last one.
+  void RepeatAfter(int64_t write) {
+    {
+      MutexLock lock(mutex_);
+      if (writes_ != write) return;
+      repeat_ = true;
+    }
+    Changed();
   }
 
   // Ends the watch if write number `write` still waits for the peer to read.
@@ -145,7 +156,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
       Subscribe();
       revision_ = 0;
     }
-    if (unsent_.empty()) {
+    if (unsent_.empty() && !without_jobs_) {
       ASSAY_ASSIGN_OR_RETURN(storage::JobStore::JobChanges changes,
                              coordinator_.ListJobChanges(campaign_, revision_));
       revision_ = changes.revision;
@@ -221,6 +232,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   Coordinator& coordinator_;
   const Calls& calls_;
   grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
+  const bool without_jobs_;
   // Used by Load, which never runs twice at a time, and while it does not run.
   std::string campaign_;
   int64_t revision_ = -1;
@@ -244,6 +256,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   bool estimating_ ASSAY_GUARDED_BY(mutex_) = false;
   bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // The last message ends the watch.
   bool dirty_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool repeat_ ASSAY_GUARDED_BY(mutex_) = false;  // Send the campaign although it is the same.
   bool broken_ ASSAY_GUARDED_BY(mutex_) = false;
   bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
 };
@@ -251,8 +264,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
 class WatchReactor : public Reactor {
  public:
   WatchReactor(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
-               std::string campaign)
-      : watch_(std::make_shared<Watch>(coordinator, calls, context, this, std::move(campaign))) {
+               const v1::WatchCampaignRequest& request)
+      : watch_(std::make_shared<Watch>(coordinator, calls, context, this, request)) {
     Result<Admission::Place> place = calls.watches().Enter(PeerKey(context));
     if (place.ok()) {
       place_ = *std::move(place);
@@ -279,11 +292,10 @@ class WatchReactor : public Reactor {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
-                                                              const Calls& calls,
-                                                              grpc::CallbackServerContext& context,
-                                                              std::string campaign) {
-  return new WatchReactor(coordinator, calls, context, std::move(campaign));
+grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(
+    Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
+    const v1::WatchCampaignRequest& request) {
+  return new WatchReactor(coordinator, calls, context, request);
 }
 
 }  // namespace assay::coordinator::rpc

@@ -1,4 +1,6 @@
-// WatchCampaign sends the campaign immediately and after every change, until the campaign ends.
+// WatchCampaign sends the campaign immediately and after every change, until the campaign ends. A
+// campaign that does not change is sent again every 15 s, because a browser that was closed is
+// noticed at the next message.
 //
 //            Changed             loaded, and it differs
 //   +------+ -------> +---------+ -------------------> +---------+
@@ -20,13 +22,18 @@
 
 namespace assay::coordinator::rpc {
 
+// Time after which a watcher that does not read a message is disconnected.
+inline constexpr Duration kReadPatience = std::chrono::seconds(30);
+
+// Returns the end of a watch whose peer has gone.
+inline Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
+
 // Creates the reactor for one WatchCampaign call, which streams the changes of a campaign. The
 // reactor deletes itself when the call is done. `coordinator` and `calls` must outlive it. If the
 // campaign changes faster than the client reads, several changes are merged into one message. A
 // client that reads nothing for 30 s is disconnected.
-grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
-                                                              const Calls& calls,
-                                                              grpc::CallbackServerContext& context,
-                                                              std::string campaign);
+grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(
+    Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
+    const v1::WatchCampaignRequest& request);
 
 }  // namespace assay::coordinator::rpc

@@ -219,6 +219,35 @@ Result<Page<v1::Regression>> FakeAnalysisStore::ListRegressions(const Regression
   return std::move(filler).Take();
 }
 
+namespace {
+
+bool ConcernsPlace(v1::IncidentCause cause) {
+  return cause != v1::INCIDENT_CAUSE_DRIVER && cause != v1::INCIDENT_CAUSE_AGENT &&
+         cause != v1::INCIDENT_CAUSE_CASE;
+}
+
+}  // namespace
+
+Result<std::vector<PlaceRegressions>> FakeAnalysisStore::CountOpenRegressions(int limit) {
+  MutexLock lock(database_.mutex);
+  using Names = std::vector<std::string>;
+  std::map<std::pair<Names, Names>, int> counts;
+  for (const auto& [id, regression] : database_.regressions) {
+    if (IsClosed(regression.state())) continue;
+    const auto incident = database_.incidents.find(regression.incident_id());
+    if (incident != database_.incidents.end() && !ConcernsPlace(incident->second.cause())) continue;
+    const v1::Place& place = regression.place();
+    ++counts[{Names(place.node_names().begin(), place.node_names().end()),
+              Names(place.gpu_uuids().begin(), place.gpu_uuids().end())}];
+  }
+  std::vector<PlaceRegressions> places;
+  for (const auto& [place, count] : counts) places.push_back({place.first, place.second, count});
+  std::stable_sort(places.begin(), places.end(),
+                   [](const auto& a, const auto& b) { return a.count > b.count; });
+  if (places.size() > static_cast<size_t>(limit)) places.resize(static_cast<size_t>(limit));
+  return places;
+}
+
 bool FakeAnalysisStore::HasRegression(const std::string& incident_id,
                                       const RegressionQuery& query) const {
   RegressionQuery any = query;

@@ -108,6 +108,21 @@ Result<Page<v1::Campaign>> FakeJobStore::ListCampaigns(const PageRequest& reques
   return std::move(page).Take();
 }
 
+Result<std::vector<v1::Campaign>> FakeJobStore::ListActiveCampaigns(int limit) {
+  MutexLock lock(database_.mutex);
+  std::map<int64_t, const CampaignRow*, std::greater<>> newest_first;
+  for (const auto& [id, row] : database_.campaigns) {
+    if (row.shown.state() == v1::CAMPAIGN_STATE_ACTIVE) newest_first[row.sequence] = &row;
+  }
+  std::vector<v1::Campaign> campaigns;
+  for (const auto& [sequence, row] : newest_first) {
+    if (static_cast<int>(campaigns.size()) == limit) break;
+    campaigns.push_back(CampaignMessage(*row));
+    campaigns.back().clear_spec();
+  }
+  return campaigns;
+}
+
 Result<Page<v1::Job>> FakeJobStore::ListJobs(const std::string& campaign_id,
                                              const PageRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));

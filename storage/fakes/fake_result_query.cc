@@ -214,4 +214,25 @@ Result<v1::GroupResultsResponse> FakeResultStore::Group(const v1::GroupResultsRe
   return MakeGroupResponse(request, std::move(groups));
 }
 
+Result<FieldValues> FakeResultStore::ListValues(const std::string& field, int limit,
+                                                bool simulated) {
+  constexpr size_t kMostCharacters = 200;
+  ASSAY_RETURN_IF_ERROR(CheckListedField(field));
+  MutexLock lock(database_.mutex);
+  std::set<std::string> values;
+  for (const FakeDatabase::ResultRow& row : database_.results) {
+    if (row.stored.case_result().provenance().simulated() != simulated) continue;
+    for (const std::string& value : schema::FilterValues(ValueOf(field, row.stored))) {
+      values.insert(value.substr(0, kMostCharacters));
+    }
+  }
+  FieldValues found;
+  found.truncated = values.size() > static_cast<size_t>(limit);
+  for (const std::string& value : values) {
+    if (found.values.size() == static_cast<size_t>(limit)) break;
+    found.values.push_back(value);
+  }
+  return found;
+}
+
 }  // namespace assay::storage

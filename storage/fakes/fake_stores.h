@@ -106,6 +106,7 @@ class FakeJobStore : public JobStore {
   Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) override;
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name) override;
   Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) override;
+  Result<std::vector<v1::Campaign>> ListActiveCampaigns(int limit) override;
   Result<Page<v1::Job>> ListJobs(const std::string& campaign_id, const PageRequest& page) override;
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override;
   Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
@@ -196,6 +197,7 @@ class FakeResultStore : public ResultStore {
   Result<ResultPage> List(const std::string& filter, const PageRequest& page,
                           const std::string& order) override;
   Result<v1::GroupResultsResponse> Group(const v1::GroupResultsRequest& request) override;
+  Result<FieldValues> ListValues(const std::string& field, int limit, bool simulated) override;
   Result<v1::StoredResult> Get(const std::string& result_id) override;
   Result<std::vector<v1::CaseResult>> ListOfJob(const std::string& job_id) override;
   Result<std::vector<v1::StoredResult>> ListOfCampaign(const std::string& campaign_id) override;
@@ -237,6 +239,7 @@ class FakeAnalysisStore : public AnalysisStore {
                                                const PageRequest& page) override;
   Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) override;
   Result<v1::ListOutliersResponse> ListOutliers(const v1::ListOutliersRequest& request) override;
+  Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) override;
   Result<int> Acknowledge(const std::string& id, const std::string& by, const std::string& note,
                           bool false_alarm) override;
   Status PutBaseline(const v1::Baseline& baseline) override;

@@ -210,6 +210,24 @@ Result<Page<v1::Regression>> ListRegressions(Pool& pool, const RegressionQuery& 
   return std::move(filler).Take();
 }
 
+Result<std::vector<PlaceRegressions>> CountOpenRegressions(Pool& pool, int limit) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const pqxx::result rows,
+      pool.Execute("count_open_regressions",
+                   "SELECT coalesce(node, '{}'), coalesce(gpu_uuid, '{}'), count(*)::int "
+                   "FROM regression WHERE " +
+                       std::string(kOpen) +
+                       " AND (incident_id IS NULL OR incident_id NOT IN (SELECT incident_id FROM "
+                       "incident WHERE cause IN ('driver', 'agent', 'case'))) "
+                       "GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT $1",
+                   limit));
+  std::vector<PlaceRegressions> places;
+  for (const auto& row : rows) {
+    places.push_back({TextsOf(row[0]), TextsOf(row[1]), row[2].as<int>()});
+  }
+  return places;
+}
+
 Result<std::vector<v1::Incident>> ListIncidents(Pool& pool, const RegressionQuery& query) {
   Condition condition;
   AddState(query, condition);

@@ -30,6 +30,9 @@ class PostgresAnalysisStore : public AnalysisStore {
                                                const PageRequest& page) override {
     return storage::ListRegressions(pool_, query, page);
   }
+  Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) override {
+    return storage::CountOpenRegressions(pool_, limit);
+  }
   Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) override {
     return storage::ListIncidents(pool_, query);
   }

@@ -81,6 +81,21 @@ class PostgresJobStore : public JobStore {
         });
   }
 
+  Result<std::vector<v1::Campaign>> ListActiveCampaigns(int limit) override {
+    using Campaigns = std::vector<v1::Campaign>;
+    return pool_.Query("list_active_campaigns", [&](Transaction& transaction) -> Result<Campaigns> {
+      Campaigns campaigns;
+      for (const auto& row :
+           transaction.exec_params("SELECT " + CampaignColumns() + " FROM campaign c" + kTotals +
+                                       "WHERE c.state = 'active' ORDER BY c.sequence DESC LIMIT $1",
+                                   limit)) {
+        campaigns.push_back(CampaignOf(row));
+        campaigns.back().clear_spec();
+      }
+      return campaigns;
+    });
+  }
+
   Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                  const PageRequest& request) override {
     ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));

@@ -1,4 +1,4 @@
-// Lists, sorts and groups stored results.
+// Lists, sorts and groups stored results, and lists values of their fields.
 #pragma once
 
 #include <string>
@@ -14,6 +14,7 @@ namespace assay::storage {
 Result<ResultPage> ListResults(Pool& pool, const std::string& filter, const PageRequest& request,
                                const std::string& order);
 Result<v1::GroupResultsResponse> GroupResults(Pool& pool, const v1::GroupResultsRequest& request);
+Result<FieldValues> ListValues(Pool& pool, const std::string& field, int limit, bool simulated);
 
 // Returns the error of a query that would examine too many results. `what` says why.
 Status TooManyResults(const std::string& what);

@@ -137,6 +137,10 @@ class PostgresResultStore : public ResultStore {
     return GroupResults(queries_, request);
   }
 
+  Result<FieldValues> ListValues(const std::string& field, int limit, bool simulated) override {
+    return storage::ListValues(queries_, field, limit, simulated);
+  }
+
   Result<v1::StoredResult> Get(const std::string& result_id) override {
     Status missing = NotFound("no result \"" + result_id + "\"");
     if (!IsUuid(result_id)) return missing;

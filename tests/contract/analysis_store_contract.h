@@ -146,6 +146,43 @@ TEST_P(AnalysisStoreContract, RegressionsAreListedByTheirQuery) {
   EXPECT_EQ(again->items.at(1).DebugString(), resolved.DebugString()) << "replaced";
 }
 
+TEST_P(AnalysisStoreContract, OpenRegressionsAreCountedByPlace) {
+  v1::Regression resolved = MakeRegression("resolved");
+  resolved.set_state(v1::REGRESSION_STATE_RESOLVED);
+  v1::Regression cleared = MakeRegression("cleared");
+  cleared.set_state(v1::REGRESSION_STATE_CLEARED);
+  v1::Regression acknowledged = MakeRegression("acknowledged");
+  acknowledged.set_state(v1::REGRESSION_STATE_ACKNOWLEDGED);
+  v1::Regression unknown = MakeRegression("unknown");
+  unknown.clear_state();
+  v1::Regression link = MakeRegression("link");
+  link.mutable_place()->add_node_names("g2");
+  link.mutable_place()->add_gpu_uuids("GPU-2");
+  v1::Regression cpu = MakeRegression("cpu");
+  cpu.mutable_place()->clear_gpu_uuids();
+  // A driver's regression is not the place's.
+  v1::Regression fleet = MakeRegression("fleet");
+  fleet.set_incident_id("driver");
+  Findings findings = Regressions({resolved, cleared, acknowledged, unknown, link, cpu, fleet});
+  findings.incidents = {MakeIncident("driver", 2)};
+  findings.incidents[0].set_cause(v1::INCIDENT_CAUSE_DRIVER);
+  Put(findings);
+  const auto places = analysis().CountOpenRegressions(10);
+  ASSERT_TRUE(places.ok()) << places.status();
+  ASSERT_EQ(places->size(), 3U);
+  EXPECT_EQ(places->front().count, 2);
+  EXPECT_THAT(places->front().gpu_uuids, ::testing::ElementsAre("GPU-1"));
+  int of_nodes = 0, of_links = 0;
+  for (const PlaceRegressions& place : *places) {
+    EXPECT_THAT(place.node_names, ::testing::Contains("g1"));
+    if (place.gpu_uuids.empty()) of_nodes += place.count;
+    if (place.gpu_uuids.size() == 2) of_links += place.count;
+  }
+  EXPECT_EQ(of_nodes, 1);
+  EXPECT_EQ(of_links, 1);
+  EXPECT_EQ(analysis().CountOpenRegressions(1)->size(), 1U);
+}
+
 TEST_P(AnalysisStoreContract, PagesOfRegressionsFollowEachOther) {
   std::vector<v1::Regression> all;
   for (int i = 0; i < 5; ++i) all.push_back(MakeRegression("id" + std::to_string(i), i / 2));

@@ -130,6 +130,21 @@ TEST_P(JobStoreContract, ListsPageByPage) {
   EXPECT_EQ(second->next_token, "");
 }
 
+TEST_P(JobStoreContract, ActiveCampaignsAreListedNewestFirst) {
+  const std::string oldest = Create(MakeCampaign({MakeJob({"a"}), MakeJob({"a"})}));
+  const std::string ended = Create(MakeCampaign({MakeJob({"a"})}));
+  ASSERT_TRUE(jobs().CancelCampaign(ended).ok());
+  const std::string newest = Create(MakeCampaign({MakeJob({"a"})}));
+  const auto active = jobs().ListActiveCampaigns(10);
+  ASSERT_TRUE(active.ok()) << active.status();
+  ASSERT_EQ(active->size(), 2U);
+  EXPECT_EQ(active->at(0).campaign_id(), newest);
+  EXPECT_EQ(active->at(1).campaign_id(), oldest);
+  EXPECT_EQ(active->at(1).jobs().queued(), 2);
+  EXPECT_FALSE(active->at(1).has_spec());
+  EXPECT_EQ(jobs().ListActiveCampaigns(1)->size(), 1U);
+}
+
 TEST_P(JobStoreContract, PagesOfLargeJobsHaveFewItems) {
   Connect({"a"});
   NewCampaign many = MakeCampaign(std::vector<NewJob>());

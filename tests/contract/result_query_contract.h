@@ -194,6 +194,43 @@ TEST_P(ResultQueryContract, GroupsBySeveralKindsOfFields) {
   EXPECT_EQ(results().Group(request)->groups_size(), 5) << "other parameters";
 }
 
+TEST_P(ResultQueryContract, ValuesOfSharedFieldsAreListed) {
+  const LeasedJob job = Running(6);
+  StoreFive(job);
+  const auto campaigns = results().ListValues("campaign", 10, false);
+  ASSERT_TRUE(campaigns.ok()) << campaigns.status();
+  EXPECT_EQ(campaigns->values.size(), 1U);
+  EXPECT_EQ(results().ListValues("campaign", 10, true)->values.size(), 0U);
+  v1::CaseResult simulated = MakeResult(job, 5);
+  simulated.mutable_provenance()->set_simulated(true);
+  simulated.mutable_provenance()->set_provider("nowhere");
+  simulated.mutable_environment()->set_gpu_model("B200");
+  Commit({simulated});
+  using Values = std::vector<std::string>;
+  const auto values = [&](const std::string& field, bool of_simulated = false) {
+    const auto found = results().ListValues(field, 10, of_simulated);
+    EXPECT_TRUE(found.ok()) << field << ": " << found.status();
+    return found.ok() ? found->values : Values();
+  };
+  EXPECT_EQ(values("driver"), (Values{"1000.1", "550.54"})) << "of the environment";
+  EXPECT_EQ(values("benchmark"), (Values{"cpu_gemm"})) << "of the series";
+  EXPECT_EQ(values("node"), (Values{"name-of-a"})) << "of the origin, one per node";
+  EXPECT_EQ(values("parameters.x"), (Values{"10", "8", "9", "word"}));
+  EXPECT_EQ(values("parameters.none"), Values());
+  EXPECT_EQ(values("gpu.model"), (Values{"H200"}));
+  EXPECT_EQ(values("gpu.model", true), (Values{"B200"}));
+  EXPECT_EQ(values("provider", true), (Values{"nowhere"}));
+  const auto cut = results().ListValues("parameters.x", 3, false);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_EQ(cut->values, (Values{"10", "8", "9"}));
+  EXPECT_TRUE(cut->truncated);
+  EXPECT_FALSE(results().ListValues("parameters.x", 4, false)->truncated);
+  EXPECT_EQ(results().ListValues("drivr", 4, false).status().reason(), Reason::kUnknownField);
+  for (const char* bad : {"median", "outcome", "series_id", "simulated", "x' OR 1=1"}) {
+    EXPECT_EQ(results().ListValues(bad, 4, false).status().code(), Code::kInvalidArgument) << bad;
+  }
+}
+
 TEST_P(ResultQueryContract, BestResultFollowsTheDirectionOfTheMetric) {
   const LeasedJob job = Running(3);
   for (int i = 0; i < 3; ++i) {

@@ -47,12 +47,12 @@ TEST(ParametersText, ShowsValuesThatDifferFromTheDefault) {
       SCOPED_TRACE(schema.name() + " " + parameter.name());
       v1::CaseResult other = usual;
       (*other.mutable_parameters())[parameter.name()] = AnotherValue(parameter);
-      const std::string said = cli::ParametersText(other);
+      const std::string said = ParametersText(other);
       if (columns.count(parameter.name()) > 0) {
-        EXPECT_EQ(said, cli::ParametersText(usual));
+        EXPECT_EQ(said, ParametersText(usual));
       } else {
         EXPECT_TRUE(Contains(said, AnotherValue(parameter))) << said;
-        EXPECT_NE(said, cli::ParametersText(usual));
+        EXPECT_NE(said, ParametersText(usual));
       }
     }
   }
@@ -69,7 +69,7 @@ TEST(ParametersText, OmitsUninterestingDefaults) {
                              "ctas",       "engine",    "from",  "group",  "in_place", "layout",
                              "mode",       "nodes",     "numa",  "policy", "root",     "seconds",
                              "streams",    "threads",   "to",    "wait",   "window"}) {
-      EXPECT_FALSE(Contains(cli::ParametersText(usual), std::string(name) + "="))
+      EXPECT_FALSE(Contains(ParametersText(usual), std::string(name) + "="))
           << schema.name() << " " << name;
     }
   }

@@ -1,8 +1,9 @@
-"""The client in docs/reference/api.md works as it is printed there: its shell commands and its Python
-program run against a real coordinator and agent."""
+"""The clients in docs/reference/api.md work as they are printed there: the commands and programs run
+against a real coordinator and agent."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -50,6 +51,34 @@ class ApiPage(unittest.TestCase):
             self.assertEqual(status, 1)
             for part in ("INVALID_ARGUMENT", "benchmarks[0].m"):
                 self.assertIn(part, errors)
+
+    def test_http_clients_read_what_the_grpc_client_stored(self):
+        with harness.Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a", runner=harness.RUNNER)
+            status, out, errors = self.run_client(fleet, block("python"))
+            self.assertEqual(status, 0, out + errors)
+            self.environment = {**os.environ,
+                                "ASSAY_CONSOLE": fleet.coordinator.addresses["console"].rstrip("/")}
+            out = self.output("bash", "-eo", "pipefail", "-c", block("bash"))
+            self.assertIn("node-a NODE_STATE_CONNECTED", out)
+            self.assertIn('"field":"median"', out)
+            out = self.output(sys.executable, "-c", block("py"))
+            self.assertRegex(out, r"(?m)^256 [0-9.e+]+ GFLOP/s$")
+            with self.subTest("Go"):
+                if shutil.which("go") is None:
+                    self.skipTest("go is not installed")
+                program = fleet.path("main.go")
+                with open(program, "w", encoding="utf-8") as file:
+                    file.write(block("go"))
+                self.assertIn("from-python CAMPAIGN_STATE_COMPLETED VERDICT_PASSED",
+                              self.output("go", "run", program))
+
+    def output(self, *command):
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+                             env=self.environment)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return run.stdout
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "agent/metrics/agent_metrics.h"
+#include "coordinator/metrics/gpu_metrics.h"
 #include "coordinator/metrics/metrics.h"
 #include "tests/docs/page.h"
 #include "tests/temporary_folder.h"
@@ -55,6 +56,24 @@ TEST(MetricsPage, ListsTheCoordinatorsMetrics) {
   EXPECT_BLOCK(kMetricsPage, "coordinator", MetricTable(metrics.collectable()->Collect()));
 }
 
+TEST(MetricsPage, ListsTheMetricsOfTheFleetsGpus) {
+  v1::GpuTelemetry gpu;
+  gpu.set_temperature_celsius(1);
+  gpu.set_power_watts(1);
+  gpu.set_power_limit_watts(1);
+  gpu.set_sm_clock_mhz(1);
+  gpu.set_utilization(1);
+  gpu.set_memory_used_bytes(1);
+  gpu.set_ecc_corrected(1);
+  gpu.set_ecc_uncorrected(1);
+  gpu.set_last_xid(1);
+  gpu.add_throttle_times()->set_reason("thermal");
+  coordinator::NodeTelemetry node;
+  node.node = std::make_shared<const v1::NodeDescription>();
+  node.gpus = std::make_shared<const std::vector<v1::GpuTelemetry>>(1, gpu);
+  EXPECT_BLOCK(kMetricsPage, "gpus", MetricTable(coordinator::GpuMetrics({node})));
+}
+
 TEST(MetricsPage, ListsTheAgentsMetrics) {
   const TemporaryFolder folder;
   Result<std::unique_ptr<agent::Spool>> spool = agent::Spool::Open(folder.path(), 1 << 20);
@@ -62,7 +81,7 @@ TEST(MetricsPage, ListsTheAgentsMetrics) {
   Result<std::unique_ptr<Nvml>> nvml = Nvml::Open([](const std::string&) {}, ASSAY_FAKE_NVML);
   ASSERT_TRUE(nvml.ok()) << nvml.status();
   agent::AgentMetricsSources sources;
-  sources.node.mutable_inventory()->add_gpus();
+  sources.node.mutable_inventory()->add_gpus()->set_index(2);  // It has had an Xid.
   sources.session = [] {
     agent::SessionStats stats;
     stats.last_heartbeat = WallTime();

@@ -121,6 +121,22 @@ void RunningJobs::NoteReported(const std::string& node_id, const std::string& na
   }
 }
 
+void RunningJobs::NotePhases(const std::string& node_id, const v1::AgentState& state) {
+  MutexLock lock(mutex_);
+  for (const v1::RunningJob& job : state.running_jobs()) {
+    Entry* entry = FindEntry({job.job_id(), job.epoch()});
+    if (entry == nullptr) continue;
+    const auto member = entry->members.find(node_id);
+    if (member != entry->members.end()) member->second.phase = job.phase();
+  }
+}
+
+std::string RunningJobs::PhaseOf(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  const Entry* entry = FindEntry(job);
+  return entry == nullptr ? "" : entry->members.at(entry->job.node_ids.front()).phase;
+}
+
 std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
                                              const v1::GangReady& ready) {
   MutexLock lock(mutex_);

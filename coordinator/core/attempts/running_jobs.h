@@ -75,6 +75,11 @@ class RunningJobs {
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
+  // Records the phases that the agent of `node_id` has listed in a State message.
+  void NotePhases(const std::string& node_id, const v1::AgentState& state);
+  // Returns the latest phase of the job on its first node. Empty if it is not known.
+  std::string PhaseOf(const storage::JobEpoch& job) const;
+
   // Records that all ranks of this node are ready. Once every agent of the job is ready, returns
   // one GangGo message per agent, which tells the agent to start. Returns nothing before that. If
   // an agent repeats its GangReady later, returns GangGo again for this agent. GangGo contains a
@@ -166,6 +171,7 @@ class RunningJobs {
     std::optional<MonotonicTime> ready;
     std::string agent_instance_id;  // Empty until known.
     std::string name;               // As well.
+    std::string phase;              // See RunningJob.phase. As well.
     MonotonicTime assigned;
     // When the agent last mentioned the job. Not set if this process adopted the job and the agent
     // has not reported the job yet, perhaps because the agent's session is with another

@@ -46,7 +46,7 @@ Heartbeats::Heartbeats(const Environment& environment, const Options& options, R
 
 void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state) {
   Beat beat;
-  beat.state = state;
+  beat.sequence = state.sequence();
   for (const v1::RunningJob& job : state.running_jobs()) {
     if (static_cast<int>(beat.reported.size()) == kMaxReportedJobs) break;
     beat.reported.push_back({job.job_id(), job.epoch()});
@@ -54,6 +54,7 @@ void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state)
   const std::optional<Agent> agent = sessions_.Find(node_id);
   if (agent) beat.node_name = agent->name;
   running_.NoteReported(node_id, beat.node_name, beat.reported);
+  running_.NotePhases(node_id, state);
   if (!agent) return;
   sessions_.NoteHeard(node_id);
   beat.missing = running_.MissingAt(node_id, agent->instance_id, beat.reported, options_.heartbeat);
@@ -139,7 +140,7 @@ void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held
   // Covers jobs that were adopted just now.
   running_.NoteReported(node_id, beat.node_name, beat.reported);
   v1::CoordinatorMessage renewal;
-  renewal.mutable_lease_renewal()->set_sequence(beat.state.sequence());
+  renewal.mutable_lease_renewal()->set_sequence(beat.sequence);
   *renewal.mutable_lease_renewal()->mutable_lease() = ToProto(options_.lease + options_.outage);
   for (const JobEpoch& epoch : beat.reported) {
     const auto job = held.find(epoch);

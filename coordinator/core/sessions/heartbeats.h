@@ -30,14 +30,14 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
              Sessions& sessions, Attempts& attempts, Outage& outage);
 
   // Returns at once; the answer is sent once the database has replied. A State that follows another
-  // within a quarter of a heartbeat and has no news for the database gets no answer: agents send one
-  // for each job that they are assigned.
+  // within a quarter of a heartbeat and has no news for the database gets no answer: agents send
+  // one for each job that they are assigned.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 
  private:
   struct Beat {
     std::string node_name;
-    v1::AgentState state;
+    uint64_t sequence = 0;  // Of the State.
     std::vector<storage::JobEpoch> reported;
     std::vector<RunningJobs::Missing> missing;
   };

@@ -353,6 +353,9 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(message, Reason::kProtocolViolation));
   switch (message.kind_case()) {
     case v1::AgentMessage::kState:
+      if (!message.state().gpus().empty()) {
+        services_.sessions.SetTelemetry(node_id, sink_.get(), message.state().gpus());
+      }
       services_.heartbeats.Submit(node_id, message.state());
       return Status::Ok();
     case v1::AgentMessage::kGangReady:

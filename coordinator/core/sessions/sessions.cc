@@ -2,12 +2,81 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/text.h"
 #include "wire/durations.h"
 
 namespace assay::coordinator {
+
+namespace {
+
+constexpr int kMostGpus = 64;
+constexpr int kMostReasons = 16;
+constexpr size_t kMostReasonBytes = 40;
+
+bool IsReason(const std::string& text) {
+  return !text.empty() && text.size() <= kMostReasonBytes && IsPlainText(text);
+}
+
+// Returns whether a field is absent or at least 0, finite and plausible.
+bool IsSane(double value, double most = 1e18) { return value >= 0 && value <= most; }
+
+// Returns whether `time` can be printed.
+bool IsSane(const google::protobuf::Timestamp& time) {
+  constexpr int64_t kEndOf9999 = 253'402'300'799;
+  return time.seconds() >= 0 && time.seconds() <= kEndOf9999 && time.nanos() >= 0 &&
+         time.nanos() < 1'000'000'000;
+}
+
+v1::GpuTelemetry Bounded(v1::GpuTelemetry gpu) {
+  gpu.DiscardUnknownFields();
+  if (!IsSane(gpu.last_xid_time())) gpu.clear_last_xid_time();
+  // Also false for NaN.
+  if (!(gpu.temperature_celsius() > -300 && gpu.temperature_celsius() < 1000)) {
+    gpu.clear_temperature_celsius();
+  }
+  constexpr double kMostWatts = 1e6;
+  if (!IsSane(gpu.power_watts(), kMostWatts)) gpu.clear_power_watts();
+  if (!IsSane(gpu.power_limit_watts(), kMostWatts)) gpu.clear_power_limit_watts();
+  constexpr double kMostMhz = 1e6;
+  if (!IsSane(gpu.sm_clock_mhz(), kMostMhz)) gpu.clear_sm_clock_mhz();
+  if (!IsSane(gpu.memory_clock_mhz(), kMostMhz)) gpu.clear_memory_clock_mhz();
+  if (!IsSane(gpu.utilization(), 1)) gpu.clear_utilization();
+  if (!IsSane(gpu.energy_joules())) gpu.clear_energy_joules();
+  if (gpu.memory_used_bytes() < 0) gpu.clear_memory_used_bytes();
+  if (gpu.ecc_corrected() < 0) gpu.clear_ecc_corrected();
+  if (gpu.ecc_uncorrected() < 0) gpu.clear_ecc_uncorrected();
+  auto& reasons = *gpu.mutable_throttle_reasons();
+  reasons.erase(std::remove_if(reasons.begin(), reasons.end(),
+                               [](const std::string& reason) { return !IsReason(reason); }),
+                reasons.end());
+  while (reasons.size() > kMostReasons) reasons.RemoveLast();
+  auto& times = *gpu.mutable_throttle_times();
+  times.erase(std::remove_if(times.begin(), times.end(),
+                             [](const v1::ThrottleTime& time) {
+                               return !IsReason(time.reason()) || !IsSane(time.seconds());
+                             }),
+              times.end());
+  while (times.size() > kMostReasons) times.RemoveLast();
+  return gpu;
+}
+
+}  // namespace
+
+std::vector<v1::GpuTelemetry> BoundedTelemetry(
+    const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& sent) {
+  std::map<int, v1::GpuTelemetry> by_index;
+  for (const v1::GpuTelemetry& gpu : sent) {
+    if (by_index.size() == kMostGpus) break;
+    if (gpu.index() >= 0) by_index.try_emplace(gpu.index(), Bounded(gpu));
+  }
+  std::vector<v1::GpuTelemetry> gpus;
+  gpus.reserve(by_index.size());
+  for (auto& [index, gpu] : by_index) gpus.push_back(std::move(gpu));
+  return gpus;
+}
 
 Status Sessions::CheckReplacement(const Agent& agent, const std::string& peer_address,
                                   Duration lately) const {
@@ -47,6 +116,7 @@ void Sessions::Put(const Agent& agent, std::shared_ptr<SessionSink> sink) {
     entry.agent = agent;
     entry.leaving = false;
     entry.heard = clock_.Now();
+    entry.telemetry = nullptr;
     if (replaced == entry.sink) replaced = nullptr;
   }
   if (replaced) {
@@ -69,6 +139,16 @@ void Sessions::SetDescription(const std::string& node_id, const SessionSink* sin
   const auto found = entries_.find(node_id);
   if (found == entries_.end() || found->second.sink.get() != sink) return;
   found->second.agent.description = std::move(description);
+}
+
+void Sessions::SetTelemetry(const std::string& node_id, const SessionSink* sink,
+                            const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& gpus) {
+  auto kept = std::make_shared<const std::vector<v1::GpuTelemetry>>(BoundedTelemetry(gpus));
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(node_id);
+  if (found == entries_.end() || found->second.sink.get() != sink) return;
+  found->second.telemetry = std::move(kept);
+  found->second.telemetry_time = clock_.Now();
 }
 
 void Sessions::MarkLeaving(const std::string& node_id, const SessionSink* sink) {
@@ -130,6 +210,26 @@ std::vector<std::string> Sessions::AssignableNodeIds(Duration lately) const {
     if (!entry.leaving && now - entry.heard < lately) ids.push_back(node_id);
   }
   return ids;
+}
+
+Telemetry Sessions::Recent(const Entry& entry, Duration lately) const {
+  return clock_.Now() - entry.telemetry_time < lately ? entry.telemetry : nullptr;
+}
+
+Telemetry Sessions::FindTelemetry(const std::string& node_id, Duration lately) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(node_id);
+  return found == entries_.end() ? nullptr : Recent(found->second, lately);
+}
+
+std::vector<NodeTelemetry> Sessions::AllTelemetry(Duration lately) const {
+  MutexLock lock(mutex_);
+  std::vector<NodeTelemetry> all;
+  for (const auto& [node_id, entry] : entries_) {
+    Telemetry gpus = Recent(entry, lately);
+    if (gpus) all.push_back({entry.agent.description, std::move(gpus)});
+  }
+  return all;
 }
 
 size_t Sessions::count() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/v1/session.pb.h"
+#include "assay/v1/telemetry.pb.h"
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/status.h"
@@ -45,6 +46,19 @@ struct Agent {
   std::shared_ptr<const v1::Schemas> schemas;              // Nodes with the same share them.
 };
 
+// The state of a node's GPUs at one of its heartbeats.
+using Telemetry = std::shared_ptr<const std::vector<v1::GpuTelemetry>>;
+
+struct NodeTelemetry {
+  std::shared_ptr<const v1::NodeDescription> node;
+  Telemetry gpus;  // Never null.
+};
+
+// Returns what this coordinator keeps of the telemetry that an agent sent, sorted by index. Leaves
+// out GPUs after the 64th, values that are not finite, and long or odd texts.
+std::vector<v1::GpuTelemetry> BoundedTelemetry(
+    const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& sent);
+
 // Thread-safe.
 class Sessions {
  public:
@@ -64,6 +78,9 @@ class Sessions {
   // Replaces the agent's description if `sink` is still the way to it.
   void SetDescription(const std::string& node_id, const SessionSink* sink,
                       std::shared_ptr<const v1::NodeDescription> description);
+  // Keeps the state of the agent's GPUs, within bounds, if `sink` is still the way to it.
+  void SetTelemetry(const std::string& node_id, const SessionSink* sink,
+                    const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& gpus);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
 
@@ -80,6 +97,11 @@ class Sessions {
   // Returns the nodes that may get jobs: those that are not leaving and were heard less than
   // `lately` ago.
   std::vector<std::string> AssignableNodeIds(Duration lately) const;
+  // Returns null if the node has no session, or if its agent has sent no telemetry for `lately`,
+  // because it has no GPUs or cannot read them.
+  Telemetry FindTelemetry(const std::string& node_id, Duration lately) const;
+  // Returns the telemetry of all nodes that have some by the same rule.
+  std::vector<NodeTelemetry> AllTelemetry(Duration lately) const;
   size_t count() const;
 
  private:
@@ -88,7 +110,11 @@ class Sessions {
     std::shared_ptr<SessionSink> sink;
     bool leaving = false;
     MonotonicTime heard;
+    Telemetry telemetry;  // Null if none was sent.
+    MonotonicTime telemetry_time{};
   };
+  Telemetry Recent(const Entry& entry, Duration lately) const;
+
   const Clock& clock_;
   mutable Mutex mutex_;
   std::map<std::string, Entry> entries_ ASSAY_GUARDED_BY(mutex_);  // By node id.

@@ -34,7 +34,7 @@ TEST(CompletionTest, CommandsAndOptionsAreOffered) {
   EXPECT_EQ(Offers({"campaign", "show", "-o", ""}),
             (Words{"table", "json", "csv", "junit", "markdown"}));
   EXPECT_EQ(Offers({"baseline", "show", "-o", ""}), (Words{"table", "json", "csv"}));
-  EXPECT_EQ(Offers({"re"}), (Words{"results", "regressions"}));
+  EXPECT_EQ(Offers({"re"}), (Words{"results", "regressions", "report"}));
   EXPECT_EQ(Offers({"baseline", ""}), (Words{"set", "list", "show"}));
   EXPECT_EQ(Offers({"regressions", "ack", "--f"}), Words{"--false-alarm"});
   EXPECT_EQ(Offers({"compare", "--m"}), Words{"--margin"});

@@ -180,6 +180,14 @@ struct FakeCoordinator::Results final : v1::ResultService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status TabulateResults(grpc::ServerContext*, const v1::TabulateResultsRequest* request,
+                               v1::TabulateResultsResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_filter_ = request->filter();
+    *response = fake.table;
+    return grpc::Status::OK;
+  }
+
   // Later calls of ListResults return what was imported. A second import is known already.
   grpc::Status ImportResults(grpc::ServerContext*, const v1::ImportResultsRequest* request,
                              v1::ImportResultsResponse* response) override {
@@ -237,6 +245,14 @@ struct FakeCoordinator::Analysis final : v1::AnalysisService::Service {
     const std::lock_guard lock(fake.mutex_);
     fake.last_history_ = *request;
     *response = fake.history;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetRoofline(grpc::ServerContext*, const v1::GetRooflineRequest* request,
+                           v1::GetRooflineResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_filter_ = request->filter();
+    *response = fake.roofline;
     return grpc::Status::OK;
   }
 

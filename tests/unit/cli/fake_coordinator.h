@@ -52,6 +52,8 @@ class FakeCoordinator {
   bool hang_last_watch = false;
   v1::CompareResultsResponse comparison;
   v1::GetHistoryResponse history;
+  v1::GetRooflineResponse roofline;
+  v1::TabulateResultsResponse table;
   v1::ListRegressionsResponse regressions;
   v1::ListOutliersResponse outliers;
   v1::GetCostsResponse costs;

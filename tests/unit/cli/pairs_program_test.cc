@@ -3,12 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/analysis/pair_results.h"
 #include "tests/unit/cli/fake_coordinator.h"
-#include "tests/unit/cli/pair_results.h"
 #include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
+
+using analysis::EveryPair;
+using analysis::ResultOf;
 
 class PairsProgram : public testing::Test {
  protected:

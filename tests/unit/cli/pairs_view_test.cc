@@ -2,12 +2,23 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/views/pair_report.h"
-#include "tests/unit/cli/pair_results.h"
+#include "cli/views/pairs_view.h"
+#include "cli/views/result_marks.h"
+#include "tests/unit/analysis/pair_results.h"
 #include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
+
+using analysis::EveryPair;
+using analysis::FailedJob;
+using analysis::PairReport;
+using analysis::ResultOf;
+
+PairReport MakeReport(const std::vector<v1::StoredResult>& results,
+                      const std::vector<v1::Job>& jobs = {}) {
+  return analysis::MakePairReport(results, jobs, {"", 0.1, DoubtsOf}).value();
+}
 
 // A fleet in which node c is slow, link a-b is slower, and e fails with every other node.
 PairReport Troubled() {
@@ -20,9 +31,7 @@ PairReport Troubled() {
     (*one.mutable_case_result()->mutable_parameters())["bytes"] = "1024";
     results.push_back(one);
   }
-  return MakePairReport(results, {FailedJob("a", "e"), FailedJob("b", "e"), FailedJob("d", "f")},
-                        {})
-      .value();
+  return MakeReport(results, {FailedJob("a", "e"), FailedJob("b", "e"), FailedJob("d", "f")});
 }
 
 TEST(PairsView, Text_NamesWhatIsBadAndWhatToCheck) {
@@ -34,21 +43,21 @@ TEST(PairsView, Text_SaysWhatLeavesTheVerdictOpen) {
   auto noisy = EveryPair("abcde", [](const std::string& a, const std::string& b) {
     return (a[0] + 2 * b[0]) % 3 == 0 ? 1.1 : (a[0] + 2 * b[0]) % 3 == 1 ? 0.9 : 1.0;
   });
-  EXPECT_WORDING("views/pairs-noisy", PairsText(MakePairReport(noisy, {}, {}).value(), {}));
+  EXPECT_WORDING("views/pairs-noisy", PairsText(MakeReport(noisy), {}));
   // The links differ by more than the repetitions of each: another run would show the same.
   auto repeated = noisy;
   repeated.insert(repeated.end(), noisy.begin(), noisy.end());
   EXPECT_WORDING("views/pairs-noisy-links",
-                 PairsText(MakePairReport(repeated, {}, {}).value(), {}));
+                 PairsText(MakeReport(repeated), {}));
   noisy.resize(4);
-  EXPECT_WORDING("views/pairs-missing", PairsText(MakePairReport(noisy, {}, {}).value(), {}));
+  EXPECT_WORDING("views/pairs-missing", PairsText(MakeReport(noisy), {}));
   auto uncertain = EveryPair("abcde", [](const std::string& a, const std::string& b) {
     return a == "a" && b == "d" ? 0.35 : 0.5;
   });
   v1::Measurement& measured = *uncertain[2].mutable_case_result()->mutable_measurements(0);
   measured.set_ci_low(0.2);
   measured.set_ci_high(0.5);
-  EXPECT_WORDING("views/pairs-uncertain", PairsText(MakePairReport(uncertain, {}, {}).value(), {}));
+  EXPECT_WORDING("views/pairs-uncertain", PairsText(MakeReport(uncertain), {}));
 }
 
 TEST(PairsView, Text_ShowsCountsAsCounts) {
@@ -60,7 +69,7 @@ TEST(PairsView, Text_ShowsCountsAsCounts) {
     measured.set_unit("segments");
     measured.set_direction(v1::DIRECTION_LOWER_IS_BETTER);
   }
-  EXPECT_WORDING("views/pairs-counts", PairsText(MakePairReport(counts, {}, {}).value(), {}));
+  EXPECT_WORDING("views/pairs-counts", PairsText(MakeReport(counts), {}));
 }
 
 TEST(PairsView, Csv_HasARecordPerPair) {

@@ -145,8 +145,8 @@ class UpTest : public testing::Test {
 
   // Returns arguments for the test's folder and free ports.
   std::vector<std::string> Anywhere(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> arguments = {"--data",      data(),   "--listen",
-                                          "127.0.0.1:0", "--http", "127.0.0.1:0"};
+    std::vector<std::string> arguments = {"--data", data(),        "--listen",  "127.0.0.1:0",
+                                          "--http", "127.0.0.1:0", "--console", "127.0.0.1:0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -157,7 +157,8 @@ class UpTest : public testing::Test {
 };
 
 TEST_F(UpTest, StartsEverythingAndStopsInOrder) {
-  RunningUp up(program_, {"--data", data(), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:9950"});
+  RunningUp up(program_, {"--data", data(), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:9950",
+                          "--console", "127.0.0.1:0"});
   ASSERT_TRUE(up.Await("Stop it with Ctrl-C.")) << up.Finish().second;
 
   RunningUp second(program_, {"--data", data()});
@@ -171,8 +172,8 @@ TEST_F(UpTest, StartsEverythingAndStopsInOrder) {
   EXPECT_WORDING("cli/up-ready", Unplaced(up.printed()));
   EXPECT_EQ(Read("stopped"), "assay-agent stopped\nassay-coordinator stopped\n");
   EXPECT_EQ(Read("data/log/coordinator.log"),
-            "assay-coordinator started with --listen 127.0.0.1:0 --http 127.0.0.1:9950 --ready-fd "
-            "3\n");
+            "assay-coordinator started with --listen 127.0.0.1:0 --http 127.0.0.1:9950 --console "
+            "127.0.0.1:0 --ready-fd 3\n");
   EXPECT_EQ(Read("data/log/agent.log"),
             "assay-agent started with --data " + data() +
                 "/agent --coordinator 127.0.0.1:7900 --listen 127.0.0.1:0 --http 127.0.0.1:9951 "

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "assay/v1/agent_service.grpc.pb.h"
+#include "assay/v1/analysis_service.grpc.pb.h"
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/fleet_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
@@ -109,6 +110,42 @@ class ServerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
+
+// Calls a method and returns the code of the answer.
+template <typename Stub, typename Request, typename Response>
+grpc::StatusCode CodeOf(Stub& stub,
+                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                     Response*),
+                        const Request& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  Response response;
+  return (stub.*method)(&context, request, &response).error_code();
+}
+
+TEST_F(ServerTest, CallsForFigures_AreAnswered) {
+  Serve();
+  using Results = v1::ResultService::Stub;
+  using Analysis = v1::AnalysisService::Stub;
+  using Campaigns = v1::CampaignService::Stub;
+  const auto results = v1::ResultService::NewStub(channel_);
+  const auto analysis = v1::AnalysisService::NewStub(channel_);
+  const auto campaigns = v1::CampaignService::NewStub(channel_);
+  v1::TabulateResultsRequest table;
+  EXPECT_EQ(CodeOf(*results, &Results::TabulateResults, table), grpc::INVALID_ARGUMENT);
+  table.add_fields("median");
+  EXPECT_EQ(CodeOf(*results, &Results::TabulateResults, table), grpc::OK);
+  EXPECT_EQ(CodeOf(*results, &Results::ListFacets, {}), grpc::OK);
+  EXPECT_EQ(CodeOf(*analysis, &Analysis::GetRoofline, {}), grpc::OK);
+  v1::GetPairsRequest pairs;
+  EXPECT_EQ(CodeOf(*analysis, &Analysis::GetPairs, pairs), grpc::INVALID_ARGUMENT);
+  pairs.set_campaign("nope");
+  EXPECT_EQ(CodeOf(*analysis, &Analysis::GetPairs, pairs), grpc::NOT_FOUND);
+  v1::GetCampaignProgressRequest progress;
+  EXPECT_EQ(CodeOf(*campaigns, &Campaigns::GetCampaignProgress, progress), grpc::INVALID_ARGUMENT);
+  progress.set_campaign("nope");
+  EXPECT_EQ(CodeOf(*campaigns, &Campaigns::GetCampaignProgress, progress), grpc::NOT_FOUND);
+}
 
 TEST_F(ServerTest, Campaign_RunsOverTheWire) {
   Serve();

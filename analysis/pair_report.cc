@@ -1,4 +1,4 @@
-#include "cli/views/pair_report.h"
+#include "analysis/pair_report.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,17 +8,14 @@
 #include <tuple>
 
 #include "analysis/statistics.h"
-#include "cli/views/format.h"
-#include "cli/views/result_marks.h"
-#include "cli/views/result_text.h"
+#include "common/numbers.h"
 #include "common/text.h"
 #include "wire/interval.h"
+#include "wire/result_text.h"
 
-namespace assay::cli {
+namespace assay::analysis {
 namespace {
 
-using analysis::Estimate;
-using analysis::Verdict;
 using NodePair = std::pair<std::string, std::string>;
 
 // Orders whole numbers by value, so that 65536 comes before 1048576, and other text by letters.
@@ -116,8 +113,8 @@ class ReportMaker {
     if (!query_.metric.empty()) DropOtherBenchmarks();
     report.waiting_jobs = waiting_.size();
     NumberNodes(report);
-    std::vector<analysis::PairAnalysis> analyses;
-    std::vector<analysis::TriedPair> tried;
+    std::vector<PairAnalysis> analyses;
+    std::vector<TriedPair> tried;
     std::set<std::pair<size_t, size_t>> failed;
     for (const auto& [key, one] : failures_) {
       const auto& [names, benchmark] = key;
@@ -134,8 +131,8 @@ class ReportMaker {
         if (failed.insert({a, b}).second) tried.push_back({a, b, false});
       }
     }
-    report.failing_nodes = analysis::FailingNodes(tried);
-    report.suspects = analysis::RankSuspects(analyses, tried);
+    report.failing_nodes = FailingNodes(tried);
+    report.suspects = RankSuspects(analyses, tried);
     return report;
   }
 
@@ -185,10 +182,15 @@ class ReportMaker {
     Repetitions& pair = data.pairs[way];
     Estimate estimate{measured.median(), std::nullopt};
     if (schema::HasInterval(measured)) {
-      estimate.error = (measured.ci_high() - measured.ci_low()) / 2 / analysis::kHalfInterval;
+      estimate.error = (measured.ci_high() - measured.ci_low()) / 2 / kHalfInterval;
     }
     pair.estimates.push_back(estimate);
-    for (const std::string& flag : DoubtsOf(run)) pair.flags.insert(flag);
+    for (std::string& flag : FlagsOf(run)) pair.flags.insert(std::move(flag));
+  }
+
+  std::vector<std::string> FlagsOf(const v1::CaseResult& run) const {
+    if (query_.flags_of) return query_.flags_of(run);
+    return {run.conditions().flags().begin(), run.conditions().flags().end()};
   }
 
   void DropOtherBenchmarks() {
@@ -219,11 +221,11 @@ class ReportMaker {
     const auto add = [&](const NodePair& pair) {
       nodes.insert({numbers_.at(pair.first), numbers_.at(pair.second)});
     };
-    std::vector<analysis::PairValue> values;
+    std::vector<PairValue> values;
     std::set<std::pair<size_t, size_t>> known;
     for (const auto& [pair, repetitions] : data.pairs) {
       add(pair);
-      const Estimate median = analysis::CombineRepetitions(repetitions.estimates);
+      const Estimate median = CombineRepetitions(repetitions.estimates);
       values.push_back(
           {numbers_.at(pair.first), numbers_.at(pair.second), median.value, median.error});
       known.insert({values.back().from, values.back().to});
@@ -238,8 +240,8 @@ class ReportMaker {
       if (benchmark == key.benchmark) add(pair);
     }
     made.nodes.assign(nodes.begin(), nodes.end());
-    made.analysis = analysis::AnalyzePairs(
-        values, {data.higher_is_better, query_.threshold, IsCount(key.unit)});
+    made.analysis =
+        AnalyzePairs(values, {data.higher_is_better, query_.threshold, IsCount(key.unit)});
     const bool directed = made.analysis.directed;
     for (const size_t a : nodes) {
       for (const size_t b : nodes) {
@@ -282,4 +284,4 @@ Result<PairReport> MakePairReport(const std::vector<v1::StoredResult>& results,
   return std::move(maker).Make();
 }
 
-}  // namespace assay::cli
+}  // namespace assay::analysis

@@ -1,13 +1,11 @@
-#include "cli/views/pair_report.h"
+#include "analysis/pair_report.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/cli/pair_results.h"
+#include "tests/unit/analysis/pair_results.h"
 
-namespace assay::cli {
+namespace assay::analysis {
 namespace {
-
-using analysis::Verdict;
 
 PairReport ReportOf(const std::vector<v1::StoredResult>& results,
                     const std::vector<v1::Job>& jobs = {}) {
@@ -66,9 +64,9 @@ TEST(PairReport, BothDirections_AreOneMatrix) {
   PairReport report = ReportOf(results);
   ASSERT_EQ(report.cases.size(), 1U);
   ASSERT_EQ(report.cases[0].analysis.nodes.size(), 1U);
-  const analysis::BadNode& bad = report.cases[0].analysis.nodes[0];
+  const BadNode& bad = report.cases[0].analysis.nodes[0];
   EXPECT_EQ(report.nodes[bad.node], "d");
-  EXPECT_EQ(bad.side, analysis::NodeSide::kSending);
+  EXPECT_EQ(bad.side, NodeSide::kSending);
 
   results.pop_back();  // c to d, reversed.
   report = ReportOf(results);
@@ -154,4 +152,4 @@ TEST(PairReport, Metric_SelectsItsResultsAndBenchmarks) {
 }
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::analysis

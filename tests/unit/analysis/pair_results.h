@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/views/pair_report.h"
+#include "analysis/pair_report.h"
 
-namespace assay::cli {
+namespace assay::analysis {
 
 // Returns a result of "tcp_bandwidth" of 64 MiB, in GB/s.
 inline v1::StoredResult ResultOf(const std::string& from, const std::string& to, double median,
@@ -55,4 +55,4 @@ std::vector<v1::StoredResult> EveryPair(const std::string& nodes, Value value) {
   return results;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::analysis

@@ -1,0 +1,61 @@
+// Draws plots as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace assay::cli {
+
+struct PlotStyle {
+  // Columns of the whole plot.
+  int width = 80;
+  // Lines of the curve, without axis and legend.
+  int rows = 10;
+  // True if the terminal shows braille and block characters. Otherwise the plot is plain ASCII.
+  bool unicode = false;
+};
+
+// Returns the plot style for stdout. Without a terminal, it is ASCII of 80 columns.
+PlotStyle PlotStyleOfStdout();
+
+// A grid of characters for curves, bands and marks. Positions outside the grid are not drawn.
+class Canvas {
+ public:
+  Canvas(int columns, int rows, bool unicode)
+      : columns_(columns),
+        rows_(rows),
+        unicode_(unicode),
+        cells_(static_cast<size_t>(columns) * static_cast<size_t>(rows)) {}
+
+  // The numbers of dots in a row and in a column of the grid. A character has 2 x 4 dots if it is a
+  // braille character, else one.
+  int dots_x() const { return columns_ * (unicode_ ? 2 : 1); }
+  int dots_y() const { return rows_ * (unicode_ ? 4 : 1); }
+
+  void Dot(int x, int y);
+  void Shade(int column, int row);
+  void Rule(int column);
+  // Shows `symbol` instead of dots. The first mark of a character stays.
+  void Mark(int column, int row, char symbol);
+
+  // Returns a row without spaces at its end.
+  std::string Line(int row) const;
+
+ private:
+  struct Cell {
+    unsigned dots = 0;
+    bool shaded = false;
+    bool ruled = false;
+    char mark = '\0';
+  };
+
+  // Returns null for a position outside the grid.
+  Cell* At(int column, int row);
+
+  int columns_;
+  int rows_;
+  bool unicode_;
+  std::vector<Cell> cells_;
+};
+
+}  // namespace assay::cli

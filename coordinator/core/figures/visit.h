@@ -1,0 +1,29 @@
+// Reads results and jobs page by page.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/status.h"
+#include "coordinator/core/environment.h"
+
+namespace assay::coordinator {
+
+// Calls `visit` for at most `most` results, without samples, until it returns false. Returns the
+// number of the other results that match, counting at most kMaxCountedResults.
+Result<int> VisitResults(const Environment& environment, const std::string& filter,
+                         const std::string& order, int most,
+                         const std::function<bool(const v1::StoredResult&)>& visit);
+
+// Calls `visit` for every job of a campaign, in the order of creation.
+Status VisitJobs(const Environment& environment, const std::string& campaign_id,
+                 const std::function<void(const v1::Job&)>& visit);
+
+// Returns `limit`, or `normal` if it is 0. Returns INVALID_ARGUMENT if it is negative or above
+// `most`.
+Result<int> LimitOf(int limit, int normal, int most);
+
+// Returns a text as a filter takes it, in quotation marks.
+std::string FilterText(const std::string& text);
+
+}  // namespace assay::coordinator

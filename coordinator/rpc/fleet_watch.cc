@@ -1,0 +1,213 @@
+#include "coordinator/rpc/fleet_watch.h"
+
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "common/mutex.h"
+#include "coordinator/rpc/watch.h"
+#include "model/page.h"
+#include "wire/status_conversion.h"
+
+namespace assay::coordinator::rpc {
+namespace {
+
+using FleetResponse = v1::WatchFleetResponse;
+using FleetReactor = grpc::ServerWriteReactor<FleetResponse>;
+
+// Fits into a message of gRPC and of the console.
+constexpr size_t kMaxAnswerBytes = 12 << 20;
+
+// Outlives its reactor, so that a late task finds a valid object.
+class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
+ public:
+  FleetWatch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
+             FleetReactor* reactor, std::string filter)
+      : view_(coordinator.fleet_view()),
+        options_(coordinator.options()),
+        clock_(coordinator.clock()),
+        calls_(calls),
+        context_(context),
+        filter_(std::move(filter)),
+        reactor_(reactor) {}
+
+  void Start() {
+    MutexLock lock(mutex_);
+    LoadAfter(Duration(0));
+  }
+
+  // Ends a watch that was never started.
+  void Refuse(const Status& status) {
+    MutexLock lock(mutex_);
+    Finish(status);
+  }
+
+  void OnWriteDone(bool ok) {
+    MutexLock lock(mutex_);
+    state_ = State::kWaiting;
+    if (!ok || broken_) return Finish(Gone());
+    LoadAfter(more_ ? Duration(0) : options_.fleet_period);
+  }
+
+  void OnCancel() {
+    MutexLock lock(mutex_);
+    broken_ = true;
+    if (state_ == State::kWaiting) Finish(Gone());
+  }
+
+  void OnDone() {
+    MutexLock lock(mutex_);
+    reactor_ = nullptr;
+  }
+
+ private:
+  enum class State { kWaiting, kLoading, kWriting };
+
+  void LoadAfter(Duration delay) ASSAY_REQUIRES(mutex_) {
+    calls_.readers().PostAfter(delay, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Load();
+    });
+  }
+
+  void Load() {
+    {
+      MutexLock lock(mutex_);
+      if (finished_ || reactor_ == nullptr) return;
+      state_ = State::kLoading;
+    }
+    FleetResponse response;
+    bool send = false;
+    const Status loaded = Guarded("WatchFleet", [&] { return Fill(response, send); });
+    MutexLock lock(mutex_);
+    state_ = State::kWaiting;
+    if (broken_) return Finish(Gone());
+    // A watch survives an outage of the database.
+    if (loaded.code() == Code::kUnavailable && !first_) return LoadAfter(options_.fleet_period);
+    if (!loaded.ok()) return Finish(loaded);
+    const MonotonicTime now = clock_.Now();
+    if (!send && now - written_ < options_.repeat_period) return LoadAfter(options_.fleet_period);
+    first_ = false;
+    more_ = !unsent_.empty();
+    written_ = now;
+    response_ = std::move(response);
+    state_ = State::kWriting;
+    ++writes_;
+    calls_.readers().PostAfter(kReadPatience, [weak = weak_from_this(), write = writes_] {
+      if (const auto self = weak.lock()) self->CancelIfWriting(write);
+    });
+    reactor_->StartWrite(&response_);
+  }
+
+  // Ends the watch if write number `write` still waits for the peer to read.
+  void CancelIfWriting(int64_t write) {
+    MutexLock lock(mutex_);
+    if (state_ == State::kWriting && writes_ == write && reactor_ != nullptr) context_.TryCancel();
+  }
+
+  // Fills the next message. Sets `send` if it has news.
+  Status Fill(FleetResponse& response, bool& send) {
+    if (unsent_.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(const auto snapshot, view_.Latest());
+      ASSAY_ASSIGN_OR_RETURN(const FleetView::Rows matching, view_.Matching(*snapshot, filter_));
+      FleetChanges::Changes changes = changes_.Since(*snapshot, matching);
+      unsent_.assign(changes.rows.begin(), changes.rows.end());
+      response.mutable_removed_node_ids()->Assign(changes.removed.begin(), changes.removed.end());
+      summary_ = snapshot->summary;
+      send = first_ || !unsent_.empty() || !changes.removed.empty() || changes.summary_changed;
+    } else {
+      send = true;
+    }
+    for (size_t bytes = 0; !unsent_.empty() && bytes < kMaxPageBytes; unsent_.pop_front()) {
+      bytes += unsent_.front()->node.ByteSizeLong();
+      *response.add_nodes() = unsent_.front()->node;
+    }
+    *response.mutable_summary() = summary_;
+    return Status::Ok();
+  }
+
+  void Finish(const Status& status) ASSAY_REQUIRES(mutex_) {
+    if (finished_ || reactor_ == nullptr) return;
+    finished_ = true;
+    calls_.Count("WatchFleet", status.code());
+    reactor_->Finish(assay::rpc::ToGrpc(status));
+  }
+
+  FleetView& view_;
+  const Options& options_;
+  const Clock& clock_;
+  const Calls& calls_;
+  grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
+  const std::string filter_;
+  // Used by Load, which never runs twice at a time.
+  FleetChanges changes_;
+  std::deque<std::shared_ptr<const FleetView::Row>> unsent_;
+  v1::FleetSummary summary_;
+  bool first_ = true;  // Nothing has been sent yet.
+
+  Mutex mutex_;
+  FleetReactor* reactor_ ASSAY_GUARDED_BY(mutex_);
+  State state_ ASSAY_GUARDED_BY(mutex_) = State::kWaiting;
+  FleetResponse response_ ASSAY_GUARDED_BY(mutex_);
+  MonotonicTime written_ ASSAY_GUARDED_BY(mutex_){};
+  int64_t writes_ ASSAY_GUARDED_BY(mutex_) = 0;
+  bool more_ ASSAY_GUARDED_BY(mutex_) = false;  // The changes did not fit the last message.
+  bool broken_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
+};
+
+class FleetWatchReactor : public FleetReactor {
+ public:
+  FleetWatchReactor(Coordinator& coordinator, const Calls& calls,
+                    grpc::CallbackServerContext& context, std::string filter)
+      : watch_(std::make_shared<FleetWatch>(coordinator, calls, context, this, std::move(filter))) {
+    Result<Admission::Place> place = calls.fleet_watches().Enter(PeerKey(context));
+    if (place.ok()) {
+      place_ = *std::move(place);
+      watch_->Start();
+    } else {
+      watch_->Refuse(place.status());
+    }
+  }
+  void OnWriteDone(bool ok) override {
+    Reaction("WatchFleet.OnWriteDone", [&] { watch_->OnWriteDone(ok); });
+  }
+  void OnCancel() override {
+    Reaction("WatchFleet.OnCancel", [&] { watch_->OnCancel(); });
+  }
+  void OnDone() override {
+    Reaction("WatchFleet.OnDone", [&] { watch_->OnDone(); });
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<FleetWatch> watch_;
+  Admission::Place place_;
+};
+
+}  // namespace
+
+Result<v1::GetFleetResponse> FleetOf(FleetView& view, const std::string& filter) {
+  ASSAY_ASSIGN_OR_RETURN(const auto snapshot, view.Latest());
+  ASSAY_ASSIGN_OR_RETURN(const FleetView::Rows rows, view.Matching(*snapshot, filter));
+  v1::GetFleetResponse response;
+  size_t bytes = 0;
+  for (const std::shared_ptr<const FleetView::Row>& row : rows) {
+    bytes += row->node.ByteSizeLong();
+    if (bytes > kMaxAnswerBytes) {
+      return Status(Code::kResourceExhausted, Reason::kNone,
+                    "the state of " + std::to_string(rows.size()) + " nodes exceeds a message")
+          .WithHint("narrow the filter, or use WatchFleet, which sends several messages");
+    }
+    *response.add_nodes() = row->node;
+  }
+  *response.mutable_summary() = snapshot->summary;
+  return response;
+}
+
+grpc::ServerWriteReactor<v1::WatchFleetResponse>* NewFleetWatch(
+    Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
+    std::string filter) {
+  return new FleetWatchReactor(coordinator, calls, context, std::move(filter));
+}
+
+}  // namespace assay::coordinator::rpc

@@ -1,0 +1,46 @@
+// Answers the Connect protocol, which is JSON over HTTP/1.1, with the coordinator's own gRPC
+// services. Browsers, curl and any HTTP client can call it. See docs/reference/api.md.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string_view>
+
+#include "http/server.h"
+
+namespace assay::coordinator::web {
+
+inline constexpr char kJson[] = "application/json";  // As Content-Type.
+
+// Serves the methods that change nothing: those declared with idempotency_level = NO_SIDE_EFFECTS
+// that a viewer may call. Calls pass through the same limits and metrics as those of gRPC clients.
+// Thread-safe.
+class Bridge {
+ public:
+  // The largest request, in bytes, and its deepest nesting of objects and lists.
+  static constexpr size_t kMaxRequestBytes = 256 * 1024;
+  static constexpr int kMaxDepth = 32;
+  // Streams open at once. Further ones are answered with 503, and clients poll instead.
+  static constexpr int kMaxStreams = 256;
+
+  // `services` leads to the coordinator's server in this process.
+  explicit Bridge(const std::shared_ptr<grpc::Channel>& services);
+  // Waits for calls in progress. The exchanges must have ended.
+  ~Bridge();
+
+  // Returns true for the path of a method: "/assay.v1.NodeService/ListNodes".
+  static bool IsMethod(std::string_view path);
+  // Answers a request whose path is that of a method.
+  void Answer(const std::shared_ptr<http::Exchange>& exchange);
+
+ private:
+  class UnaryCall;
+  class StreamCall;
+  class Counted;
+  struct Shared;
+
+  const std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace assay::coordinator::web

@@ -1,0 +1,52 @@
+// Serves the console: its pages, and the calls that they make.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/host_port.h"
+#include "common/status.h"
+
+namespace assay::coordinator::web {
+
+struct ConsoleOptions {
+  HostPort address;  // Port 0 selects a free port.
+  // Names under which browsers may ask for the console, besides "localhost" and IP addresses. All
+  // other names are refused, so that a foreign page cannot reach it through a name of its own that
+  // resolves to this host (DNS rebinding).
+  std::vector<std::string> hosts;
+  // Paths of PEM files. Both or neither.
+  std::string tls_certificate;
+  std::string tls_key;
+  // The secret that browsers must present once. Empty: none.
+  std::string token;
+  std::string version;
+  // Leads to the coordinator's gRPC server in this process.
+  std::shared_ptr<grpc::Channel> services;
+};
+
+// Checks that the console may be served: beyond loopback addresses it needs TLS and a token. The
+// error says what is missing.
+Status CheckConsole(const ConsoleOptions& options);
+
+// Serves until it is destroyed. Thread-safe.
+class Console {
+ public:
+  // Starts to serve. The error names the address or the file, and the reason.
+  static Result<std::unique_ptr<Console>> Start(ConsoleOptions options);
+  ~Console();
+
+  // Returns the URL with the actual port: "http://127.0.0.1:7980/".
+  std::string url() const;
+
+ private:
+  class Impl;
+  explicit Console(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay::coordinator::web
