@@ -68,7 +68,8 @@ main() {
   assay="$bin/assay"
 
   say "starting PostgreSQL, a coordinator and an agent: assay up --data $work/data"
-  start up "$assay" up --data "$work/data" --listen 127.0.0.1:0 --http 127.0.0.1:0
+  start up "$assay" up --data "$work/data" --listen 127.0.0.1:0 --http 127.0.0.1:0 \
+    --console 127.0.0.1:0
   await 40 "the start of the fleet" read_address
   ASSAY_COORDINATOR="$(read_address)"
   export ASSAY_COORDINATOR

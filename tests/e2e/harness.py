@@ -23,6 +23,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.parse
 import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -285,18 +286,19 @@ class Fleet:
         return self
 
     def new_coordinator(self, name, *options, grpc="127.0.0.1:0", http="127.0.0.1:0",
-                        database=None):
+                        console="127.0.0.1:0", database=None, env=None):
         return self.add(name, [
             os.path.join(BUILD, "bin", "assay-coordinator"), "--listen", grpc, "--http", http,
+            "--console", console,
             "--lease", self.lease, "--heartbeat", self.heartbeat, *options],
-            ready=True, env={"ASSAY_DATABASE": database or self.postgres.conninfo})
+            ready=True, env={"ASSAY_DATABASE": database or self.postgres.conninfo, **(env or {})})
 
     def restart_coordinator(self, *options, database=None):
         """Starts a new coordinator on the addresses of the last one."""
         old = self.coordinator.addresses
         self.coordinator = self.new_coordinator(
             "coordinator-again", *options, grpc=old["grpc"], http=old["http"],
-            database=database).start()
+            console=urllib.parse.urlsplit(old["console"]).netloc, database=database).start()
 
     def address(self):
         """Returns what agents and the CLI get as --coordinator."""

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import checker
-from harness import BUILD, Fleet, FleetCase, eventually
+from harness import BUILD, Fleet, FleetCase, eventually, fetch
 
 AGENT = os.path.join(BUILD, "bin", "assay-agent")
 NODES = 20
@@ -84,6 +84,26 @@ class SimulateTest(FleetCase):
         hidden = fleet.cli("results", "--campaign", "simulated")
         self.assertEqual(hidden.stdout, "")
         self.assertIn("simulated = true", hidden.stderr)
+
+    def test_faults_show_in_telemetry(self):
+        fleet = self.start()
+        faults = "faults: [slow_gpu: {node: sim-0002, gpu: 3, factor: 0.8}]"
+        simulation(fleet, "hot", "--faults", write(fleet, "hot.yaml", faults), nodes=2).start()
+
+        def read():
+            answer = fleet.call("NodeService/GetFleet", {"filter": "name = sim-0002"})[0]
+            gpus = [gpu for node in answer.get("nodes", []) for gpu in node["gpus"]]
+            return gpus if gpus and "temperature_celsius" in gpus[3] else None
+        gpus = eventually(read, 30, "telemetry")
+        self.assertEqual(gpus[3]["throttle_reasons"], ["hw_thermal_slowdown"])
+        self.assertGreater(gpus[3]["temperature_celsius"], gpus[2]["temperature_celsius"] + 20)
+        self.assertIn("hw_thermal_slowdown", fleet.cli("node", "show", "sim-0002").stdout)
+        self.assertEqual(len(fleet.cli_json("node", "show", "sim-0002")["telemetry"]), 8)
+        address = fleet.coordinator.addresses["http"]
+        scraped = fetch(f"http://{address}/metrics/gpus")
+        for node in ("sim-0001", "sim-0002"):
+            self.assertIn(f'assay_fleet_gpu_temperature_celsius{{node="{node}",gpu="7",', scraped)
+        self.assertNotIn("assay_fleet_gpu", fleet.metrics(fleet.coordinator))
 
     def test_failing_node_costs_few_jobs(self):
         nodes, jobs, most_failed = 100, 200, 5
