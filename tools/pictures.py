@@ -14,8 +14,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 import browser  # noqa: E402
 from console_fleet import ConsoleFleet, pages  # noqa: E402
 
-PICTURES = ("fleet", "campaign", "series", "roofline", "links")
-SIZE = (1200, 760)
+# Pictures in the documents, with their heights.
+PICTURES = {"fleet": 560, "campaign": 860, "series": 1020, "roofline": 980, "links": 1080}
+WIDTH = 1200
 WIDTHS = (360, 1024, 1920)
 
 
@@ -31,14 +32,15 @@ def main():
     parser.add_argument("--all", metavar="DIR")
     options = parser.parse_args()
     browser.require_browser()
-    with ConsoleFleet() as fleet, browser.Browser(*SIZE) as page:
+    with ConsoleFleet() as fleet, browser.Browser(WIDTH) as page:
         fleet.start()
         fleet.plant()
         addresses = pages(fleet)
         if options.all is None:
             folder = os.path.join(ROOT, "docs", "images")
             os.makedirs(folder, exist_ok=True)
-            for name in PICTURES:
+            for name, height in PICTURES.items():
+                page.resize(WIDTH, height)
                 shoot(page, addresses[name], os.path.join(folder, f"{name}.png"), full=False)
             return
         os.makedirs(options.all, exist_ok=True)

@@ -222,11 +222,11 @@ std::string Comparison(const ReportData& data) {
   std::vector<v1::CaseIdentity> cases;
   for (const v1::CaseComparison& one : compared.cases()) cases.push_back(one.case_());
   const CaseNames names(cases);
-  HtmlTable table({"Case", "Verdict", "Change", "99% interval", compared.label_a(),
+  HtmlTable table({"Case", "Hardware", "Verdict", "Change", "99% interval", compared.label_a(),
                    compared.label_b(), "Places", "Runs"});
   for (const v1::CaseComparison& one : compared.cases()) {
     const std::string& unit = one.case_().unit();
-    table.Add({names.Full(one.case_()),
+    table.Add({names.Full(one.case_()), HardwareText(one.case_().hardware()),
                Toned(ComparisonWord(one.verdict()), ComparisonTone(one.verdict())),
                HtmlCell(ChangeText(one.ratio()), one.ratio()),
                one.has_ratio_low() && one.has_ratio_high()

@@ -59,7 +59,10 @@ struct Group {
 };
 
 bool IsBeyondDoubt(const v1::CaseResult& run) {
-  return run.verification().passed() && run.conditions().flags().empty();
+  // A result that exceeds the sheet by more is a wrong measurement, or the node lies.
+  constexpr double kMostOfSheet = 1.1;
+  return run.verification().passed() && run.conditions().flags().empty() &&
+         run.prediction().efficiency_spec() <= kMostOfSheet;
 }
 
 // A rate with the ends of its confidence interval.
