@@ -385,6 +385,11 @@ class Bridge::StreamCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   void Start(const pb::Message& request) {
     const http::Request& http = exchange_->request();
     self_ = shared_from_this();
+    http::Response head;
+    head.headers = {{"Content-Type", kStream}, {"Cache-Control", "no-store"}};
+    compress_ = http::HeaderOf(http, "connect-accept-encoding").find("gzip") != std::string::npos;
+    if (compress_) head.headers.emplace_back("Connect-Content-Encoding", "gzip");
+    exchange_->Begin(std::move(head));
     context_.AddMetadata(rpc::kViewerAddress, http.peer);
     request_ = Serialize(request);
     shared_->stub.PrepareBidiStreamingCall(&context_, http.path, grpc::StubOptions(), this);
@@ -392,11 +397,6 @@ class Bridge::StreamCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     StartWriteLast(&request_, grpc::WriteOptions());
     StartRead(&message_);
     StartCall();
-    http::Response head;
-    head.headers = {{"Content-Type", kStream}, {"Cache-Control", "no-store"}};
-    compress_ = http::HeaderOf(http, "connect-accept-encoding").find("gzip") != std::string::npos;
-    if (compress_) head.headers.emplace_back("Connect-Content-Encoding", "gzip");
-    exchange_->Begin(std::move(head));
     exchange_->OnGone([weak = weak_from_this()] {
       if (const auto call = weak.lock()) call->OnGone();
     });
