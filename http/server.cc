@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -217,6 +218,17 @@ class Call {
     Wake();
   }
 
+  // Ends a stream whose client has closed the connection. While the connection is suspended,
+  // libmicrohttpd does not notice. A client of another response may have closed its side alone.
+  void StopIfClosed() {
+    MutexLock lock(mutex_);
+    if (!streams_ || ended_ || !suspended_) return;
+    pollfd polled{fd_, POLLRDHUP, 0};
+    if (poll(&polled, 1, 0) <= 0) return;
+    stopping_ = true;
+    Wake();
+  }
+
  private:
   void Suspend() ASSAY_REQUIRES(mutex_) {
     suspended_ = true;
@@ -294,8 +306,10 @@ class Server::Impl {
     {
       MutexLock lock(mutex_);
       stopping_ = true;
+      changed_.NotifyAll();
       for (const std::shared_ptr<Call>& call : calls_) call->Stop();
     }
+    if (watch_.joinable()) watch_.join();
     for (MHD_Daemon* daemon : daemons_) MHD_stop_daemon(daemon);
   }
 
@@ -305,6 +319,8 @@ class Server::Impl {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (!options_.tls_certificate.empty()) {
       flags |= MHD_USE_TLS;
+      static char priorities[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1";
+      items.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, priorities});
       items.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, options_.tls_certificate.data()});
       items.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, options_.tls_key.data()});
     }
@@ -323,10 +339,20 @@ class Server::Impl {
       socket.Release();  // The daemon closes it.
       daemons_.push_back(daemon);
     }
+    watch_ = std::thread([this] { EndClosedStreams(); });
     return listener.address;
   }
 
  private:
+  void EndClosedStreams() {
+    constexpr Duration kPeriod = std::chrono::seconds(1);
+    MutexLock lock(mutex_);
+    while (!stopping_) {
+      for (const std::shared_ptr<Call>& call : calls_) call->StopIfClosed();
+      changed_.WaitUntil(mutex_, Clock::Real().Now() + kPeriod);
+    }
+  }
+
   static Impl& At(void* self) { return *static_cast<Impl*>(self); }
 
   static int DescriptorOf(MHD_Connection* connection) {
@@ -461,8 +487,10 @@ class Server::Impl {
   Deadlines deadlines_;
   std::vector<MHD_Daemon*> daemons_;
   Mutex mutex_;
+  CondVar changed_;
   bool stopping_ ASSAY_GUARDED_BY(mutex_) = false;
   std::set<std::shared_ptr<Call>> calls_ ASSAY_GUARDED_BY(mutex_);
+  std::thread watch_;
 };
 
 Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {

@@ -174,8 +174,13 @@ std::string Head(const ReportData& data) {
     facts += fmt::format("; {} older ones are left out", data.results.remaining_count());
   }
   if (!data.filter.empty() && data.campaign) facts += ", where " + data.filter;
-  return "<header class=\"page-head\"><h1>" + EscapeHtml(Title(data)) + "</h1></header>\n<p>" +
-         EscapeHtml(facts + ".") + "</p>\n";
+  std::string badge;
+  if (data.campaign) {
+    const HtmlCell verdict = VerdictCell(data.campaign->verdict());
+    badge = " <span class=\"badge " + verdict.tone + "\">" + verdict.text + "</span>";
+  }
+  return "<header class=\"page-head\"><h1>" + EscapeHtml(Title(data)) + "</h1>" + badge +
+         "</header>\n<p>" + EscapeHtml(facts + ".") + "</p>\n";
 }
 
 std::string Rules(const ReportData& data) {
@@ -281,7 +286,8 @@ std::string Pairs(const ReportData& data) {
     }
     html = Section("Links", "", html + "</ul>\n");
   }
-  for (int i = 0; i < pairs.matrices_size(); ++i) {
+  const int maps = std::min(pairs.matrices_size(), static_cast<int>(kMaxFigures));
+  for (int i = 0; i < maps; ++i) {
     const v1::PairMatrix& matrix = pairs.matrices(i);
     HtmlTable table({matrix.directed() ? "From" : "A", matrix.directed() ? "To" : "B", "Value",
                      "Expected", "Verdict"});
@@ -591,8 +597,8 @@ std::string ReportPage(const ReportData& data, const ReportAssets& assets) {
       "<meta name=\"referrer\" content=\"no-referrer\">\n<title>" +
       EscapeHtml(Title(data)) + " - Assay</title>\n<style>" + assets.style +
       "</style>\n</head>\n<body class=\"report\">\n<main>\n";
-  html += Head(data) + Rules(data) + Failures(data) + Comparison(data) + Pairs(data) +
-          Rooflines(data) + Histories(data) + Distributions(data) + Cases(data) + Conditions(data);
+  html += Head(data) + Rules(data) + Failures(data) + Comparison(data) + Cases(data) +
+          Rooflines(data) + Histories(data) + Distributions(data) + Pairs(data) + Conditions(data);
   html += "<footer>Made by assay " + EscapeHtml(data.version) + ", " + EscapeHtml(data.time) +
           ".</footer>\n</main>\n";
   if (!assets.script.empty()) {

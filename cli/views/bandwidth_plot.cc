@@ -176,13 +176,16 @@ std::string BandwidthFilter() {
 Bandwidths BandwidthsOf(const v1::TabulateResultsResponse& table) {
   std::vector<Row> rows = RowsOf(table);
   Bandwidths made;
-  std::map<std::string, int> counts;
-  for (const Row& row : rows) ++counts[row.benchmark];
-  for (const auto& [benchmark, count] : counts) {
-    if (made.benchmark.empty() || count > counts[made.benchmark]) made.benchmark = benchmark;
+  std::map<std::string, std::set<double>> sizes_of;
+  for (const Row& row : rows) {
+    sizes_of[row.benchmark].insert(row.bytes);
+    ++made.other_benchmarks[row.benchmark];
   }
-  counts.erase(made.benchmark);
-  made.other_benchmarks = std::move(counts);
+  for (const auto& [benchmark, sizes] : sizes_of) {
+    const bool more = made.benchmark.empty() || sizes.size() > sizes_of[made.benchmark].size();
+    if (more) made.benchmark = benchmark;
+  }
+  made.other_benchmarks.erase(made.benchmark);
   std::erase_if(rows, [&](const Row& row) { return row.benchmark != made.benchmark; });
   if (rows.empty()) return made;
   const bool has_bus = std::any_of(rows.begin(), rows.end(),

@@ -39,7 +39,7 @@ struct Bandwidths {
 const std::vector<std::string>& BandwidthFields();
 std::string BandwidthFilter();
 
-// Sorts a table of BandwidthFields into series, of the benchmark with the most results. Prefers bus
+// Sorts a table of BandwidthFields into series, of the benchmark with the most sizes. Prefers bus
 // bandwidth over bandwidth.
 Bandwidths BandwidthsOf(const v1::TabulateResultsResponse& table);
 

@@ -182,7 +182,8 @@ export function useLive<Request, Response>(
             setFailure(reason);
             return;
           }
-          if (reason.status === 503 || reason.status === 429) {
+          const refused = reason.code === "resource_exhausted";
+          if (refused || reason.status === 503 || reason.status === 429) {
             // No stream is free. Ask now and then, and try to get a stream each time.
             try {
               await poll();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "campaign/node_fields.h"
+#include "coordinator/core/guarded.h"
 #include "model/filter.h"
 #include "wire/timestamps.h"
 
@@ -142,10 +143,27 @@ FleetView::FleetView(const Environment& environment, const Options& options,
       sources_(std::move(sources)) {}
 
 Result<std::shared_ptr<const FleetView::Snapshot>> FleetView::Latest() {
+  std::shared_ptr<const Snapshot> previous;
+  {
+    MutexLock lock(mutex_);
+    // Viewers who come during a read get the previous snapshot, or wait for the first.
+    while (reading_ && !latest_) changed_.Wait(mutex_);
+    const bool fresh = latest_ && environment_.clock.Now() - latest_->time < options_.fleet_period;
+    if (fresh || reading_) return latest_;
+    reading_ = true;
+    previous = latest_;
+  }
+  std::shared_ptr<const Snapshot> read;
+  const Status status = Guarded("ReadFleet", [&]() -> Status {
+    ASSAY_ASSIGN_OR_RETURN(read, Read(previous.get()));
+    return Status::Ok();
+  });
   MutexLock lock(mutex_);
-  if (latest_ && environment_.clock.Now() - latest_->time < options_.fleet_period) return latest_;
-  ASSAY_ASSIGN_OR_RETURN(latest_, Read(latest_.get()));
-  return latest_;
+  reading_ = false;
+  changed_.NotifyAll();
+  if (!status.ok()) return status;
+  latest_ = read;
+  return read;
 }
 
 Result<FleetView::Rows> FleetView::Matching(const Snapshot& snapshot, const std::string& filter) {
@@ -177,10 +195,13 @@ Result<std::shared_ptr<const FleetView::Snapshot>> FleetView::Read(const Snapsho
   ASSAY_ASSIGN_OR_RETURN(
       std::vector<v1::Node> nodes,
       environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kNo));
-  summary.set_simulated(!nodes.empty() &&
-                        std::all_of(nodes.begin(), nodes.end(), [](const v1::Node& node) {
-                          return node.description().inventory().simulated();
-                        }));
+  const auto any = [&](bool simulated, bool with_gpu) {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const v1::Node& node) {
+      const v1::NodeInventory& inventory = node.description().inventory();
+      return inventory.simulated() == simulated && (!with_gpu || !inventory.gpus().empty());
+    });
+  };
+  summary.set_simulated(any(true, false) && !any(false, true));
   ASSAY_ASSIGN_OR_RETURN(const Findings findings, ReadFindings(nodes));
   ASSAY_RETURN_IF_ERROR(AddIncidents(summary));
   ASSAY_RETURN_IF_ERROR(AddCampaigns(summary));

@@ -78,7 +78,9 @@ class FleetView {
   const Options& options_;
   const Sessions& sessions_;
   const Sources sources_;
-  Mutex mutex_;  // Held while reading, so that viewers who come together share one read.
+  Mutex mutex_;
+  CondVar changed_;
+  bool reading_ ASSAY_GUARDED_BY(mutex_) = false;  // One viewer reads for all.
   std::shared_ptr<const Snapshot> latest_ ASSAY_GUARDED_BY(mutex_);
 };
 

@@ -2,9 +2,15 @@
 
 #include <utility>
 
+#include "common/uuid.h"
 #include "wire/access.h"
 
 namespace assay::coordinator::rpc {
+
+std::string ViewerMark(const std::string& address) {
+  static const std::string secret = NewUuid();
+  return secret + " " + address;
+}
 
 std::string PeerKey(const grpc::CallbackServerContext& context) {
   const Identity caller = assay::rpc::CallerOf(context);
@@ -12,10 +18,11 @@ std::string PeerKey(const grpc::CallbackServerContext& context) {
     return std::string(RoleName(caller.role)) + "/" + caller.id;
   }
   const std::string address = context.peer();  // "ipv4:127.0.0.1:40312"
-  const auto& metadata = context.client_metadata();
-  if (const auto viewer = metadata.find(kViewerAddress);
-      viewer != metadata.end() && address.rfind("inproc", 0) == 0) {
-    return "viewer/" + std::string(viewer->second.data(), viewer->second.size());
+  if (const auto viewer = context.client_metadata().find(kViewer);
+      viewer != context.client_metadata().end()) {
+    const std::string mark(viewer->second.data(), viewer->second.size());
+    const std::string secret = ViewerMark("");
+    if (mark.rfind(secret, 0) == 0) return "viewer/" + mark.substr(secret.size());
   }
   return address.substr(0, address.rfind(':'));
 }

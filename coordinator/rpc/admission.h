@@ -12,9 +12,12 @@
 
 namespace assay::coordinator::rpc {
 
-// Metadata in which the console names the IP address of its client. Believed only inside this
-// process.
-inline constexpr char kViewerAddress[] = "x-assay-viewer";
+// Metadata by which the console says for whom it calls: "SECRET ADDRESS".
+inline constexpr char kViewer[] = "x-assay-viewer";
+
+// Returns the value of kViewer for a client at this IP address. Its secret is known only in this
+// process, so no other caller can speak for a viewer.
+std::string ViewerMark(const std::string& address);
 
 // Returns the key under which a caller's calls are counted: the identity in the caller's
 // certificate or, without a certificate, the caller's network address.

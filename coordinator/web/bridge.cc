@@ -23,6 +23,7 @@
 #include "common/executor.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "common/text.h"
 #include "coordinator/rpc/admission.h"
 #include "wire/roles.h"
 #include "wire/status_conversion.h"
@@ -45,6 +46,7 @@ constexpr char kStream[] = "application/connect+json";
 const pb::MethodDescriptor* MethodOf(std::string_view path) {
   const size_t slash = path.find('/', 1);
   if (path.empty() || path[0] != '/' || slash == path.npos) return nullptr;
+  if (path.find('/', slash + 1) != path.npos || path.find('\0') != path.npos) return nullptr;
   std::string name(path.substr(1));
   name[slash - 1] = '.';
   return pb::DescriptorPool::generated_pool()->FindMethodByName(name);
@@ -93,7 +95,7 @@ Result<std::unique_ptr<pb::Message>> ParseRequest(const pb::Descriptor* type,
   const auto parsed = pb::util::JsonStringToMessage(text, message.get());
   if (parsed.ok()) return message;
   return InvalidArgument("the request is no JSON of " + type->full_name() + ": " +
-                         std::string(parsed.message()));
+                         Sanitize(std::string(parsed.message())));
 }
 
 grpc::ByteBuffer Serialize(const pb::Message& message) {
@@ -313,6 +315,10 @@ struct Bridge::Shared {
   Mutex mutex;
   CondVar changed;
   int calls ASSAY_GUARDED_BY(mutex) = 0;
+  int CallCount() {
+    MutexLock lock(mutex);
+    return calls;
+  }
   // Converts answers, so that gRPC's threads, which leases use too, do not wait for it.
   const std::unique_ptr<Executor> converter = NewThreadPool(2, "console");
 };
@@ -347,10 +353,13 @@ class Bridge::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
     const http::Request& http = exchange_->request();
     compress_ = http::HeaderOf(http, "accept-encoding").find("gzip") != std::string::npos;
     context_.set_deadline(std::chrono::system_clock::now() + TimeoutOf(http));
-    context_.AddMetadata(rpc::kViewerAddress, http.peer);
+    context_.AddMetadata(rpc::kViewer, rpc::ViewerMark(http.peer));
     request_ = Serialize(request);
     exchange_->OnGone([weak = weak_from_this()] {
-      if (const auto call = weak.lock()) call->context_.TryCancel();
+      const auto call = weak.lock();
+      if (!call) return;
+      call->gone_ = true;
+      call->context_.TryCancel();
     });
     shared_->stub.UnaryCall(&context_, http.path, grpc::StubOptions(), &request_, &response_,
                             [self = shared_from_this()](const grpc::Status& status) {
@@ -360,6 +369,7 @@ class Bridge::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
  private:
   void End(const grpc::Status& status) {
+    if (gone_) return;  // Nobody waits for the answer.
     exchange_->Respond(status.ok()
                            ? JsonResponse(ToJson(method_.output_type(), response_), compress_)
                            : ErrorResponse(status));
@@ -372,6 +382,7 @@ class Bridge::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   grpc::ByteBuffer request_;
   grpc::ByteBuffer response_;
   bool compress_ = false;
+  std::atomic<bool> gone_ = false;
 };
 
 // A stream of messages. The next message is read once the client has taken the previous one.
@@ -390,7 +401,7 @@ class Bridge::StreamCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     compress_ = http::HeaderOf(http, "connect-accept-encoding").find("gzip") != std::string::npos;
     if (compress_) head.headers.emplace_back("Connect-Content-Encoding", "gzip");
     exchange_->Begin(std::move(head));
-    context_.AddMetadata(rpc::kViewerAddress, http.peer);
+    context_.AddMetadata(rpc::kViewer, rpc::ViewerMark(http.peer));
     request_ = Serialize(request);
     shared_->stub.PrepareBidiStreamingCall(&context_, http.path, grpc::StubOptions(), this);
     AddHold();
@@ -498,6 +509,10 @@ void Bridge::Answer(const std::shared_ptr<http::Exchange>& exchange) {
   const auto message = ParseRequest(method->input_type(), *text);
   if (!message.ok()) return refuse(message.status());
   if (!streams) {
+    if (shared_->CallCount() >= kMaxCalls) {
+      return refuse(Unavailable("too many questions at once", Reason::kOverloaded)
+                        .WithHint("ask again in a moment"));
+    }
     std::make_shared<UnaryCall>(*shared_, exchange, *method)->Start(**message);
     return;
   }

@@ -23,6 +23,8 @@ class Bridge {
   static constexpr int kMaxDepth = 32;
   // Streams open at once. Further ones are answered with 503, and clients poll instead.
   static constexpr int kMaxStreams = 256;
+  // Calls and streams at once. Further calls are answered with 503.
+  static constexpr int kMaxCalls = kMaxStreams + 128;
 
   // `services` leads to the coordinator's server in this process.
   explicit Bridge(const std::shared_ptr<grpc::Channel>& services);

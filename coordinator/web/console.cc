@@ -164,8 +164,8 @@ class Console::Impl {
       Answer(std::make_shared<ProtectedExchange>(std::move(exchange), tls()));
     };
     // Browsers keep up to six connections for a page.
-    server.connections = 2048;
-    server.connections_per_address = 1024;
+    server.connections = 1024;
+    server.connections_per_address = 512;
     server.body_bytes = Bridge::kMaxRequestBytes;
     server.request_patience = std::chrono::seconds(20);
     server.response_patience = std::chrono::seconds(30);
@@ -224,6 +224,9 @@ class Console::Impl {
         return exchange->Respond(Refusal(401, "unauthenticated", "the console needs its token"));
       }
       return bridge_.Answer(exchange);
+    }
+    if (request.path.rfind("/assay.", 0) == 0) {
+      return exchange->Respond(Refusal(404, "unimplemented", "there is no such method"));
     }
     exchange->Respond(AnswerPage(request));
   }

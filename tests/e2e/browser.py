@@ -102,13 +102,13 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce"}])
 
-    def open(self, url, seconds=20):
+    def open(self, url, seconds=60):
         """Opens a page and waits until it shows what it loads first."""
         self.driver.get("about:blank")
         self.driver.get(url)
         self.await_ready(seconds)
 
-    def await_ready(self, seconds=20):
+    def await_ready(self, seconds=60):
         harness.eventually(lambda: self.run(READY), seconds,
                            f"the page {self.driver.current_url}")
 

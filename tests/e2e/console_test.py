@@ -82,7 +82,7 @@ class ConsoleTest(harness.FleetCase):
             self.visit(page)
             for word in words:
                 with self.subTest(page=page, word=word):
-                    harness.eventually(lambda word=word: word in self.browser.text(), 10,
+                    harness.eventually(lambda word=word: word in self.browser.text(), 30,
                                        f'"{word}" on the page {page}')
 
     def test_keyboard_reaches_filter_rows_and_help(self):
@@ -91,10 +91,10 @@ class ConsoleTest(harness.FleetCase):
                 self.visit(page)
                 self.browser.press("?")
                 harness.eventually(lambda: self.browser.run(
-                    "return document.querySelector('dialog[open]') !== null"), 5, "the help")
+                    "return document.querySelector('dialog[open]') !== null"), 30, "the help")
                 self.browser.press(KEY_ESCAPE)
                 harness.eventually(lambda: self.browser.run(
-                    "return document.querySelector('dialog[open]') === null"), 5, "no help")
+                    "return document.querySelector('dialog[open]') === null"), 30, "no help")
                 seen = set()
                 for _ in range(12):
                     self.browser.press(KEY_TAB)
@@ -114,15 +114,15 @@ class ConsoleTest(harness.FleetCase):
         self.browser.press("j")
         self.browser.press("k")
         self.browser.press(KEY_ENTER)
-        harness.eventually(lambda: "#/campaign/" in self.browser.driver.current_url, 5,
+        harness.eventually(lambda: "#/campaign/" in self.browser.driver.current_url, 30,
                            "the first campaign")
 
     def test_hostile_names_stay_text(self):
         self.visit("fleet")
         harness.eventually(lambda: HOSTILE in self.browser.text() or self.browser.run(
-            "return document.body.textContent").count("<script>alert"), 10, "the hostile node")
+            "return document.body.textContent").count("<script>alert"), 30, "the hostile node")
         self.browser.open(f"{self.fleet.console}#/node/{urllib.parse.quote(HOSTILE + '0001', safe='')}")
-        harness.eventually(lambda: HOSTILE in self.browser.text(), 10, "the hostile node's page")
+        harness.eventually(lambda: HOSTILE in self.browser.text(), 30, "the hostile node's page")
         self.assertLessEqual(self.browser.overflow(), 0)
         self.assertEqual(self.browser.run("return document.querySelectorAll('main script, main img').length"), 0)
         self.assertEqual(self.browser.complaints(), [])
@@ -193,7 +193,7 @@ class BeyondLoopbackTest(harness.FleetCase):
         with browser.Browser() as page:
             page.driver.get(url)
             harness.eventually(lambda: page.run(
-                "return document.querySelector('input[type=password]') !== null"), 10, "the login")
+                "return document.querySelector('input[type=password]') !== null"), 30, "the login")
             page.open(f"{url}#token={self.TOKEN}")
             self.assertNotIn(self.TOKEN, page.driver.current_url)
             # From now on the cookie is enough. Scripts cannot read it.

@@ -99,7 +99,7 @@ export function ErrorNote({ error }: { error: CallError | undefined }): JSX.Elem
   if (!error || error.status === 0 || error.code === "unauthenticated") return null;
   return (
     <p class="error" role="alert">
-      <strong>{error.code.replaceAll("_", " ")}</strong> {error.message}
+      <strong>{error.code.replaceAll("_", " ")}:</strong> {error.message}
     </p>
   );
 }

@@ -78,6 +78,7 @@ function OutcomeBadge({ result }: { result: CaseResultJson }): JSX.Element {
         </Badge>
       );
     default:
+      if (result.provenance?.simulated) return <Badge>simulated, not verified</Badge>;
       if (result.verification?.passed) return <Badge tone="good">verified</Badge>;
       return <Badge tone="warn">not verified</Badge>;
   }

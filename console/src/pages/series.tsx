@@ -128,6 +128,9 @@ interface StepRow {
   regression: RegressionJson | undefined;
 }
 
+// A step cannot be told from noise in fewer runs at a place.
+const FEW_RUNS = 6;
+
 function sameStep(one: RegressionJson, place: PlaceHistoryJson, time: string | undefined): boolean {
   return (
     caseKey(one.case ?? {}) === caseKey(place.case ?? {}) &&
@@ -220,8 +223,11 @@ function Steps(props: { places: PlaceHistoryJson[]; regressions: RegressionJson[
       }),
     );
   }, [props.places, props.regressions]);
+  const runs = Math.max(0, ...props.places.map((place) => place.points?.length ?? 0));
+  const few = runs < FEW_RUNS;
+  const none = few ? "Too few runs to tell a step" : "No step";
   return (
-    <Section title={rows.length ? plural(rows.length, "step") : "No step"}>
+    <Section title={rows.length ? plural(rows.length, "step") : none}>
       <Table
         label="Steps"
         rows={rows}
@@ -229,7 +235,13 @@ function Steps(props: { places: PlaceHistoryJson[]; regressions: RegressionJson[
         rowKey={(row) => row.key}
         initialSort="change"
         main
-        empty={<p class="muted">No case became lastingly slower or faster at these places.</p>}
+        empty={
+          <p class="muted">
+            {few
+              ? `At most ${plural(runs, "run")} at a place. A step needs several runs before and after it.`
+              : "No case became lastingly slower or faster at these places."}
+          </p>
+        }
       />
     </Section>
   );

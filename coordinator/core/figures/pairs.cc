@@ -361,6 +361,10 @@ Result<v1::GetPairsResponse> Figures::GetPairs(const v1::GetPairsRequest& reques
                            analysis::MakePairReport(measured.results, measured.jobs, query));
     report.noun = "GPU";
     if (report.cases.empty() && report.failures.empty()) continue;
+    // One pair, such as that of a collective over two GPUs, is no comparison of links.
+    const bool compares = std::any_of(report.cases.begin(), report.cases.end(),
+                                      [](const PairCase& one) { return one.cells.size() > 1; });
+    if (!compares && report.failures.empty()) continue;
     // Fewer GPUs cannot be judged, which says nothing about the campaign.
     constexpr size_t kLeastJudged = 4;
     const bool judged = report.nodes.size() >= kLeastJudged || report.verdict() == Verdict::kBad;

@@ -165,7 +165,7 @@ TEST_F(WebTest, BadRequests_AreRefusedWithTheirReason) {
   EXPECT_EQ(Post("NodeService/ListNodes", "{}", {"Content-Type: text/plain"}).status, 415);
   EXPECT_EQ(Post("NodeService/ListNodes", "{}", {kStream}).status, 415);
   EXPECT_EQ(Fetch(address_, "DELETE /assay.v1.NodeService/ListNodes").status, 405);
-  EXPECT_EQ(Fetch(address_, "POST /assay.v1.NodeService/NoSuchMethod", {kJson}, "{}").status, 405);
+  EXPECT_EQ(Fetch(address_, "POST /assay.v1.NodeService/NoSuchMethod", {kJson}, "{}").status, 404);
   EXPECT_EQ(Fetch(address_, "GET /nothing").status, 404);
   EXPECT_EQ(Fetch(address_, "GET /../../etc/passwd").status, 404);
 }

@@ -132,6 +132,21 @@ TEST_F(ServerTest, ClosedConnection_IsNoticedAtTheNextWrite) {
   exchange->End();
 }
 
+TEST_F(ServerTest, ClosedStream_IsNoticedWithoutAWrite) {
+  Serve();
+  FileDescriptor client = ConnectTo(server_->address());
+  SendAll(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto exchange = Next();
+  std::promise<void> gone;
+  exchange->OnGone([&] { gone.set_value(); });
+  std::promise<void> drained;
+  exchange->Begin({200, {}, "begin"});
+  exchange->OnDrained([&] { drained.set_value(); });
+  drained.get_future().wait();
+  client = FileDescriptor();
+  gone.get_future().wait();
+}
+
 TEST_F(ServerTest, ReaderThatStops_IsDisconnected) {
   ServerOptions options;
   options.response_patience = std::chrono::milliseconds(50);
