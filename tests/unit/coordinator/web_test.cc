@@ -208,6 +208,28 @@ TEST_F(WebTest, Streams_ArriveAsEnvelopesAndEndWithTheError) {
   EXPECT_EQ(Post("CampaignService/WatchCampaign", Envelope("{}", 1), {kStream}).status, 400);
 }
 
+// Viewers behind one address share its places, and take none of others.
+TEST_F(WebTest, StreamsAreCountedByTheViewersAddress) {
+  Serve();
+  constexpr int kPlaces = 64;
+  std::vector<FileDescriptor> open;
+  std::string refusal;
+  for (int i = 0; i <= kPlaces; ++i) {
+    open.push_back(ConnectTo(address_));
+    SendAll(open.back(), "POST /assay.v1.NodeService/WatchFleet HTTP/1.1\r\nHost: localhost\r\n" +
+                             kStream + "\r\nContent-Length: 7\r\n\r\n" + Envelope("{}"));
+    std::string text;
+    char buffer[4096];
+    while (text.find('}') == text.npos) {
+      const ssize_t n = read(open.back().get(), buffer, sizeof buffer);
+      ASSERT_GT(n, 0);
+      text.append(buffer, static_cast<size_t>(n));
+    }
+    if (i == kPlaces) refusal = text;
+  }
+  EXPECT_THAT(refusal, AllOf(HasSubstr("resource_exhausted"), HasSubstr("viewer/127.0.0.1")));
+}
+
 TEST_F(WebTest, ForeignHostsAndSites_AreRefused) {
   ConsoleOptions options;
   options.hosts = {"assay.example"};
