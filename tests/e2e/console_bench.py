@@ -51,7 +51,7 @@ PAGES = {
 # Time of the first paint and of now, since the navigation began.
 TIMES = """
 const paint = performance.getEntriesByName('first-contentful-paint')[0];
-return [paint ? paint.startTime : NaN, performance.now()];
+return [paint ? paint.startTime : null, performance.now()];
 """
 # Resolves with the time when the page shows data.
 UNTIL_READY = """
@@ -86,7 +86,8 @@ def measure_pages(fleet, page, report):
             page.driver.get(f"{fleet.console}#/{address}")
             ready = page.driver.execute_async_script(UNTIL_READY)
             paint, _ = page.run(TIMES)
-            paints.append(paint)
+            if paint is not None:  # The browser may report it late.
+                paints.append(paint)
             readies.append(ready)
             for entry in page.driver.get_log("performance"):
                 message = json.loads(entry["message"])["message"]

@@ -42,7 +42,7 @@ const GROUP_FIELDS = [
 ];
 const FIRST_LIMIT = 200;
 const MOST_GROUPS = 10_000;
-const POINT_LIMIT = 2000;
+const POINT_LIMIT = 1000;
 // More results in a group than this are drawn as a box.
 const STRIP_RESULTS = 60;
 

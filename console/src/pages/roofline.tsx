@@ -16,7 +16,7 @@ import { useCall } from "../hooks";
 import { param, setParams, to } from "../router";
 import { GetRoofline } from "../rpc";
 
-const POINT_LIMIT = 2000;
+const POINT_LIMIT = 800;
 
 const columnsFor = (name: ReturnType<typeof parameterNames>): Column<RooflinePointJson>[] => [
   {
