@@ -15,7 +15,7 @@ import browser  # noqa: E402
 from console_fleet import ConsoleFleet, pages  # noqa: E402
 
 # Pictures in the documents, with their heights.
-PICTURES = {"fleet": 560, "campaign": 860, "series": 1020, "roofline": 980, "links": 1080}
+PICTURES = {"fleet": 560, "campaign": 860, "series": 1330, "roofline": 980, "links": 1080}
 WIDTH = 1200
 WIDTHS = (360, 1024, 1920)
 
