@@ -24,6 +24,9 @@ std::string EscapeHtml(std::string_view text) {
       case '"':
         escaped += "&quot;";
         break;
+      case '\'':
+        escaped += "&apos;";
+        break;
       default:
         escaped += c;
     }

@@ -7,7 +7,8 @@
 
 namespace assay::cli {
 
-// Escapes text for elements and for attributes in double quotes.
+// Escapes text for elements and attributes of HTML and XML. Replaces control characters, which XML
+// cannot contain.
 std::string EscapeHtml(std::string_view text);
 
 // A cell of an HtmlTable.

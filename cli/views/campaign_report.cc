@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cli/report/html.h"
 #include "cli/views/format.h"
 #include "cli/views/progress.h"
 #include "cli/views/result_text.h"
@@ -12,33 +13,6 @@ namespace assay::cli {
 namespace {
 
 constexpr size_t kMostJobs = 20;
-
-// Escapes text for XML. Replaces control characters, which XML cannot contain.
-std::string Xml(std::string_view text) {
-  std::string escaped;
-  for (const char c : Sanitize(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&apos;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // Escapes text for a cell of a Markdown table, so that it is shown as it is.
 std::string Markdown(std::string_view text) {
@@ -67,8 +41,9 @@ std::string DurationText(const v1::Campaign& campaign) {
 }
 
 std::string JunitRule(const v1::RuleVerdict& rule) {
-  const std::string open = "    <testcase classname=\"accept\" name=\"" + Xml(rule.rule()) + "\"";
-  const std::string explanation = Xml(rule.explanation());
+  const std::string open =
+      "    <testcase classname=\"accept\" name=\"" + EscapeHtml(rule.rule()) + "\"";
+  const std::string explanation = EscapeHtml(rule.explanation());
   if (rule.verdict() == v1::VERDICT_FAILED) {
     return open + ">\n      <failure message=\"" + explanation + "\">" + explanation +
            "</failure>\n    </testcase>\n";
@@ -82,8 +57,8 @@ std::string JunitRule(const v1::RuleVerdict& rule) {
 }
 
 std::string JunitJob(const v1::Job& job) {
-  const std::string failure = Xml(FailureText(job.failure()));
-  return "    <testcase classname=\"job\" name=\"" + Xml(JobName(job)) +
+  const std::string failure = EscapeHtml(FailureText(job.failure()));
+  return "    <testcase classname=\"job\" name=\"" + EscapeHtml(JobName(job)) +
          "\">\n      <error message=\"" + failure + "\">" + failure + "</error>\n    </testcase>\n";
 }
 
@@ -111,14 +86,14 @@ std::string CampaignJunit(const v1::Campaign& campaign, const std::vector<v1::Jo
                               "\" failures=\"" + count(v1::VERDICT_FAILED) + "\" errors=\"" +
                               std::to_string(failed.size()) + "\" skipped=\"" +
                               count(v1::VERDICT_UNSPECIFIED) + "\"";
-  std::string suite = "  <testsuite name=\"" + Xml(campaign.name()) + "\"" + numbers;
+  std::string suite = "  <testsuite name=\"" + EscapeHtml(campaign.name()) + "\"" + numbers;
   if (const std::string time = DurationText(campaign); !time.empty()) {
-    suite +=
-        " time=\"" + time + "\" timestamp=\"" + Xml(FormatTimeExact(campaign.create_time())) + "\"";
+    suite += " time=\"" + time + "\" timestamp=\"" +
+             EscapeHtml(FormatTimeExact(campaign.create_time())) + "\"";
   }
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n" + suite + ">\n";
   text += "    <properties>\n      <property name=\"campaign_id\" value=\"" +
-          Xml(campaign.campaign_id()) + "\"/>\n    </properties>\n";
+          EscapeHtml(campaign.campaign_id()) + "\"/>\n    </properties>\n";
   for (const v1::RuleVerdict& rule : campaign.rules()) text += JunitRule(rule);
   for (const v1::Job* job : failed) text += JunitJob(*job);
   return text + "  </testsuite>\n</testsuites>\n";

@@ -18,7 +18,7 @@ export class CallError extends Error {
     this.name = "CallError";
   }
 
-  // Whether the same call may succeed later.
+  // True if the same call may succeed later.
   get transient(): boolean {
     return this.status === 0 || this.code === "unavailable" || this.code === "resource_exhausted";
   }
@@ -160,7 +160,7 @@ export class EnvelopeParser {
     return envelopes;
   }
 
-  // Whether bytes of an incomplete envelope are left.
+  // True if bytes of an incomplete envelope are left.
   get pending(): boolean {
     return this.buffer.length > 0;
   }

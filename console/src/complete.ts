@@ -123,7 +123,7 @@ function valueField(
   return undefined;
 }
 
-// Whether a comparison has just ended, so that AND or OR may follow.
+// Returns true if a comparison has just ended, so that AND or OR may follow.
 function expectsOperator(done: readonly Token[]): boolean {
   const last = done.at(-1);
   if (!last || KEYWORDS.has(last.text)) return false;

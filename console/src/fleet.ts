@@ -78,7 +78,7 @@ export function isOutlier(gpu: FleetGpuJson | undefined): boolean {
   return gpu?.outlierKind !== undefined && gpu.outlierKind !== "OUTLIER_KIND_UNSPECIFIED";
 }
 
-// Whether the node belongs to the choice "only" of the headline and the legend.
+// Returns true if the node belongs to the choice "only" of the headline and the legend.
 export function matchesOnly(node: FleetNodeJson, only: string): boolean {
   switch (only) {
     case "":

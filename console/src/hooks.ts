@@ -113,7 +113,7 @@ export function useLive<Request, Response>(
     onMessage: (message: Response) => void;
     poll?: (signal: AbortSignal) => Promise<void>;
     pollSeconds?: number;
-    // Whether a stream that ended without an error is opened again.
+    // True if a stream that ended without an error is opened again.
     reopen?: boolean;
   },
 ): CallError | undefined {

@@ -139,7 +139,7 @@ export interface PastRun {
   value: number;
   low: number;
   high: number;
-  // Whether it is the run of this page.
+  // True for the run of this page.
   current: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Whether the fleet is simulated. Results and findings of simulated nodes are separate from those of
+// Tells if the fleet is simulated. Results and findings of simulated nodes are separate from those of
 // real ones, and calls must ask for one or the other.
 
 import { signal } from "@preact/signals";

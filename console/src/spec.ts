@@ -173,7 +173,7 @@ export function usePeerShares(node: NodeJson): {
   // Undefined until both answers are there.
   shares: Share[] | undefined;
   error: CallError | undefined;
-  // Whether older results of peers were left out.
+  // True if older results of peers were left out.
   partial: boolean;
 } {
   const { name = "", inventory } = node.description ?? {};

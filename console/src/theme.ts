@@ -16,7 +16,7 @@ function stored(): Theme {
 }
 
 export const theme = signal<Theme>("auto");
-// Whether the page is dark now. Canvases are drawn again when it changes.
+// True if the page is dark now. Canvases are drawn again when it changes.
 export const dark = signal(false);
 
 function apply(): void {

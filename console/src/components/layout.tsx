@@ -1,4 +1,4 @@
-// What all pages have: navigation, the state of the connection, help and the version.
+// Parts that all pages have: navigation, the state of the connection, help and the version.
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

@@ -12,7 +12,7 @@ export function isActive(campaign: CampaignJson): boolean {
   return campaign.state === "CAMPAIGN_STATE_ACTIVE";
 }
 
-// Whether nothing of an active campaign runs, although jobs are left.
+// Returns true if nothing of an active campaign runs, although jobs are left.
 export function isWaiting(campaign: CampaignJson): boolean {
   return (
     isActive(campaign) && (campaign.jobs?.running ?? 0) === 0 && (campaign.jobs?.queued ?? 0) > 0

@@ -19,7 +19,7 @@ export interface Column<Row> {
   wide?: boolean;
   // The value to sort by. A column without one cannot be sorted.
   value?: (row: Row) => string | number | undefined;
-  // What to show. Default: `value`.
+  // Content of the cell. Default: `value`.
   cell?: (row: Row) => ComponentChildren;
 }
 

@@ -128,7 +128,7 @@ TEST_F(ServerTest, ClosedConnection_IsNoticedAtTheNextWrite) {
   while (noticed.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
     exchange->Write(std::string(1 << 16, 'x'));
   }
-  exchange->Write("nobody reads this");
+  exchange->Write("too late");
   exchange->End();
 }
 
