@@ -23,6 +23,7 @@ GpuSpec SpecOf(const CsvRow& row) {
        {"fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4"}) {
     if (const auto peak = CsvNumber(row, column, 1e12)) spec.flops[column] = *peak;
   }
+  spec.memory_bytes = CsvNumber(row, "memory_mib", 1024.0 * 1024.0);
   spec.memory_bytes_per_second = CsvNumber(row, "hbm_gb_s", 1e9);
   spec.nvlink_bytes_per_second = CsvNumber(row, "nvlink_gb_s_per_direction", 1e9);
   spec.l2_bytes = Whole<int64_t>(CsvNumber(row, "l2_mib", 1024.0 * 1024.0));
@@ -30,6 +31,7 @@ GpuSpec SpecOf(const CsvRow& row) {
   spec.pcie_generation = Whole<int>(CsvNumber(row, "pcie_gen"));
   spec.tdp_watts = CsvNumber(row, "tdp_w");
   spec.certainty = row.at("certainty");
+  spec.source = row.at("source");
   spec.note = row.at("note");
   return spec;
 }

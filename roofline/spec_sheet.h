@@ -16,6 +16,8 @@ struct GpuSpec {
   std::string name;  // "H200 SXM".
   // FLOP/s by column: "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4".
   std::map<std::string, double> flops;
+  // As the device reports it: 85.5e9 for an "80 GB" H100.
+  std::optional<double> memory_bytes;
   std::optional<double> memory_bytes_per_second;
   std::optional<double> nvlink_bytes_per_second;  // In one direction.
   std::optional<int64_t> l2_bytes;
@@ -23,6 +25,7 @@ struct GpuSpec {
   std::optional<int> pcie_generation;
   std::optional<double> tdp_watts;
   std::string certainty;  // "sheet" or "recalled".
+  std::string source;     // Where the figures are from.
   std::string note;
 };
 

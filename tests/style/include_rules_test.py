@@ -32,6 +32,7 @@ RULES = [
     ("gang/", {"common"}),
     ("measure/", {"common", "host"}),
     ("roofline/", {"common", "model"}),
+    ("predict/", {"common", "model", "roofline"}),
     ("wire/acceptor", {"common", "grpc"}),
     ("wire/access", {"common", "wire", "grpc"}),
     ("wire/credentials", {"common", "wire", "grpc"}),
@@ -64,11 +65,12 @@ RULES = [
     ("coordinator/metrics/", CORE | {"coordinator/core", "http", "storage", "prometheus"}),
     ("coordinator/", COORDINATOR_MAIN),
     ("cli/imports/", CORE | {"host", "cli", "grpc"}),
-    ("cli/", CORE | {"campaign", "roofline", "analysis", "grpc"}),
+    ("cli/", CORE | {"campaign", "roofline", "predict", "analysis", "grpc"}),
     ("http/", {"common", "prometheus"}),
 ]
 
-PARTS = ("common", "host", "model", "wire", "gang", "measure", "roofline", "analysis", "http",
+PARTS = ("common", "host", "model", "wire", "gang", "measure", "roofline", "predict",
+         "analysis", "http",
          "kernels", "runner", "storage", "campaign", "coordinator", "agent", "cli", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 

@@ -1,0 +1,129 @@
+#include "predict/cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "common/numbers.h"
+
+namespace assay::predict {
+namespace {
+
+// Farther away, an efficiency says little.
+constexpr double kNear = 8;
+
+double Distance(const MeasuredProduct& measured, const Product& product) {
+  return std::fabs(std::log(measured.m / product.m)) + std::fabs(std::log(measured.n / product.n)) +
+         std::fabs(std::log(measured.k / product.k));
+}
+
+bool IsNear(double a, double b) { return a <= b * kNear && b <= a * kNear; }
+
+const MeasuredProduct* Nearest(const Hardware& gpu, const Product& product) {
+  const MeasuredProduct* nearest = nullptr;
+  for (const MeasuredProduct& measured : gpu.products) {
+    if (measured.dtype != product.dtype || !IsNear(measured.m, product.m) ||
+        !IsNear(measured.n, product.n) || !IsNear(measured.k, product.k)) {
+      continue;
+    }
+    if (nearest == nullptr || Distance(measured, product) < Distance(*nearest, product)) {
+      nearest = &measured;
+    }
+  }
+  return nearest;
+}
+
+double Flops(double m, double n, double k) { return 2 * m * n * k; }
+
+double Bytes(const Product& product) {
+  const double element = BytesOf(product.dtype);
+  const double weight = product.weights_dtype.empty() ? element : BytesOf(product.weights_dtype);
+  return element * (product.m * product.k + product.m * product.n) + weight * product.k * product.n;
+}
+
+// Returns the share of the sheet's roofline that a measured product reached.
+double EfficiencyOf(const MeasuredProduct& measured, double peak, double bandwidth) {
+  Product product{measured.m, measured.n, measured.k, measured.dtype, ""};
+  const double flops = Flops(product.m, product.n, product.k);
+  const double ideal = std::max(flops / peak, Bytes(product) / bandwidth);
+  return std::min(1.0, ideal / (flops / measured.flops_per_second.value));
+}
+
+// Latencies of NCCL 2.28's all-reduce of small messages on H200 SXM with NVLink, by ranks, in
+// seconds (published_workloads.csv; the last is extrapolated there).
+double NvlinkLatency(int64_t ranks) {
+  if (ranks <= 2) return 9.0e-6;
+  return ranks <= 4 ? 10.8e-6 : 12.0e-6;
+}
+
+}  // namespace
+
+double BytesOf(const std::string& dtype) {
+  static const std::map<std::string, double> kBytes = {{"fp64", 8}, {"fp32", 4},   {"tf32", 4},
+                                                       {"bf16", 2}, {"fp16", 2},   {"fp8", 1},
+                                                       {"int8", 1}, {"int4", 0.5}, {"fp4", 0.5}};
+  const auto found = kBytes.find(dtype.substr(0, dtype.find('_')));
+  return found == kBytes.end() ? 2 : found->second;
+}
+
+Result<ProductTime> Estimate(const Hardware& gpu, const Product& product) {
+  ASSAY_ASSIGN_OR_RETURN(const Figure peak, gpu.Peak(product.dtype));
+  if (!gpu.memory_bandwidth) {
+    return NotFound("the memory bandwidth of " + gpu.name + " is not known")
+        .WithHint("give it as --bandwidth, such as --bandwidth 3.35TB/s");
+  }
+  ProductTime time;
+  time.flops = Flops(product.m, product.n, product.k);
+  time.bytes = Bytes(product);
+  double peak_rate = peak.value;
+  double bandwidth = gpu.memory_bandwidth->value;
+  time.source = peak.source;
+  if (const MeasuredProduct* nearest = Nearest(gpu, product);
+      nearest != nullptr && gpu.sheet_bandwidth) {
+    const auto sheet = gpu.sheet_peaks.find(
+        product.dtype == "fp16" ? "bf16" : product.dtype.substr(0, product.dtype.find('_')));
+    if (sheet != gpu.sheet_peaks.end()) {
+      peak_rate = sheet->second;
+      bandwidth = *gpu.sheet_bandwidth;
+      time.efficiency = EfficiencyOf(*nearest, peak_rate, bandwidth);
+      time.source = "fitted: the efficiency of m=" + FormatExact(nearest->m) +
+                    " n=" + FormatExact(nearest->n) + " k=" + FormatExact(nearest->k) + ", " +
+                    nearest->flops_per_second.source;
+    }
+  }
+  time.compute_seconds = time.flops / (peak_rate * time.efficiency);
+  time.memory_seconds = time.bytes / (bandwidth * time.efficiency);
+  time.seconds = std::max(time.compute_seconds, time.memory_seconds);
+  time.compute_bound = time.compute_seconds >= time.memory_seconds;
+  if (!time.compute_bound && time.efficiency == 1) time.source = gpu.memory_bandwidth->source;
+  return time;
+}
+
+Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64_t ranks) {
+  AllReduceTime time;
+  const auto n = static_cast<double>(ranks);
+  time.sent_bytes = 2 * (n - 1) / n * bytes;
+  if (ranks == 1) return time;
+  for (const MeasuredAllReduce& measured : gpu.all_reduces) {
+    if (measured.ranks != ranks || !measured.model.Covers(bytes)) continue;
+    time.latency_seconds = measured.model.latency_seconds;
+    time.seconds = measured.model.Seconds(bytes);
+    time.formula = "alpha + S/beta";
+    time.source = measured.source;
+    return time;
+  }
+  if (!gpu.link_bandwidth) {
+    return NotFound("the bandwidth between GPUs of " + gpu.name + " is not known")
+        .WithHint(
+            "give it in one direction as --link, such as --link 450GB/s; for PCI Express 5.0 "
+            "x16, 63GB/s");
+  }
+  time.latency_seconds = gpu.link_bandwidth->source == "given" ? 0 : NvlinkLatency(ranks);
+  time.seconds = time.latency_seconds + time.sent_bytes / gpu.link_bandwidth->value;
+  time.formula = "alpha + 2 (n-1)/n S / link";
+  time.source = gpu.link_bandwidth->source;
+  if (time.latency_seconds > 0) time.source += "; alpha of NCCL 2.28 on H200";
+  return time;
+}
+
+}  // namespace assay::predict

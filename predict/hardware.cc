@@ -1,0 +1,93 @@
+#include "predict/hardware.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/text.h"
+
+namespace assay::predict {
+namespace {
+
+Figure FromSheet(double value, const GpuSpec& spec) {
+  return {value, value, value, spec.certainty == "sheet" ? "sheet" : "sheet (recalled)"};
+}
+
+// Returns the column of gpu_specs.csv with the peak for elements of a type.
+std::string PeakColumn(const std::string& dtype) {
+  if (dtype == "fp16" || dtype == "int4") return "bf16";
+  if (dtype == "fp64") return "fp64_tensor";
+  return dtype.substr(0, dtype.find('_'));  // "fp8" of "fp8_e4m3".
+}
+
+void Move(Figure& figure, Corner corner) {
+  if (corner == Corner::kWorst) figure.value = figure.low;
+  if (corner == Corner::kBest) figure.value = figure.high;
+  figure.low = figure.high = figure.value;
+}
+
+}  // namespace
+
+Result<Figure> Hardware::Peak(const std::string& dtype) const {
+  const auto found = peaks.find(PeakColumn(dtype));
+  if (found != peaks.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [column, figure] : peaks) known.push_back(column);
+  return NotFound("the peak of " + name + " for " + dtype + " is not known")
+      .WithHint((known.empty() ? std::string() : "known peaks: " + Join(known) + "; ") +
+                "give it as --peak, such as --peak 989TFLOP/s");
+}
+
+Hardware Hardware::At(Corner corner) const {
+  Hardware moved = *this;
+  for (auto& [column, figure] : moved.peaks) Move(figure, corner);
+  if (moved.memory_bandwidth) Move(*moved.memory_bandwidth, corner);
+  if (moved.link_bandwidth) Move(*moved.link_bandwidth, corner);
+  for (MeasuredProduct& product : moved.products) Move(product.flops_per_second, corner);
+  return moved;
+}
+
+Hardware FromSheet(const GpuSpec& spec) {
+  Hardware hardware;
+  hardware.name = spec.name;
+  for (const auto& [column, peak] : spec.flops) {
+    hardware.peaks[column] = FromSheet(peak, spec);
+    hardware.sheet_peaks[column] = peak;
+  }
+  if (spec.memory_bytes_per_second) {
+    hardware.memory_bandwidth = FromSheet(*spec.memory_bytes_per_second, spec);
+    hardware.sheet_bandwidth = spec.memory_bytes_per_second;
+  }
+  if (spec.nvlink_bytes_per_second) {
+    hardware.link_bandwidth = FromSheet(*spec.nvlink_bytes_per_second, spec);
+  }
+  hardware.memory_bytes = spec.memory_bytes;
+  hardware.watts = spec.tdp_watts;
+  return hardware;
+}
+
+Result<const GpuSpec*> FindSheet(const std::string& name) {
+  std::vector<const GpuSpec*> matches;
+  std::vector<std::string> names;
+  const std::string wanted = Lower(name);
+  for (const GpuSpec& spec : SpecSheets()) {
+    const std::string own = Lower(spec.name);
+    if (own == wanted) return &spec;
+    names.push_back(spec.name);
+    const bool begins = own.starts_with(wanted) && !wanted.empty() &&
+                        (own[wanted.size()] == ' ' || own[wanted.size()] == '-');
+    if (begins) matches.push_back(&spec);
+  }
+  if (matches.size() == 1) return matches[0];
+  // Last, because for a name without the memory size it guesses a variant.
+  if (const GpuSpec* spec = FindSpec(name, 0); spec != nullptr && matches.empty()) return spec;
+  if (!matches.empty()) {
+    std::vector<std::string> variants;
+    for (const GpuSpec* spec : matches) variants.push_back("\"" + spec->name + "\"");
+    return InvalidArgument(Quote(name) + " could be any of " + Join(variants))
+        .WithHint("name one of them");
+  }
+  return NotFound("unknown GPU " + Quote(name))
+      .WithHint(Suggest(name, names) + "; \"assay specs\" shows all of them");
+}
+
+}  // namespace assay::predict

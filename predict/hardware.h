@@ -1,0 +1,78 @@
+// Figures of a GPU, each with its source: measured in the fleet, fitted, from its spec sheet, or
+// given by the user.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "roofline/alpha_beta.h"
+#include "roofline/spec_sheet.h"
+
+namespace assay::predict {
+
+// A number with the range in which it was measured.
+struct Figure {
+  double value = 0;
+  double low = 0;   // 5th percentile; `value` if it was not measured.
+  double high = 0;  // 95th percentile.
+  // "sheet", "sheet (recalled)", "given", "measured on node g3: median of 12 results, newest
+  // 2026-11-26, driver 580.95", "measured: median of 34 results on 4 nodes, ...".
+  std::string source;
+};
+
+// A measured matrix product, to which predictions of similar products are fitted.
+struct MeasuredProduct {
+  double m = 0;
+  double n = 0;
+  double k = 0;
+  std::string dtype;  // "bf16".
+  Figure flops_per_second;
+};
+
+// A fitted model of an all-reduce between the GPUs of one node.
+struct MeasuredAllReduce {
+  int ranks = 0;
+  AlphaBeta model;
+  std::string source;  // "fitted to 9 sizes, 40 results, newest 2026-11-26, driver 580.95".
+};
+
+// Which end of each figure's range to use.
+enum class Corner { kMiddle, kWorst, kBest };
+
+struct Hardware {
+  std::string name;  // "H200 SXM"; "given" if the user gave all figures.
+  // Dense peaks in FLOP/s by column of gpu_specs.csv: "bf16", "fp8". fp16 has the peak of bf16.
+  std::map<std::string, Figure> peaks;
+  // Of the sheet, even if `peaks` or `memory_bandwidth` have measured ones: efficiencies of
+  // measured products refer to these.
+  std::map<std::string, double> sheet_peaks;
+  std::optional<double> sheet_bandwidth;
+  std::optional<Figure> memory_bandwidth;  // In bytes per second, of reads.
+  std::optional<double> memory_bytes;
+  std::optional<Figure> link_bandwidth;  // Between two GPUs of a node, in one direction.
+  std::optional<double> watts;
+  std::optional<Figure> price_per_hour;  // Of one GPU.
+  std::string currency;
+  std::vector<MeasuredProduct> products;
+  std::vector<MeasuredAllReduce> all_reduces;
+
+  // Returns the peak for elements of a type: "bf16", "fp16", "fp8", "int8", "int4" (multiplies in
+  // bf16), "fp32". Returns an error that names the types with known peaks.
+  Result<Figure> Peak(const std::string& dtype) const;
+
+  // Returns these figures with each range reduced to one end. Slow figures are the worst.
+  Hardware At(Corner corner) const;
+};
+
+// Returns the figures of a spec sheet.
+Hardware FromSheet(const GpuSpec& spec);
+
+// Returns the sheet with this name. Accepts names without the form factor ("H200"), any case, and
+// the names that NVML reports. Returns an error with the nearest names otherwise, or if the name
+// could mean several sheets ("A100").
+Result<const GpuSpec*> FindSheet(const std::string& name);
+
+}  // namespace assay::predict

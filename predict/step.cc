@@ -1,0 +1,320 @@
+#include "predict/step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/numbers.h"
+
+namespace assay::predict {
+namespace {
+
+constexpr double kReserve = 1.5 * 1024 * 1024 * 1024;
+constexpr double kActivationBytes = 2;  // Activations are bf16 or fp16.
+
+bool IsQuantised(const std::string& dtype) { return BytesOf(dtype) < 2; }
+
+double AsDouble(int64_t value) { return static_cast<double>(value); }
+
+// Bytes per second of PCI Express x16 in one direction, after its line code.
+double PcieBandwidth(int generation) {
+  return 985e6 * 16 * std::exp2(std::max(0, generation - 3));  // 3.0: 985 MB/s per lane.
+}
+
+// Products of one shape that a step repeats.
+struct LinearWork {
+  double m = 0;
+  double n = 0;
+  double k = 0;
+  double count = 0;
+  double weight = 0;  // Bytes per weight.
+};
+
+struct LinearPhase {
+  std::string name;
+  std::vector<LinearWork> works;
+};
+
+// Returns the products of a step that computes `rows` tokens, on one GPU. The head multiplies
+// `head_rows` tokens.
+std::vector<LinearPhase> Linears(const ModelShape& shape, const Serving& serving, double rows,
+                                 double head_rows) {
+  const double p = AsDouble(serving.tp);
+  const double layers = AsDouble(shape.layers);
+  const double d = AsDouble(shape.d);
+  const double e = AsDouble(shape.head_dim);
+  const double query = AsDouble(shape.heads) * e / p;
+  const double cached = AsDouble((shape.kv_heads + serving.tp - 1) / serving.tp) * e;
+  const double weight = BlockWeightBytes(serving.weights);
+  const double gates = shape.kind == "gpt2" ? 1 : 2;
+  std::vector<LinearPhase> phases;
+  phases.push_back({"projections", {{rows, query + 2 * cached, d, layers, weight}}});
+  phases.push_back({"output", {{rows, d, query, layers, weight}}});
+  if (shape.ff > 0) {
+    const double f = AsDouble(shape.ff) / p;
+    phases.push_back({"mlp", {{rows, gates * f, d, layers, weight}, {rows, d, f, layers, weight}}});
+  }
+  if (shape.experts > 0) {
+    const double experts = AsDouble(shape.experts);
+    const double f = AsDouble(shape.expert_ff) / p;
+    // The experts that at least one token is sent to; see ReadParameters().
+    const double distinct = (ReadParameters(shape, rows) - ReadParameters(shape, 0)) /
+                            (layers * 3 * d * AsDouble(shape.expert_ff));
+    const double each = rows * AsDouble(shape.active_experts) / distinct;
+    phases.push_back({"experts",
+                      {{rows, experts, d, layers, TableWeightBytes(serving.weights)},
+                       {each, gates * f, d, layers * distinct, weight},
+                       {each, d, f, layers * distinct, weight}}});
+  }
+  phases.push_back(
+      {"head", {{head_rows, AsDouble(shape.vocab) / p, d, 1, TableWeightBytes(serving.weights)}}});
+  return phases;
+}
+
+// Adds the phases of matrix products to a step, each `times` times.
+class StepBuilder {
+ public:
+  StepBuilder(const Hardware& gpu, const ModelShape& shape, const Serving& serving)
+      : gpu_(WithLink(gpu, serving.tp)),
+        shape_(shape),
+        serving_(serving),
+        dtype_(ArithmeticOf(gpu, serving.weights)) {}
+
+  // `activations`: count the bytes of inputs and outputs too.
+  Status AddLinears(double rows, double head_rows, double times, bool activations) {
+    for (const LinearPhase& phase : Linears(shape_, serving_, rows, head_rows)) {
+      for (LinearWork work : phase.works) {
+        work.count *= times;
+        ASSAY_RETURN_IF_ERROR(AddLinear(phase.name, work, activations));
+      }
+    }
+    return Status::Ok();
+  }
+
+  Status AddAttention(double flops, double kv_bytes, double other_bytes) {
+    ASSAY_ASSIGN_OR_RETURN(const Figure peak, gpu_.Peak("bf16"));
+    StepPhase& phase = Phase("attention");
+    const double bandwidth = gpu_.memory_bandwidth->value;
+    const double compute = flops / peak.value;
+    const double memory = (kv_bytes + other_bytes) / bandwidth;
+    phase.flops += flops;
+    phase.bytes += kv_bytes + other_bytes;
+    phase.compute_seconds += compute;
+    phase.memory_seconds += memory;
+    phase.seconds += std::max(compute, memory);
+    step_.kv_bytes += kv_bytes;
+    step_.kv_seconds += kv_bytes / bandwidth;
+    return Status::Ok();
+  }
+
+  void AddElementwise(double bytes) {
+    StepPhase& phase = Phase("elementwise");
+    phase.bytes += bytes;
+    phase.memory_seconds += bytes / gpu_.memory_bandwidth->value;
+    phase.seconds = phase.memory_seconds;
+  }
+
+  // Adds the launches and the 2 L all-reduces of `times` steps of `rows` tokens.
+  Status AddOverhead(double rows, double times) {
+    const double layers = AsDouble(shape_.layers);
+    const double nodes = 10 * layers + 3 + (serving_.tp > 1 ? 2 * layers : 0);
+    step_.nodes += times * nodes;
+    step_.launch_seconds = step_.nodes * serving_.launch;
+    const double bytes = rows * AsDouble(shape_.d) * kActivationBytes;
+    ASSAY_ASSIGN_OR_RETURN(const AllReduceTime reduce, EstimateAllReduce(gpu_, bytes, serving_.tp));
+    if (step_.all_reduce.seconds < reduce.seconds) step_.all_reduce = reduce;
+    step_.communication_seconds += times * 2 * layers * reduce.seconds;
+    return Status::Ok();
+  }
+
+  Result<StepTime> Finish() {
+    ASSAY_ASSIGN_OR_RETURN(step_.peak, gpu_.Peak(dtype_));
+    step_.bandwidth = *gpu_.memory_bandwidth;
+    for (const StepPhase& phase : step_.phases) {
+      step_.flops += phase.flops;
+      step_.compute_seconds += phase.compute_seconds;
+      step_.busy_seconds += phase.seconds;
+    }
+    step_.efficiency = linear_seconds_ > 0 ? ideal_seconds_ / linear_seconds_ : 1;
+    step_.seconds = step_.busy_seconds + step_.launch_seconds + step_.communication_seconds;
+    return std::move(step_);
+  }
+
+ private:
+  StepPhase& Phase(const std::string& name) {
+    for (StepPhase& phase : step_.phases) {
+      if (phase.name == name) return phase;
+    }
+    step_.phases.emplace_back().name = name;
+    return step_.phases.back();
+  }
+
+  Status AddLinear(const std::string& name, const LinearWork& work, bool activations) {
+    const Product product{work.m, work.n, work.k, dtype_, serving_.weights};
+    ASSAY_ASSIGN_OR_RETURN(const ProductTime time, Estimate(gpu_, product));
+    const double weights = work.weight * work.n * work.k;
+    double bytes = weights;
+    if (activations) bytes += kActivationBytes * work.m * (work.n + work.k);
+    const double memory = bytes * time.memory_seconds / time.bytes;
+    const double seconds = work.count * std::max(time.compute_seconds, memory);
+    StepPhase& phase = Phase(name);
+    phase.flops += work.count * time.flops;
+    phase.bytes += work.count * bytes;
+    phase.compute_seconds += work.count * time.compute_seconds;
+    phase.memory_seconds += work.count * memory;
+    phase.seconds += seconds;
+    step_.weight_bytes += work.count * weights;
+    step_.weight_seconds += work.count * memory * weights / bytes;
+    linear_seconds_ += seconds;
+    ideal_seconds_ += seconds * time.efficiency;
+    if (seconds > longest_) {
+      longest_ = seconds;
+      step_.source = time.source;
+    }
+    return Status::Ok();
+  }
+
+  const Hardware gpu_;
+  const ModelShape& shape_;
+  const Serving& serving_;
+  const std::string dtype_;
+  StepTime step_;
+  double linear_seconds_ = 0;
+  double ideal_seconds_ = 0;
+  double longest_ = 0;
+};
+
+// Returns the largest whole number from 0 to `most` for which `fits` holds; `fits` must not become
+// true again after it was false.
+template <typename Fits>
+double Largest(double most, const Fits& fits) {
+  double low = 0;
+  double high = std::floor(most) + 1;
+  while (high - low > 1) {
+    const double middle = std::floor(low + (high - low) / 2);
+    if (middle <= low || middle >= high) break;  // Beyond the whole numbers of a double.
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+double BlockWeightBytes(const std::string& dtype) {
+  return dtype == "int4" ? (4 + 2 * 16.0 / 128) / 8 : BytesOf(dtype);
+}
+
+double TableWeightBytes(const std::string& dtype) {
+  return IsQuantised(dtype) ? 2 : BytesOf(dtype);
+}
+
+double WeightBytes(const ModelShape& shape, const std::string& dtype) {
+  const int64_t learned = shape.kind == "gpt2" ? shape.positions * shape.d : 0;
+  const int64_t tables = (shape.tied ? 1 : 2) * shape.vocab * shape.d + learned;
+  return AsDouble(tables) * TableWeightBytes(dtype) +
+         AsDouble(CountParameters(shape) - tables) * BlockWeightBytes(dtype);
+}
+
+std::string ArithmeticOf(const Hardware& gpu, const std::string& weights) {
+  if (weights == "fp8" && gpu.peaks.count("fp8") > 0) return "fp8";
+  return weights == "fp16" ? "fp16" : "bf16";
+}
+
+Hardware WithLink(Hardware gpu, int64_t tp) {
+  const GpuSpec* const spec = SheetNamed(gpu.name);
+  if (tp == 1 || spec == nullptr || !spec->pcie_generation) return gpu;
+  // Accelerators that are listed for comparison have links of their own, which the sheet leaves
+  // out.
+  if (spec->note.find("no backend") != std::string::npos) return gpu;
+  const bool bridge = spec->note.find("NVLink by bridge") != std::string::npos;
+  const bool from_sheet = gpu.link_bandwidth && gpu.link_bandwidth->source.substr(0, 5) == "sheet";
+  if (gpu.link_bandwidth && !(bridge && tp > 2 && from_sheet)) return gpu;
+  const double rate = PcieBandwidth(*spec->pcie_generation);
+  const std::string source = "assumed: PCI Express " + std::to_string(*spec->pcie_generation) +
+                             ".0 x16, " + FormatSignificant(rate / 1e9, 3) +
+                             " GB/s in one direction";
+  gpu.link_bandwidth = Figure{rate, rate, rate, source};
+  return gpu;
+}
+
+Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
+                            double batch, double context, double tokens) {
+  StepBuilder builder(gpu, shape, serving);
+  const double rows = batch * tokens;
+  ASSAY_RETURN_IF_ERROR(builder.AddLinears(rows, rows, 1, false));
+  ASSAY_RETURN_IF_ERROR(
+      builder.AddAttention(rows * AttentionFlops(shape, context) / AsDouble(serving.tp),
+                           batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp), 0));
+  ASSAY_RETURN_IF_ERROR(builder.AddOverhead(rows, 1));
+  return builder.Finish();
+}
+
+Result<StepTime> Prefill(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
+                         double tokens, double chunk) {
+  StepBuilder builder(gpu, shape, serving);
+  const double p = AsDouble(serving.tp);
+  const double layers = AsDouble(shape.layers);
+  const double e = AsDouble(shape.head_dim);
+  const double step = chunk > 0 ? std::min(chunk, tokens) : tokens;
+  const double whole = std::floor(tokens / step);
+  const double rest = tokens - whole * step;
+  ASSAY_RETURN_IF_ERROR(builder.AddLinears(step, 1, whole, true));
+  ASSAY_RETURN_IF_ERROR(builder.AddOverhead(step, whole));
+  if (rest > 0) {
+    ASSAY_RETURN_IF_ERROR(builder.AddLinears(rest, 1, 1, true));
+    ASSAY_RETURN_IF_ERROR(builder.AddOverhead(rest, 1));
+  }
+  double done_flops = 0;
+  for (double end = std::min(step, tokens), begin = 0; begin < tokens;) {
+    const double flops = PromptAttentionFlops(shape, end);
+    const double query_bytes =
+        2 * layers * (end - begin) * AsDouble(shape.heads) * e / p * kActivationBytes;
+    ASSAY_RETURN_IF_ERROR(builder.AddAttention((flops - done_flops) / p,
+                                               KvBytes(shape, end, BytesOf(serving.kv), serving.tp),
+                                               query_bytes));
+    done_flops = flops;
+    begin = end;
+    end = std::min(end + step, tokens);
+  }
+  // Per token and layer, each fused: two residual adds with norm (4 d each), the activation
+  // function (3 f) and the rotation of queries and keys.
+  const double active = AsDouble(shape.active_experts * shape.expert_ff + shape.ff);
+  const double elements =
+      8 * AsDouble(shape.d) + 3 * active / p + 2 * AsDouble(shape.heads + shape.kv_heads) * e / p;
+  builder.AddElementwise(tokens * layers * elements * kActivationBytes);
+  return builder.Finish();
+}
+
+MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double batch,
+                         double context, double in_flight, int64_t pp) {
+  const double p = AsDouble(serving.tp);
+  const double stages = AsDouble(pp);
+  MemoryNeed need;
+  need.weights = WeightBytes(shape, serving.weights) / (p * stages);
+  need.kv = batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp) / stages;
+  // The residual stream and its normalised copy; gate, up and their product, which is the largest
+  // intermediate. Logits of the batch are fp32.
+  const double active = AsDouble(shape.active_experts * shape.expert_ff + shape.ff);
+  need.activations =
+      std::max(in_flight, batch) * (2 * AsDouble(shape.d) + 3 * active / p) * kActivationBytes +
+      batch * AsDouble(shape.vocab) / p * 4;
+  need.reserve = kReserve;
+  need.total = need.weights + need.kv + need.activations + need.reserve;
+  return need;
+}
+
+double LargestBatch(const ModelShape& shape, const Serving& serving, double context,
+                    double in_flight, double room, int64_t pp) {
+  return Largest(1e15, [&](double batch) {
+    return ServingMemory(shape, serving, batch, context, in_flight, pp).total <= room;
+  });
+}
+
+double LongestContext(const ModelShape& shape, const Serving& serving, double batch,
+                      double in_flight, double room, int64_t pp) {
+  return Largest(AsDouble(shape.positions), [&](double context) {
+    return ServingMemory(shape, serving, batch, context, in_flight, pp).total <= room;
+  });
+}
+
+}  // namespace assay::predict

@@ -1,0 +1,118 @@
+// Times of whole steps of a model, decode and prefill, and the memory that serving needs. Symbols
+// in comments are those of docs/concepts/predictions.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "predict/cost.h"
+#include "predict/hardware.h"
+#include "predict/model_shape.h"
+
+namespace assay::predict {
+
+// Seconds that each kernel of a step adds, measured on H200 SXM: in a CUDA graph, and launched on a
+// stream.
+constexpr double kGraphLaunch = 0.6e-6;
+constexpr double kStreamLaunch = 2.5e-6;
+
+// How a model is served.
+struct Serving {
+  int64_t tp = 1;                // p, tensor-parallel GPUs of one node; must divide the heads.
+  std::string weights = "bf16";  // "bf16", "fp16", "fp8", "int8" or "int4".
+  std::string kv = "bf16";       // Type of the elements of the KV cache.
+  double launch = kGraphLaunch;  // Seconds per kernel.
+};
+
+// Returns the bytes of one weight of the blocks: 2 for "bf16"; 0.53125 for "int4", which has a
+// scale and a zero point of 16 bits per group of 128.
+double BlockWeightBytes(const std::string& dtype);
+
+// Returns the bytes of one weight of the embedding and of the head. They stay in bf16 if the blocks
+// are quantised, as GPTQ, AWQ and FP8 checkpoints do.
+double TableWeightBytes(const std::string& dtype);
+
+// Returns the bytes of all weights.
+double WeightBytes(const ModelShape& shape, const std::string& dtype);
+
+// Returns the type that products with such weights multiply in: fp8 for fp8 if the GPU has a peak
+// for it; fp16 for fp16; bf16 otherwise.
+std::string ArithmeticOf(const Hardware& gpu, const std::string& weights);
+
+// Returns the GPU with a bandwidth between `tp` GPUs. Where the sheet has none, or the NVLink
+// bridge of a card joins two GPUs only and `tp` is more, assumes PCI Express x16 of the sheet's
+// generation, and says so in the source. Leaves the link unknown if the generation is.
+Hardware WithLink(Hardware gpu, int64_t tp);
+
+// One phase of a step, summed over the layers, on one GPU.
+struct StepPhase {
+  std::string name;  // "projections", "attention", "output", "mlp" or "experts", "head".
+  double flops = 0;
+  double bytes = 0;  // Read from memory; in prefill also activations, read and written.
+  double compute_seconds = 0;
+  double memory_seconds = 0;
+  double seconds = 0;  // Sum over its products of the larger of both.
+};
+
+// The time of one step on `tp` GPUs. All numbers are of one GPU.
+struct StepTime {
+  std::vector<StepPhase> phases;
+  double flops = 0;
+  double weight_bytes = 0;  // Read in the step: N_mm w / p, and of experts those that are chosen.
+  double kv_bytes = 0;      // Read in the step.
+  double compute_seconds = 0;  // Sum of F / peak.
+  double weight_seconds = 0;   // Time to read the weights alone.
+  double kv_seconds = 0;       // Time to read the KV cache alone.
+  double busy_seconds = 0;     // Sum over the phases of max(compute, memory).
+  double nodes = 0;            // Kernels of the step.
+  double launch_seconds = 0;
+  AllReduceTime all_reduce;  // One of them; there are 2 L.
+  double communication_seconds = 0;
+  double seconds = 0;  // busy + launch + communication.
+  Figure peak;         // Of the products.
+  Figure bandwidth;
+  double efficiency = 1;  // Of the products, weighted by time: ideal time / estimated time.
+  std::string source;     // Of the product that takes longest.
+};
+
+// Estimates one decode step of `batch` sequences with `context` tokens in the cache, the new one
+// included. `tokens` is the number of tokens per sequence that the step computes: 1, or K + 1 in
+// the verify pass of speculative decoding; the cache is read once for all of them. Activations are
+// assumed to stay in the L2 cache. Returns an error if a figure of the GPU is unknown.
+Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
+                            double batch, double context, double tokens = 1);
+
+// Estimates the prefill of one prompt. With `chunk` > 0, computes that many tokens at a time; each
+// chunk reads the weights and the cache so far. The head multiplies the last token only.
+Result<StepTime> Prefill(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
+                         double tokens, double chunk = 0);
+
+// Bytes that one GPU must hold: weights/(p pp) + KV + activations + reserve.
+struct MemoryNeed {
+  double weights = 0;
+  double kv = 0;
+  double activations = 0;
+  double reserve = 0;  // CUDA context, NCCL and the allocator: 1.5 GiB.
+  double total = 0;
+};
+
+// Share of the GPU's memory that serving may use.
+constexpr double kUsableMemory = 0.92;
+
+// Returns the need of `batch` sequences of `context` tokens. `in_flight` is the number of tokens
+// that one step computes at most: the prefill's chunk.
+MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double batch,
+                         double context, double in_flight, int64_t pp = 1);
+
+// Returns the largest batch of `context` tokens each that fits in `room` bytes; 0 if none does.
+double LargestBatch(const ModelShape& shape, const Serving& serving, double context,
+                    double in_flight, double room, int64_t pp = 1);
+
+// Returns the longest context, at most the model's positions, at which `batch` sequences fit; 0 if
+// none does.
+double LongestContext(const ModelShape& shape, const Serving& serving, double batch,
+                      double in_flight, double room, int64_t pp = 1);
+
+}  // namespace assay::predict
