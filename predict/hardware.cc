@@ -12,11 +12,13 @@ Figure FromSheet(double value, const GpuSpec& spec) {
   return {value, value, value, spec.certainty == "sheet" ? "sheet" : "sheet (recalled)"};
 }
 
-// Returns the column of gpu_specs.csv with the peak for elements of a type.
-std::string PeakColumn(const std::string& dtype) {
-  if (dtype == "fp16" || dtype == "int4") return "bf16";
-  if (dtype == "fp64") return "fp64_tensor";
-  return dtype.substr(0, dtype.find('_'));  // "fp8" of "fp8_e4m3".
+// Returns the columns of gpu_specs.csv that may have the peak for elements of a type, best first.
+// GPUs before Ampere have fp16 but no bf16; chips without matrix units for fp64 have vector lanes.
+std::vector<std::string> PeakColumns(const std::string& dtype) {
+  if (dtype == "fp16") return {"fp16", "bf16"};
+  if (dtype == "int4") return {"bf16", "fp16"};
+  if (dtype == "fp64") return {"fp64_tensor", "fp64_vector"};
+  return {dtype.substr(0, dtype.find('_'))};  // "fp8" of "fp8_e4m3".
 }
 
 void Move(Figure& figure, Corner corner) {
@@ -28,8 +30,10 @@ void Move(Figure& figure, Corner corner) {
 }  // namespace
 
 Result<Figure> Hardware::Peak(const std::string& dtype) const {
-  const auto found = peaks.find(PeakColumn(dtype));
-  if (found != peaks.end()) return found->second;
+  for (const std::string& column : PeakColumns(dtype)) {
+    const auto found = peaks.find(column);
+    if (found != peaks.end()) return found->second;
+  }
   std::vector<std::string> known;
   for (const auto& [column, figure] : peaks) known.push_back(column);
   return NotFound("the peak of " + name + " for " + dtype + " is not known")

@@ -44,9 +44,10 @@ enum class Corner { kMiddle, kWorst, kBest };
 
 struct Hardware {
   std::string name;  // "H200 SXM"; "given" if the user gave all figures.
-  // Dense peaks in FLOP/s by column of gpu_specs.csv: "bf16", "fp8". fp16 has the peak of bf16.
+  // Dense peaks in FLOP/s by column of gpu_specs.csv: "bf16", "fp8". fp16 has the peak of bf16 if
+  // it has no column of its own.
   std::map<std::string, Figure> peaks;
-  // Of the sheet, even if `peaks` or `memory_bandwidth` have measured ones: efficiencies of
+  // Peaks of the sheet, even if `peaks` or `memory_bandwidth` have measured ones: efficiencies of
   // measured products refer to these.
   std::map<std::string, double> sheet_peaks;
   std::optional<double> sheet_bandwidth;

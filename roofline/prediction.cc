@@ -17,11 +17,13 @@ std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
   return 16 * transfers * 128 / 130 / 8;
 }
 
-// Without tensor cores for fp64 a matrix product runs on the vector lanes.
+// Without tensor cores for fp64 a matrix product runs on the vector lanes. Peak::kBf16 covers fp16
+// too, the only 16-bit type of GPUs before Ampere.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   const std::string column(ToText(work.peak));
-  const bool lacks = work.peak == Peak::kFp64Tensor && spec.flops.count(column) == 0;
-  return lacks ? std::string(ToText(Peak::kFp64Vector)) : column;
+  if (spec.flops.count(column) > 0) return column;
+  if (work.peak == Peak::kFp64Tensor) return std::string(ToText(Peak::kFp64Vector));
+  return work.peak == Peak::kBf16 && spec.flops.count("fp16") > 0 ? "fp16" : column;
 }
 
 // Returns the clock in Hz at which the lanes reach the sheet's fp32 peak.

@@ -24,7 +24,7 @@ ParameterMap SelectorOf(const std::string& text) {
 PublishedFigure FigureOf(const CsvRow& row) {
   PublishedFigure figure;
   figure.gpu = row.at("gpu");
-  figure.gpu_count = static_cast<int>(CsvNumber(row, "gpu_count").value_or(1));
+  figure.gpu_count = static_cast<int>(CsvNumber(row, "gpu_count").value_or(0));
   figure.software = row.at("software");
   figure.benchmark = row.at("benchmark");
   figure.case_text = row.at("case");
@@ -33,8 +33,25 @@ PublishedFigure FigureOf(const CsvRow& row) {
   figure.metric = row.at("metric");
   figure.value = CsvNumber(row, "value").value_or(0);
   figure.unit = row.at("unit");
+  figure.kind = row.at("kind");
   figure.note = row.at("note");
   return figure;
+}
+
+// Returns the rows of the file with a selector (benchmarks), or those without (workloads).
+std::vector<PublishedFigure> ReadFigures(bool comparable) {
+  std::vector<PublishedFigure> figures;
+  for (const CsvRow& row : ParseCsv(kPublishedCsv)) {
+    PublishedFigure figure = FigureOf(row);
+    if (figure.selector.empty() != comparable) figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+// Returns true for "H100 SXM" and "H100", and for "A100-SXM4-80GB" and "A100".
+bool IsVariantOf(const std::string& gpu, const std::string& model) {
+  return gpu.starts_with(model) &&
+         (gpu.size() == model.size() || gpu[model.size()] == ' ' || gpu[model.size()] == '-');
 }
 
 bool Selects(const ParameterMap& selector, const ParameterMap& parameters) {
@@ -69,12 +86,19 @@ std::optional<Unit> UnitOf(const std::string& name) {
 }  // namespace
 
 const std::vector<PublishedFigure>& PublishedFigures() {
-  static const std::vector<PublishedFigure> figures = [] {
-    std::vector<PublishedFigure> all;
-    for (const CsvRow& row : ParseCsv(kPublishedCsv)) all.push_back(FigureOf(row));
-    return all;
-  }();
+  static const std::vector<PublishedFigure> figures = ReadFigures(true);
   return figures;
+}
+
+std::vector<const PublishedFigure*> PublishedOf(const std::string& gpu) {
+  static const std::vector<PublishedFigure> workloads = ReadFigures(false);
+  std::vector<const PublishedFigure*> found;
+  for (const std::vector<PublishedFigure>* figures : {&PublishedFigures(), &workloads}) {
+    for (const PublishedFigure& figure : *figures) {
+      if (IsVariantOf(gpu, figure.gpu)) found.push_back(&figure);
+    }
+  }
+  return found;
 }
 
 std::string PublishedGpu(const PublishedQuery& query) {

@@ -1,4 +1,4 @@
-// Published measurements, and the selection of those that a result compares with.
+// Published figures, and the selection of those that a result compares with.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,20 @@ namespace assay {
 
 // One row of data/published.csv.
 struct PublishedFigure {
-  std::string gpu;  // A GpuSpec::name.
-  int gpu_count = 1;
+  // A GpuSpec::name, or its beginning ("H100") if the publication does not say which variant.
+  std::string gpu;
+  int gpu_count = 1;  // 0 if the publication does not say it.
   std::string software;
   std::string benchmark;
   // The parameters that a case must have to be comparable with this published figure. Names and
   // values are those of the benchmark, in canonical form. Other parameters may have any value.
+  // Empty if no result is comparable.
   ParameterMap selector;
   std::string parameters;  // As the publication describes them.
   std::string metric;      // As the benchmark names it.
   double value = 0;
   std::string unit;
+  std::string kind;  // "measured", or "published": a claim of the vendor or author.
   std::string note;
 
   // Returns "m=4096;n=4096;k=4096;dtype=bf16", in the order of the file.
@@ -31,8 +34,13 @@ struct PublishedFigure {
   std::string Description() const { return parameters + (note.empty() ? "" : "; " + note); }
 };
 
-// Returns all rows in the order of the file.
+// Returns the figures of benchmarks, with which results can be compared, in the order of the file.
 const std::vector<PublishedFigure>& PublishedFigures();
+
+// Returns all figures of a GPU: those of benchmarks and those of whole workloads, which are not
+// comparable with any result ("decode" of a model, "serving", "train"). `gpu` is a GpuSpec::name.
+// Includes figures whose publication does not say the variant of the model.
+std::vector<const PublishedFigure*> PublishedOf(const std::string& gpu);
 
 // The properties of a stored result that select its figures.
 struct PublishedQuery {

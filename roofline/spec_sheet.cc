@@ -19,8 +19,9 @@ std::optional<T> Whole(const std::optional<double>& number) {
 GpuSpec SpecOf(const CsvRow& row) {
   GpuSpec spec;
   spec.name = row.at("gpu");
+  spec.kind = row.at("kind");
   for (const char* column :
-       {"fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4"}) {
+       {"fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4"}) {
     if (const auto peak = CsvNumber(row, column, 1e12)) spec.flops[column] = *peak;
   }
   spec.memory_bytes = CsvNumber(row, "memory_mib", 1024.0 * 1024.0);
@@ -44,13 +45,14 @@ bool Contains(std::string_view text, std::string_view part) {
 // vendor and family, and maps different names of the same product to one. Returns "" for a MIG
 // instance, which has no spec sheet.
 std::string SheetName(std::string name, int64_t memory_bytes) {
-  for (const std::string_view word : {"NVIDIA ", "GeForce ", "Tesla ", " Generation"}) {
+  for (const std::string_view word : {"NVIDIA ", "GeForce ", "Tesla ", " Generation", " Edition"}) {
     const size_t at = name.find(word);
     if (at != std::string::npos) name.erase(at, word.size());
   }
   if (Contains(name, "MIG")) return "";
   if (name == "H200") return "H200 SXM";
   if (name == "H100 80GB HBM3") return "H100 SXM";
+  if (name == "B300 SXM6 AC") return "B300";
   if (name.rfind("A100", 0) == 0 && (Contains(name, "SXM") || Contains(name, "PC"))) {
     const bool sxm = Contains(name, "SXM");
     const bool large =

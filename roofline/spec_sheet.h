@@ -14,18 +14,22 @@ namespace assay {
 // missing if the GPU lacks the unit or the spec sheet does not state the value.
 struct GpuSpec {
   std::string name;  // "H200 SXM".
-  // FLOP/s by column: "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4".
+  // "cuda" (agents find the sheet by the name that NVML reports), or "accelerator" or "cpu" (for
+  // comparison).
+  std::string kind;
+  // FLOP/s by column: "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp16", "fp8", "int8",
+  // "fp4". "fp16" is only there if it is not the peak of bf16.
   std::map<std::string, double> flops;
   // As the device reports it: 85.5e9 for an "80 GB" H100.
   std::optional<double> memory_bytes;
   std::optional<double> memory_bytes_per_second;
   std::optional<double> nvlink_bytes_per_second;  // In one direction.
   std::optional<int64_t> l2_bytes;
-  std::optional<int> sm_count;
+  std::optional<int> sm_count;  // CUs of AMD's GPUs, cores of other chips.
   std::optional<int> pcie_generation;
   std::optional<double> tdp_watts;
   std::string certainty;  // "sheet" or "recalled".
-  std::string source;     // Where the figures are from.
+  std::string source;     // Where the figures are from: a document or a URL.
   std::string note;
 };
 
@@ -42,8 +46,8 @@ const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 const GpuSpec* SheetNamed(std::string_view name);
 
 // Returns a rate per SM and clock cycle from data/sm_rates.csv, or nullopt if NVIDIA's white papers
-// do not state it. `gpu` is a GpuSpec::name. `column` is the name of a Peak or of an SmRate. For a
-// Peak, the rate is in dense FLOP (for int8, in operations).
+// do not state it. `gpu` is a GpuSpec::name. `column` is a key of GpuSpec::flops or the name of an
+// SmRate. For a key of GpuSpec::flops, the rate is in dense FLOP (for int8, in operations).
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay

@@ -17,10 +17,11 @@ Resource ResourceOf(v1::ResourceKind kind) {
   return kind == v1::RESOURCE_KIND_NETWORK ? Resource::kNetwork : Resource::kCpu;
 }
 
+// Returns the names of the recalled sheets that results can use.
 std::string RecalledSheets() {
   std::vector<std::string> names;
   for (const GpuSpec& spec : SpecSheets()) {
-    if (spec.certainty == "recalled") names.push_back(spec.name);
+    if (spec.kind == "cuda" && spec.certainty == "recalled") names.push_back(spec.name);
   }
   return Join(names);
 }

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 
 #include "roofline/spec_sheet.h"
 
@@ -31,6 +34,7 @@ TEST(Published, EveryRowCanBeMatched) {
     EXPECT_GT(figure.value, 0);
     EXPECT_FALSE(figure.selector.empty());
     EXPECT_FALSE(figure.parameters.empty());
+    EXPECT_EQ(figure.kind, "measured");
     // Rates are in the unit that the benchmarks use; times are in seconds.
     EXPECT_TRUE(ValueIn(figure, figure.metric == "time"             ? "s"
                                 : figure.metric == "tflops"         ? "TFLOP/s"
@@ -83,6 +87,51 @@ TEST(Published, SheetDistinguishesVariantsOfAModel) {
   EXPECT_EQ(PublishedGpu({"", "H200", "NVL", 1, "", {}, ""}), "");
   EXPECT_EQ(PublishedGpu({"", "RTX 4090", "", 1, "", {}, ""}), "RTX 4090");
   EXPECT_EQ(PublishedGpu({"", "", "", 0, "", {}, ""}), "");
+}
+
+TEST(Published, FiguresOfAGpuIncludeWorkloads) {
+  std::map<std::string, int> benchmarks;
+  for (const PublishedFigure* figure : PublishedOf("A100-SXM4-80GB")) {
+    // Figures of another variant are left out, those of no particular variant are not.
+    EXPECT_TRUE(figure->gpu == "A100-SXM4-80GB" || figure->gpu == "A100") << figure->gpu;
+    ++benchmarks[figure->benchmark];
+  }
+  EXPECT_GE(benchmarks["decode"], 10);
+  EXPECT_GE(benchmarks["serving"], 10);
+  EXPECT_GE(benchmarks["train"], 3);
+  const auto h200 = PublishedOf("H200 SXM");
+  EXPECT_TRUE(std::any_of(h200.begin(), h200.end(),
+                          [](const auto* figure) { return figure->benchmark == "gemm"; }));
+  for (const PublishedFigure* figure : PublishedOf("RTX 4090")) EXPECT_EQ(figure->gpu, "RTX 4090");
+  EXPECT_TRUE(PublishedOf("L4").empty());
+  EXPECT_TRUE(PublishedOf("").empty());
+}
+
+// Workloads have no parameters that a result could have, so no result compares with them.
+TEST(Published, WorkloadsAreCompleteAndNeverCompared) {
+  std::set<const PublishedFigure*> workloads;
+  for (const GpuSpec& spec : SpecSheets()) {
+    for (const PublishedFigure* figure : PublishedOf(spec.name)) {
+      if (figure->selector.empty()) workloads.insert(figure);
+    }
+  }
+  EXPECT_GE(workloads.size(), 50u);
+  for (const PublishedFigure* figure : workloads) {
+    SCOPED_TRACE(figure->gpu + " " + figure->benchmark + " " + figure->parameters);
+    EXPECT_TRUE(figure->kind == "measured" || figure->kind == "published") << figure->kind;
+    EXPECT_TRUE(figure->case_text.empty());
+    EXPECT_FALSE(figure->parameters.empty());
+    EXPECT_FALSE(figure->metric.empty());
+    EXPECT_GT(figure->value, 0);
+    EXPECT_TRUE(FindPublished({figure->gpu,
+                               "",
+                               "",
+                               figure->gpu_count,
+                               figure->benchmark,
+                               {{"model", "llama-3-8b"}},
+                               figure->metric})
+                    .empty());
+  }
 }
 
 TEST(Published, UnitsConvert) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -38,12 +39,30 @@ TEST(SpecSheet, FindsDevicesByTheNamesThatDriversGive) {
   EXPECT_EQ(SheetOf("NVIDIA RTX 6000 Ada Generation", 48), "RTX 6000 Ada");
   EXPECT_EQ(SheetOf("NVIDIA L4", 24), "L4");
   EXPECT_EQ(SheetOf("NVIDIA B200", 180), "B200");
+  EXPECT_EQ(SheetOf("NVIDIA B300 SXM6 AC", 268), "B300");
+  EXPECT_EQ(SheetOf("NVIDIA GB200", 185), "GB200");
+  EXPECT_EQ(SheetOf("NVIDIA GH200 480GB", 95), "GH200 480GB");
+  EXPECT_EQ(SheetOf("NVIDIA H100 NVL", 93), "H100 NVL");
+  EXPECT_EQ(SheetOf("NVIDIA L40", 44), "L40");
+  EXPECT_EQ(SheetOf("NVIDIA A10", 22), "A10");
+  EXPECT_EQ(SheetOf("NVIDIA A30", 24), "A30");
+  EXPECT_EQ(SheetOf("Tesla T4", 15), "T4");
+  EXPECT_EQ(SheetOf("Tesla V100-SXM2-16GB", 16), "V100-SXM2-16GB");
+  EXPECT_EQ(SheetOf("Tesla V100-SXM2-32GB", 32), "V100-SXM2-32GB");
+  EXPECT_EQ(SheetOf("NVIDIA GeForce RTX 3090", 24), "RTX 3090");
+  EXPECT_EQ(SheetOf("NVIDIA GeForce RTX 4080", 15), "RTX 4080");
+  EXPECT_EQ(SheetOf("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 95),
+            "RTX PRO 6000 Blackwell Workstation");
 }
 
 TEST(SpecSheet, VariantIsNeverMistakenForAnother) {
-  for (const char* device : {"NVIDIA H200 NVL", "NVIDIA H100 NVL", "NVIDIA GeForce RTX 4090 D",
-                             "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GH200 480GB",
-                             "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "", "MIG"}) {
+  for (const char* device :
+       {"NVIDIA H200 NVL", "NVIDIA GeForce RTX 4090 D", "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "NVIDIA GH200 144G HBM3e", "NVIDIA A10G", "NVIDIA A10-24Q", "NVIDIA GeForce RTX 3090 Ti",
+        "NVIDIA GeForce RTX 4080 SUPER", "Tesla V100-PCIE-16GB", "Tesla V100-SXM3-32GB",
+        "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+        "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "NVIDIA GB300",
+        "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "", "MIG"}) {
     EXPECT_EQ(SheetOf(device), "") << device;
   }
 }
@@ -58,6 +77,9 @@ TEST(SpecSheet, ReadsUnitsNotesAndGaps) {
   EXPECT_EQ(h200->sm_count, 132);
   EXPECT_EQ(h200->certainty, "sheet");
   EXPECT_NE(h200->note.find("NVIDIA H200"), std::string::npos);
+  EXPECT_EQ(h200->kind, "cuda");
+  EXPECT_EQ(h200->source, "NVIDIA H200 datasheet 2024");
+  EXPECT_DOUBLE_EQ(*h200->memory_bytes, 143771.0 * (1 << 20));
   EXPECT_FALSE(FindSpec("NVIDIA L4", 24 * kGiB)->nvlink_bytes_per_second);
 }
 
@@ -82,7 +104,20 @@ TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
                 {"H100 SXM", 1830, 1980, {"fp64_tensor"}},
                 {"H100 PCIe", 1620, 1755, {"fp64_tensor"}},
                 {"H200 SXM", 1830, 1980, {"fp64_tensor"}},
-                {"B200", 1857, 1980}};
+                {"B200", 1857, 1980},
+                {"RTX 3090", 1695, 1695},
+                {"RTX 4080", 2505, 2505},
+                {"RTX PRO 6000 Blackwell Workstation", 2617, 2617},
+                {"T4", 1590, 1590},
+                {"V100-SXM2-16GB", 1530, 1530},
+                {"V100-SXM2-32GB", 1530, 1530},
+                {"A10", 1695, 1695},
+                {"A30", 1440, 1440},
+                {"L40", 2490, 2490},
+                {"H100 NVL", 1545, 1775, {"fp64_tensor"}},
+                {"GH200 480GB", 1830, 1980, {"fp64_tensor"}},
+                {"GB200", 2008, 2056},
+                {"B300", 1857, 1980}};
   std::set<std::string> checked;
   for (const auto& clock : clocks) {
     const GpuSpec* const spec = SheetNamed(clock.gpu);
@@ -101,11 +136,46 @@ TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
     }
   }
   for (const GpuSpec& spec : SpecSheets()) {
-    const bool other_vendor = spec.name == "MI300X" || spec.name == "TPU v5e";
-    EXPECT_EQ(checked.count(spec.name) + (other_vendor ? 1 : 0), 1u) << spec.name;
-    EXPECT_TRUE(spec.certainty == "sheet" || spec.certainty == "recalled") << spec.name;
-    EXPECT_TRUE(spec.certainty == "sheet" || !spec.note.empty()) << spec.name;
+    EXPECT_EQ(checked.count(spec.name), spec.kind == "cuda" ? 1u : 0u) << spec.name;
   }
+}
+
+TEST(SpecSheet, EveryRowIsCompleteAndPlausible) {
+  std::set<std::string> names;
+  for (const GpuSpec& spec : SpecSheets()) {
+    SCOPED_TRACE(spec.name);
+    EXPECT_TRUE(names.insert(spec.name).second);
+    EXPECT_TRUE(spec.kind == "cuda" || spec.kind == "accelerator" || spec.kind == "cpu");
+    EXPECT_TRUE(spec.certainty == "sheet" || spec.certainty == "recalled");
+    EXPECT_TRUE(spec.certainty == "sheet" || !spec.note.empty());
+    EXPECT_FALSE(spec.source.empty());
+    // A missing comma would move numbers to other columns.
+    ASSERT_TRUE(spec.memory_bytes_per_second);
+    EXPECT_GT(*spec.memory_bytes_per_second, 60e9);
+    EXPECT_LT(*spec.memory_bytes_per_second, 10e12);
+    EXPECT_EQ(spec.memory_bytes.has_value(), spec.kind != "cpu");
+    if (spec.memory_bytes) EXPECT_GE(*spec.memory_bytes, 8.0 * kGiB);
+    EXPECT_TRUE(spec.flops.count("bf16") + spec.flops.count("fp16") + spec.flops.count("fp32") > 0);
+    if (spec.tdp_watts) EXPECT_LE(*spec.tdp_watts, 1400);
+    if (spec.pcie_generation) EXPECT_LE(*spec.pcie_generation, 6);
+  }
+}
+
+// Sparse peaks are twice the dense ones, and the sum of both directions is twice a link's rate.
+TEST(SpecSheet, PeaksAreDenseAndLinksCountOneDirection) {
+  EXPECT_DOUBLE_EQ(SheetNamed("H100 SXM")->flops.at("bf16"), 989e12);
+  EXPECT_DOUBLE_EQ(SheetNamed("H100 SXM")->flops.at("fp8"), 1979e12);
+  EXPECT_DOUBLE_EQ(SheetNamed("H100 SXM")->flops.at("tf32"), 494e12);
+  EXPECT_DOUBLE_EQ(*SheetNamed("H100 SXM")->nvlink_bytes_per_second, 450e9);
+  EXPECT_DOUBLE_EQ(SheetNamed("A100-SXM4-80GB")->flops.at("bf16"), 312e12);
+  EXPECT_DOUBLE_EQ(*SheetNamed("A100-SXM4-80GB")->nvlink_bytes_per_second, 300e9);
+  EXPECT_DOUBLE_EQ(SheetNamed("RTX 4090")->flops.at("bf16"), 165e12);
+  EXPECT_DOUBLE_EQ(SheetNamed("RTX 5090")->flops.at("int8"), 838e12);
+  EXPECT_DOUBLE_EQ(SheetNamed("H100 NVL")->flops.at("bf16"), 835e12);
+  EXPECT_DOUBLE_EQ(SheetNamed("GB200")->flops.at("bf16"), 2500e12);
+  EXPECT_DOUBLE_EQ(*SheetNamed("GB200")->nvlink_bytes_per_second, 900e9);
+  EXPECT_DOUBLE_EQ(SheetNamed("MI325X")->flops.at("bf16"), 1307e12);
+  EXPECT_DOUBLE_EQ(SheetNamed("N300S")->flops.at("fp8"), 466e12);
 }
 
 TEST(Prediction, ComputeBoundGemm) {
@@ -136,6 +206,17 @@ TEST(Prediction, Fp64WithoutTensorCoresRunsOnTheLanes) {
   EXPECT_TRUE(prediction.efficiency_clock);
   evidence.spec = SheetNamed("H200 SXM");
   EXPECT_DOUBLE_EQ(*Predict(work, evidence, 0.01).predicted_seconds, work.flops / 67e12);
+}
+
+// GPUs before Ampere have fp16, which Peak::kBf16 covers, but no bf16.
+TEST(Prediction, Fp16OfGpusWithoutBf16) {
+  Evidence evidence;
+  evidence.spec = SheetNamed("V100-SXM2-32GB");
+  evidence.sm_clock_mhz = 1530;
+  EXPECT_EQ(evidence.spec->flops.count("bf16"), 0u);
+  const Prediction prediction = Predict(Gemm(8192), evidence, 0.01);
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, 2 * std::pow(8192.0, 3) / 125e12);
+  EXPECT_NEAR(*prediction.efficiency_clock, *prediction.efficiency_spec, 0.01);
 }
 
 TEST(Prediction, SheetClocksReproduceTheSheet) {
