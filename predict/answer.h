@@ -42,9 +42,9 @@ struct Answer {
   std::vector<Grid> grids;
   // Name of the term that dominates the result. Empty if the question has none.
   std::string dominant;
-  // What the formula leaves out, and warnings. Whole sentences.
+  // Lines about what the formula leaves out, and warnings. Whole sentences.
   std::vector<std::string> notes;
-  // Of all terms in money.
+  // Currency of all terms in money.
   std::string currency;
 
   // Adds a term and returns its value.

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "common/numbers.h"
+#include "roofline/alpha_beta.h"
 
 namespace assay::predict {
 namespace {
@@ -41,12 +44,41 @@ double Bytes(const Product& product) {
   return element * (product.m * product.k + product.m * product.n) + weight * product.k * product.n;
 }
 
-// Returns the share of the sheet's roofline that a measured product reached.
-double EfficiencyOf(const MeasuredProduct& measured, double peak, double bandwidth) {
-  Product product{measured.m, measured.n, measured.k, measured.dtype, ""};
-  const double flops = Flops(product.m, product.n, product.k);
-  const double ideal = std::max(flops / peak, Bytes(product) / bandwidth);
-  return std::min(1.0, ideal / (flops / measured.flops_per_second.value));
+// Returns the column of the peak for elements of a type.
+std::string SheetColumn(const std::string& dtype) {
+  return dtype == "fp16" ? "bf16" : dtype.substr(0, dtype.find('_'));
+}
+
+// The sheet's roofline, to which efficiencies refer.
+struct SheetRoof {
+  double peak = 0;
+  double bandwidth = 0;
+
+  double IdealSeconds(const MeasuredProduct& measured) const {
+    const Product product{measured.m, measured.n, measured.k, measured.dtype, ""};
+    return std::max(Flops(product.m, product.n, product.k) / peak, Bytes(product) / bandwidth);
+  }
+};
+
+double MeasuredSeconds(const MeasuredProduct& measured) {
+  return Flops(measured.m, measured.n, measured.k) / measured.flops_per_second.value;
+}
+
+// Returns the least time that a measured product of this type took beyond its ideal time.
+double FixedSeconds(const Hardware& gpu, const std::string& dtype, const SheetRoof& roof) {
+  // More than this is no cost of starting a product.
+  constexpr double kMost = 10e-6;
+  double least = kMost;
+  for (const MeasuredProduct& measured : gpu.products) {
+    if (measured.dtype != dtype) continue;
+    least = std::min(least, MeasuredSeconds(measured) - roof.IdealSeconds(measured));
+  }
+  return std::max(least, 0.0);
+}
+
+// Returns the share of the roofline that a measured product reached, the fixed cost left out.
+double EfficiencyOf(const MeasuredProduct& measured, double fixed, const SheetRoof& roof) {
+  return std::min(1.0, roof.IdealSeconds(measured) / (MeasuredSeconds(measured) - fixed));
 }
 
 // Latencies of NCCL 2.28's all-reduce of small messages on H200 SXM with NVLink, by ranks, in
@@ -54,6 +86,36 @@ double EfficiencyOf(const MeasuredProduct& measured, double peak, double bandwid
 double NvlinkLatency(int64_t ranks) {
   if (ranks <= 2) return 9.0e-6;
   return ranks <= 4 ? 10.8e-6 : 12.0e-6;
+}
+
+// Estimates an all-reduce from measured ones. Returns false if none is near enough.
+bool FromMeasured(const MeasuredAllReduce& measured, double bytes, AllReduceTime& time) {
+  std::vector<SizedTime> times;
+  for (const MeasuredAllReduce::Size& size : measured.sizes) {
+    times.push_back({size.bytes, size.seconds.value});
+  }
+  if (times.empty()) return false;
+  if (bytes >= times.front().bytes && bytes <= times.back().bytes) {
+    const auto above = std::lower_bound(
+        times.begin(), times.end(), bytes,
+        [](const SizedTime& sized, double wanted) { return sized.bytes < wanted; });
+    const SizedTime& high = *above;
+    const SizedTime& low = above == times.begin() || high.bytes == bytes ? high : *(above - 1);
+    const double share =
+        high.bytes > low.bytes ? (bytes - low.bytes) / (high.bytes - low.bytes) : 0;
+    time.seconds = low.seconds + share * (high.seconds - low.seconds);
+    time.latency_seconds = times.front().seconds;
+    time.formula = "between the measured sizes";
+    time.source = "fitted to " + measured.source;
+    return true;
+  }
+  const std::optional<AlphaBeta> model = FitAlphaBeta(times);
+  if (!model || !model->Covers(bytes)) return false;
+  time.latency_seconds = model->latency_seconds;
+  time.seconds = model->Seconds(bytes);
+  time.formula = "alpha + S/beta";
+  time.source = "fitted to " + measured.source;
+  return true;
 }
 
 }  // namespace
@@ -80,12 +142,13 @@ Result<ProductTime> Estimate(const Hardware& gpu, const Product& product) {
   time.source = peak.source;
   if (const MeasuredProduct* nearest = Nearest(gpu, product);
       nearest != nullptr && gpu.sheet_bandwidth) {
-    const auto sheet = gpu.sheet_peaks.find(
-        product.dtype == "fp16" ? "bf16" : product.dtype.substr(0, product.dtype.find('_')));
+    const auto sheet = gpu.sheet_peaks.find(SheetColumn(product.dtype));
     if (sheet != gpu.sheet_peaks.end()) {
-      peak_rate = sheet->second;
-      bandwidth = *gpu.sheet_bandwidth;
-      time.efficiency = EfficiencyOf(*nearest, peak_rate, bandwidth);
+      const SheetRoof roof{sheet->second, *gpu.sheet_bandwidth};
+      peak_rate = roof.peak;
+      bandwidth = roof.bandwidth;
+      time.fixed_seconds = FixedSeconds(gpu, product.dtype, roof);
+      time.efficiency = EfficiencyOf(*nearest, time.fixed_seconds, roof);
       time.source = "fitted: the efficiency of m=" + FormatExact(nearest->m) +
                     " n=" + FormatExact(nearest->n) + " k=" + FormatExact(nearest->k) + ", " +
                     nearest->flops_per_second.source;
@@ -93,9 +156,10 @@ Result<ProductTime> Estimate(const Hardware& gpu, const Product& product) {
   }
   time.compute_seconds = time.flops / (peak_rate * time.efficiency);
   time.memory_seconds = time.bytes / (bandwidth * time.efficiency);
-  time.seconds = std::max(time.compute_seconds, time.memory_seconds);
+  time.seconds = std::max(time.compute_seconds, time.memory_seconds) + time.fixed_seconds;
   time.compute_bound = time.compute_seconds >= time.memory_seconds;
-  if (!time.compute_bound && time.efficiency == 1) time.source = gpu.memory_bandwidth->source;
+  if (!time.compute_bound && !time.source.starts_with("fitted"))
+    time.source = gpu.memory_bandwidth->source;
   return time;
 }
 
@@ -105,12 +169,7 @@ Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64
   time.sent_bytes = 2 * (n - 1) / n * bytes;
   if (ranks == 1) return time;
   for (const MeasuredAllReduce& measured : gpu.all_reduces) {
-    if (measured.ranks != ranks || !measured.model.Covers(bytes)) continue;
-    time.latency_seconds = measured.model.latency_seconds;
-    time.seconds = measured.model.Seconds(bytes);
-    time.formula = "alpha + S/beta";
-    time.source = measured.source;
-    return time;
+    if (measured.ranks == ranks && FromMeasured(measured, bytes, time)) return time;
   }
   if (!gpu.link_bandwidth) {
     return NotFound("the bandwidth between GPUs of " + gpu.name + " is not known")

@@ -23,18 +23,21 @@ struct Product {
 struct ProductTime {
   double flops = 0;
   double bytes = 0;
+  // Cost of every product on this GPU, whatever its size: the least that a measured one took beyond its
+  // ideal time. 0 if none was measured.
+  double fixed_seconds = 0;
   double compute_seconds = 0;  // FLOPs / peak, at the efficiency.
   double memory_seconds = 0;   // Bytes / bandwidth.
-  double seconds = 0;          // The larger of both.
-  // Of the nearest measured product; 1 if none is near enough.
+  double seconds = 0;          // The larger of both, and the fixed cost.
+  // Efficiency of the nearest measured product; 1 if none is near enough.
   double efficiency = 1;
   bool compute_bound = false;
   std::string source;  // Of the peak or the bandwidth that decides.
 };
 
 // Estimates the time of one product. Uses the efficiency of the measured product that is nearest in
-// log m, n and k, if each is within a factor of 8 and the type is the same. Returns an error if the
-// peak or the bandwidth is unknown.
+// log m, n and k, if each is within a factor of 8 and the type is the same, and the fixed cost of
+// the measured products of this type. Returns an error if the peak or the bandwidth is unknown.
 Result<ProductTime> Estimate(const Hardware& gpu, const Product& product);
 
 // Time of an all-reduce of `bytes` between `ranks` GPUs of one node.
@@ -46,8 +49,10 @@ struct AllReduceTime {
   std::string source;
 };
 
-// Uses the alpha-beta model that was fitted to measurements if it covers the size, else the link's
-// bandwidth and the latency that NCCL showed on H200 GPUs. Returns an error if neither is known.
+// Interpolates between the two measured sizes around `bytes`, which follows NCCL's changes of
+// algorithm better than one line does. Outside of them, up to a factor of 8, uses the alpha-beta
+// model fitted to all sizes. Else uses the link's bandwidth and the latency that NCCL showed on
+// H200 GPUs. Returns an error if neither is known.
 Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64_t ranks);
 
 }  // namespace assay::predict

@@ -8,7 +8,7 @@
 namespace assay::predict {
 namespace {
 
-Figure FromSheet(double value, const GpuSpec& spec) {
+Figure SheetFigure(double value, const GpuSpec& spec) {
   return {value, value, value, spec.certainty == "sheet" ? "sheet" : "sheet (recalled)"};
 }
 
@@ -19,6 +19,13 @@ std::vector<std::string> PeakColumns(const std::string& dtype) {
   if (dtype == "int4") return {"bf16", "fp16"};
   if (dtype == "fp64") return {"fp64_tensor", "fp64_vector"};
   return {dtype.substr(0, dtype.find('_'))};  // "fp8" of "fp8_e4m3".
+}
+
+// For times the high end is the worst.
+void MoveTime(Figure& figure, Corner corner) {
+  if (corner == Corner::kWorst) figure.value = figure.high;
+  if (corner == Corner::kBest) figure.value = figure.low;
+  figure.low = figure.high = figure.value;
 }
 
 void Move(Figure& figure, Corner corner) {
@@ -45,7 +52,11 @@ Hardware Hardware::At(Corner corner) const {
   Hardware moved = *this;
   for (auto& [column, figure] : moved.peaks) Move(figure, corner);
   if (moved.memory_bandwidth) Move(*moved.memory_bandwidth, corner);
+  if (moved.copy_bandwidth) Move(*moved.copy_bandwidth, corner);
   if (moved.link_bandwidth) Move(*moved.link_bandwidth, corner);
+  for (MeasuredAllReduce& measured : moved.all_reduces) {
+    for (MeasuredAllReduce::Size& size : measured.sizes) MoveTime(size.seconds, corner);
+  }
   for (MeasuredProduct& product : moved.products) Move(product.flops_per_second, corner);
   return moved;
 }
@@ -54,15 +65,15 @@ Hardware FromSheet(const GpuSpec& spec) {
   Hardware hardware;
   hardware.name = spec.name;
   for (const auto& [column, peak] : spec.flops) {
-    hardware.peaks[column] = FromSheet(peak, spec);
+    hardware.peaks[column] = SheetFigure(peak, spec);
     hardware.sheet_peaks[column] = peak;
   }
   if (spec.memory_bytes_per_second) {
-    hardware.memory_bandwidth = FromSheet(*spec.memory_bytes_per_second, spec);
+    hardware.memory_bandwidth = SheetFigure(*spec.memory_bytes_per_second, spec);
     hardware.sheet_bandwidth = spec.memory_bytes_per_second;
   }
   if (spec.nvlink_bytes_per_second) {
-    hardware.link_bandwidth = FromSheet(*spec.nvlink_bytes_per_second, spec);
+    hardware.link_bandwidth = SheetFigure(*spec.nvlink_bytes_per_second, spec);
   }
   hardware.memory_bytes = spec.memory_bytes;
   hardware.watts = spec.tdp_watts;

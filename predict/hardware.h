@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/status.h"
-#include "roofline/alpha_beta.h"
 #include "roofline/spec_sheet.h"
 
 namespace assay::predict {
@@ -32,11 +31,15 @@ struct MeasuredProduct {
   Figure flops_per_second;
 };
 
-// A fitted model of an all-reduce between the GPUs of one node.
+// Measured all-reduces between GPUs of one node.
 struct MeasuredAllReduce {
+  struct Size {
+    double bytes = 0;
+    Figure seconds;
+  };
   int ranks = 0;
-  AlphaBeta model;
-  std::string source;  // "fitted to 9 sizes, 40 results, newest 2026-11-26, driver 580.95".
+  std::vector<Size> sizes;  // Ascending.
+  std::string source;       // "9 sizes, 40 results".
 };
 
 // Which end of each figure's range to use.
@@ -52,6 +55,7 @@ struct Hardware {
   std::map<std::string, double> sheet_peaks;
   std::optional<double> sheet_bandwidth;
   std::optional<Figure> memory_bandwidth;  // In bytes per second, of reads.
+  std::optional<Figure> copy_bandwidth;    // Bytes read and written; reads' if not measured.
   std::optional<double> memory_bytes;
   std::optional<Figure> link_bandwidth;  // Between two GPUs of a node, in one direction.
   std::optional<double> watts;

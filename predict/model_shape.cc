@@ -52,7 +52,7 @@ int64_t LayerWeights(const ModelShape& shape, int64_t experts) {
          3 * experts * shape.d * shape.expert_ff;
 }
 
-// What does not multiply in one layer: norms and biases.
+// Parameters of one layer that do not multiply: norms and biases.
 int64_t LayerRest(const ModelShape& shape) {
   if (shape.kind == "gpt2") {
     // Biases of Q, K, V, output and both projections; two LayerNorms with bias.

@@ -179,17 +179,20 @@ Result<Quantity> ParseMoney(std::string_view whole, Unit unit) {
 }
 
 std::string Grouped(double value) {
-  std::string digits = FormatFixed(std::fabs(value), 0);
-  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return (value < 0 ? "-" : "") + digits;
+  const std::string digits = FormatFixed(std::fabs(value), 0);
+  std::string text = value < 0 ? "-" : "";
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
 }
 
 // Returns `value` with the largest prefix that leaves at least 1 before the point.
 std::string WithPrefix(double value, const std::vector<Suffix>& prefixes, std::string_view symbol) {
   const Suffix* chosen = &prefixes.front();
   for (const Suffix& prefix : prefixes) {
-    // 999.96 would be written as 1000.
-    if (std::fabs(value) >= prefix.factor * 0.99995) chosen = &prefix;
+    if (std::fabs(value) >= prefix.factor) chosen = &prefix;
   }
   const std::string number = value == 0 ? "0" : FormatSignificant(value / chosen->factor, 4);
   return number + " " + std::string(chosen->text) + std::string(symbol);

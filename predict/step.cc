@@ -9,20 +9,20 @@
 namespace assay::predict {
 namespace {
 
-constexpr double kReserve = 1.5 * 1024 * 1024 * 1024;
-constexpr double kActivationBytes = 2;  // Activations are bf16 or fp16.
+constexpr double kServingReserve = 1.5 * 1024 * 1024 * 1024;
+constexpr double kStepActivationBytes = 2;  // Activations are bf16 or fp16.
 
-bool IsQuantised(const std::string& dtype) { return BytesOf(dtype) < 2; }
+bool HasQuantisedBlocks(const std::string& dtype) { return BytesOf(dtype) < 2; }
 
-double AsDouble(int64_t value) { return static_cast<double>(value); }
+double StepDouble(int64_t value) { return static_cast<double>(value); }
 
 // Bytes per second of PCI Express x16 in one direction, after its line code.
-double PcieBandwidth(int generation) {
+double StepPcieBandwidth(int generation) {
   return 985e6 * 16 * std::exp2(std::max(0, generation - 3));  // 3.0: 985 MB/s per lane.
 }
 
 // Products of one shape that a step repeats.
-struct LinearWork {
+struct StepLinearWork {
   double m = 0;
   double n = 0;
   double k = 0;
@@ -30,44 +30,45 @@ struct LinearWork {
   double weight = 0;  // Bytes per weight.
 };
 
-struct LinearPhase {
+struct StepLinearPhase {
   std::string name;
-  std::vector<LinearWork> works;
+  std::vector<StepLinearWork> works;
 };
 
 // Returns the products of a step that computes `rows` tokens, on one GPU. The head multiplies
 // `head_rows` tokens.
-std::vector<LinearPhase> Linears(const ModelShape& shape, const Serving& serving, double rows,
-                                 double head_rows) {
-  const double p = AsDouble(serving.tp);
-  const double layers = AsDouble(shape.layers);
-  const double d = AsDouble(shape.d);
-  const double e = AsDouble(shape.head_dim);
-  const double query = AsDouble(shape.heads) * e / p;
-  const double cached = AsDouble((shape.kv_heads + serving.tp - 1) / serving.tp) * e;
+std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving& serving,
+                                         double rows, double head_rows) {
+  const double p = StepDouble(serving.tp);
+  const double layers = StepDouble(shape.layers);
+  const double d = StepDouble(shape.d);
+  const double e = StepDouble(shape.head_dim);
+  const double query = StepDouble(shape.heads) * e / p;
+  const double cached = StepDouble((shape.kv_heads + serving.tp - 1) / serving.tp) * e;
   const double weight = BlockWeightBytes(serving.weights);
   const double gates = shape.kind == "gpt2" ? 1 : 2;
-  std::vector<LinearPhase> phases;
+  std::vector<StepLinearPhase> phases;
   phases.push_back({"projections", {{rows, query + 2 * cached, d, layers, weight}}});
   phases.push_back({"output", {{rows, d, query, layers, weight}}});
   if (shape.ff > 0) {
-    const double f = AsDouble(shape.ff) / p;
+    const double f = StepDouble(shape.ff) / p;
     phases.push_back({"mlp", {{rows, gates * f, d, layers, weight}, {rows, d, f, layers, weight}}});
   }
   if (shape.experts > 0) {
-    const double experts = AsDouble(shape.experts);
-    const double f = AsDouble(shape.expert_ff) / p;
+    const double experts = StepDouble(shape.experts);
+    const double f = StepDouble(shape.expert_ff) / p;
     // The experts that at least one token is sent to; see ReadParameters().
     const double distinct = (ReadParameters(shape, rows) - ReadParameters(shape, 0)) /
-                            (layers * 3 * d * AsDouble(shape.expert_ff));
-    const double each = rows * AsDouble(shape.active_experts) / distinct;
+                            (layers * 3 * d * StepDouble(shape.expert_ff));
+    const double each = rows * StepDouble(shape.active_experts) / distinct;
     phases.push_back({"experts",
                       {{rows, experts, d, layers, TableWeightBytes(serving.weights)},
                        {each, gates * f, d, layers * distinct, weight},
                        {each, d, f, layers * distinct, weight}}});
   }
   phases.push_back(
-      {"head", {{head_rows, AsDouble(shape.vocab) / p, d, 1, TableWeightBytes(serving.weights)}}});
+      {"head",
+       {{head_rows, StepDouble(shape.vocab) / p, d, 1, TableWeightBytes(serving.weights)}}});
   return phases;
 }
 
@@ -82,8 +83,8 @@ class StepBuilder {
 
   // `activations`: count the bytes of inputs and outputs too.
   Status AddLinears(double rows, double head_rows, double times, bool activations) {
-    for (const LinearPhase& phase : Linears(shape_, serving_, rows, head_rows)) {
-      for (LinearWork work : phase.works) {
+    for (const StepLinearPhase& phase : StepLinears(shape_, serving_, rows, head_rows)) {
+      for (StepLinearWork work : phase.works) {
         work.count *= times;
         ASSAY_RETURN_IF_ERROR(AddLinear(phase.name, work, activations));
       }
@@ -92,7 +93,7 @@ class StepBuilder {
   }
 
   Status AddAttention(double flops, double kv_bytes, double other_bytes) {
-    ASSAY_ASSIGN_OR_RETURN(const Figure peak, gpu_.Peak("bf16"));
+    ASSAY_ASSIGN_OR_RETURN(const Figure peak, gpu_.Peak(ArithmeticOf(gpu_, "bf16")));
     StepPhase& phase = Phase("attention");
     const double bandwidth = gpu_.memory_bandwidth->value;
     const double compute = flops / peak.value;
@@ -116,11 +117,11 @@ class StepBuilder {
 
   // Adds the launches and the 2 L all-reduces of `times` steps of `rows` tokens.
   Status AddOverhead(double rows, double times) {
-    const double layers = AsDouble(shape_.layers);
+    const double layers = StepDouble(shape_.layers);
     const double nodes = 10 * layers + 3 + (serving_.tp > 1 ? 2 * layers : 0);
     step_.nodes += times * nodes;
     step_.launch_seconds = step_.nodes * serving_.launch;
-    const double bytes = rows * AsDouble(shape_.d) * kActivationBytes;
+    const double bytes = rows * StepDouble(shape_.d) * kStepActivationBytes;
     ASSAY_ASSIGN_OR_RETURN(const AllReduceTime reduce, EstimateAllReduce(gpu_, bytes, serving_.tp));
     if (step_.all_reduce.seconds < reduce.seconds) step_.all_reduce = reduce;
     step_.communication_seconds += times * 2 * layers * reduce.seconds;
@@ -149,14 +150,15 @@ class StepBuilder {
     return step_.phases.back();
   }
 
-  Status AddLinear(const std::string& name, const LinearWork& work, bool activations) {
+  Status AddLinear(const std::string& name, const StepLinearWork& work, bool activations) {
     const Product product{work.m, work.n, work.k, dtype_, serving_.weights};
     ASSAY_ASSIGN_OR_RETURN(const ProductTime time, Estimate(gpu_, product));
     const double weights = work.weight * work.n * work.k;
     double bytes = weights;
-    if (activations) bytes += kActivationBytes * work.m * (work.n + work.k);
+    if (activations) bytes += kStepActivationBytes * work.m * (work.n + work.k);
     const double memory = bytes * time.memory_seconds / time.bytes;
-    const double seconds = work.count * std::max(time.compute_seconds, memory);
+    const double seconds =
+        work.count * (std::max(time.compute_seconds, memory) + time.fixed_seconds);
     StepPhase& phase = Phase(name);
     phase.flops += work.count * time.flops;
     phase.bytes += work.count * bytes;
@@ -187,7 +189,7 @@ class StepBuilder {
 // Returns the largest whole number from 0 to `most` for which `fits` holds; `fits` must not become
 // true again after it was false.
 template <typename Fits>
-double Largest(double most, const Fits& fits) {
+double LargestWhole(double most, const Fits& fits) {
   double low = 0;
   double high = std::floor(most) + 1;
   while (high - low > 1) {
@@ -205,31 +207,32 @@ double BlockWeightBytes(const std::string& dtype) {
 }
 
 double TableWeightBytes(const std::string& dtype) {
-  return IsQuantised(dtype) ? 2 : BytesOf(dtype);
+  return HasQuantisedBlocks(dtype) ? 2 : BytesOf(dtype);
 }
 
 double WeightBytes(const ModelShape& shape, const std::string& dtype) {
   const int64_t learned = shape.kind == "gpt2" ? shape.positions * shape.d : 0;
   const int64_t tables = (shape.tied ? 1 : 2) * shape.vocab * shape.d + learned;
-  return AsDouble(tables) * TableWeightBytes(dtype) +
-         AsDouble(CountParameters(shape) - tables) * BlockWeightBytes(dtype);
+  return StepDouble(tables) * TableWeightBytes(dtype) +
+         StepDouble(CountParameters(shape) - tables) * BlockWeightBytes(dtype);
 }
 
 std::string ArithmeticOf(const Hardware& gpu, const std::string& weights) {
   if (weights == "fp8" && gpu.peaks.count("fp8") > 0) return "fp8";
-  return weights == "fp16" ? "fp16" : "bf16";
+  const bool bf16 = gpu.peaks.count("bf16") > 0 || gpu.peaks.count("fp16") == 0;
+  return weights == "fp16" || !bf16 ? "fp16" : "bf16";
 }
 
 Hardware WithLink(Hardware gpu, int64_t tp) {
   const GpuSpec* const spec = SheetNamed(gpu.name);
   if (tp == 1 || spec == nullptr || !spec->pcie_generation) return gpu;
-  // Accelerators that are listed for comparison have links of their own, which the sheet leaves
-  // out.
-  if (spec->note.find("no backend") != std::string::npos) return gpu;
-  const bool bridge = spec->note.find("NVLink by bridge") != std::string::npos;
+  // Other accelerators have links of their own, which the sheet may leave out.
+  if (spec->kind != "cuda") return gpu;
+  const bool bridge =
+      spec->note.find("NVLink by bridge") != std::string::npos || spec->name.substr(0, 3) == "RTX";
   const bool from_sheet = gpu.link_bandwidth && gpu.link_bandwidth->source.substr(0, 5) == "sheet";
   if (gpu.link_bandwidth && !(bridge && tp > 2 && from_sheet)) return gpu;
-  const double rate = PcieBandwidth(*spec->pcie_generation);
+  const double rate = StepPcieBandwidth(*spec->pcie_generation);
   const std::string source = "assumed: PCI Express " + std::to_string(*spec->pcie_generation) +
                              ".0 x16, " + FormatSignificant(rate / 1e9, 3) +
                              " GB/s in one direction";
@@ -243,18 +246,18 @@ Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const 
   const double rows = batch * tokens;
   ASSAY_RETURN_IF_ERROR(builder.AddLinears(rows, rows, 1, false));
   ASSAY_RETURN_IF_ERROR(
-      builder.AddAttention(rows * AttentionFlops(shape, context) / AsDouble(serving.tp),
+      builder.AddAttention(rows * AttentionFlops(shape, context) / StepDouble(serving.tp),
                            batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp), 0));
   ASSAY_RETURN_IF_ERROR(builder.AddOverhead(rows, 1));
   return builder.Finish();
 }
 
-Result<StepTime> Prefill(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
-                         double tokens, double chunk) {
+Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
+                             double tokens, double chunk) {
   StepBuilder builder(gpu, shape, serving);
-  const double p = AsDouble(serving.tp);
-  const double layers = AsDouble(shape.layers);
-  const double e = AsDouble(shape.head_dim);
+  const double p = StepDouble(serving.tp);
+  const double layers = StepDouble(shape.layers);
+  const double e = StepDouble(shape.head_dim);
   const double step = chunk > 0 ? std::min(chunk, tokens) : tokens;
   const double whole = std::floor(tokens / step);
   const double rest = tokens - whole * step;
@@ -268,7 +271,7 @@ Result<StepTime> Prefill(const Hardware& gpu, const ModelShape& shape, const Ser
   for (double end = std::min(step, tokens), begin = 0; begin < tokens;) {
     const double flops = PromptAttentionFlops(shape, end);
     const double query_bytes =
-        2 * layers * (end - begin) * AsDouble(shape.heads) * e / p * kActivationBytes;
+        2 * layers * (end - begin) * StepDouble(shape.heads) * e / p * kStepActivationBytes;
     ASSAY_RETURN_IF_ERROR(builder.AddAttention((flops - done_flops) / p,
                                                KvBytes(shape, end, BytesOf(serving.kv), serving.tp),
                                                query_bytes));
@@ -278,41 +281,41 @@ Result<StepTime> Prefill(const Hardware& gpu, const ModelShape& shape, const Ser
   }
   // Per token and layer, each fused: two residual adds with norm (4 d each), the activation
   // function (3 f) and the rotation of queries and keys.
-  const double active = AsDouble(shape.active_experts * shape.expert_ff + shape.ff);
-  const double elements =
-      8 * AsDouble(shape.d) + 3 * active / p + 2 * AsDouble(shape.heads + shape.kv_heads) * e / p;
-  builder.AddElementwise(tokens * layers * elements * kActivationBytes);
+  const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
+  const double elements = 8 * StepDouble(shape.d) + 3 * active / p +
+                          2 * StepDouble(shape.heads + shape.kv_heads) * e / p;
+  builder.AddElementwise(tokens * layers * elements * kStepActivationBytes);
   return builder.Finish();
 }
 
 MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double batch,
                          double context, double in_flight, int64_t pp) {
-  const double p = AsDouble(serving.tp);
-  const double stages = AsDouble(pp);
+  const double p = StepDouble(serving.tp);
+  const double stages = StepDouble(pp);
   MemoryNeed need;
   need.weights = WeightBytes(shape, serving.weights) / (p * stages);
   need.kv = batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp) / stages;
   // The residual stream and its normalised copy; gate, up and their product, which is the largest
   // intermediate. Logits of the batch are fp32.
-  const double active = AsDouble(shape.active_experts * shape.expert_ff + shape.ff);
-  need.activations =
-      std::max(in_flight, batch) * (2 * AsDouble(shape.d) + 3 * active / p) * kActivationBytes +
-      batch * AsDouble(shape.vocab) / p * 4;
-  need.reserve = kReserve;
+  const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
+  need.activations = std::max(in_flight, batch) * (2 * StepDouble(shape.d) + 3 * active / p) *
+                         kStepActivationBytes +
+                     batch * StepDouble(shape.vocab) / p * 4;
+  need.reserve = kServingReserve;
   need.total = need.weights + need.kv + need.activations + need.reserve;
   return need;
 }
 
 double LargestBatch(const ModelShape& shape, const Serving& serving, double context,
                     double in_flight, double room, int64_t pp) {
-  return Largest(1e15, [&](double batch) {
+  return LargestWhole(1e15, [&](double batch) {
     return ServingMemory(shape, serving, batch, context, in_flight, pp).total <= room;
   });
 }
 
 double LongestContext(const ModelShape& shape, const Serving& serving, double batch,
                       double in_flight, double room, int64_t pp) {
-  return Largest(AsDouble(shape.positions), [&](double context) {
+  return LargestWhole(StepDouble(shape.positions), [&](double context) {
     return ServingMemory(shape, serving, batch, context, in_flight, pp).total <= room;
   });
 }

@@ -38,7 +38,7 @@ double TableWeightBytes(const std::string& dtype);
 double WeightBytes(const ModelShape& shape, const std::string& dtype);
 
 // Returns the type that products with such weights multiply in: fp8 for fp8 if the GPU has a peak
-// for it; fp16 for fp16; bf16 otherwise.
+// for it; fp16 for fp16, and on GPUs without bf16; bf16 otherwise.
 std::string ArithmeticOf(const Hardware& gpu, const std::string& weights);
 
 // Returns the GPU with a bandwidth between `tp` GPUs. Where the sheet has none, or the NVLink
@@ -86,8 +86,8 @@ Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const 
 
 // Estimates the prefill of one prompt. With `chunk` > 0, computes that many tokens at a time; each
 // chunk reads the weights and the cache so far. The head multiplies the last token only.
-Result<StepTime> Prefill(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
-                         double tokens, double chunk = 0);
+Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
+                             double tokens, double chunk = 0);
 
 // Bytes that one GPU must hold: weights/(p pp) + KV + activations + reserve.
 struct MemoryNeed {

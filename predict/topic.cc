@@ -42,7 +42,7 @@ Input Input::Model(std::string name) {
   Input input;
   input.name = std::move(name);
   input.kind = Kind::kModel;
-  input.help = "a model of \"assay model list\", or parameters such as 30B";
+  input.help = "a model of \"assay model list\"";
   return input;
 }
 
@@ -140,8 +140,8 @@ World SheetsOnly() {
     return FromSheet(*spec);
   };
   for (const GpuSpec& spec : SpecSheets()) {
-    const bool known =
-        spec.flops.count("bf16") > 0 && spec.memory_bytes && spec.memory_bytes_per_second;
+    const bool known = spec.kind == "cuda" && spec.flops.count("bf16") > 0 && spec.memory_bytes &&
+                       spec.memory_bytes_per_second;
     if (known) world.gpus.push_back(spec.name);
   }
   return world;
@@ -217,6 +217,10 @@ class ArgumentReader {
       value.given = given != inputs.end();
       value.text = text;
       if (const Status status = ReadValue(input, value); !status.ok()) {
+        // A fleet that cannot be asked is no mistake of the user.
+        if (status.code() != Code::kInvalidArgument && status.code() != Code::kNotFound) {
+          return status;
+        }
         return Refuse(input.name, status.message(), status.hint());
       }
       arguments_.values_[input.name] = std::move(value);
@@ -346,7 +350,7 @@ class ArgumentReader {
     const auto figure = [](double value) { return Figure{value, value, value, "given"}; };
     if (const auto peak = given("peak")) {
       for (const char* column :
-           {"fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4"}) {
+           {"fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4"}) {
         gpu.peaks[column] = figure(*peak);
         gpu.sheet_peaks[column] = *peak;
       }
@@ -354,6 +358,7 @@ class ArgumentReader {
     }
     if (const auto bandwidth = given("bandwidth")) {
       gpu.memory_bandwidth = figure(*bandwidth);
+      gpu.copy_bandwidth = figure(*bandwidth);
       gpu.sheet_bandwidth = bandwidth;
       gpu.products.clear();
     }
@@ -382,7 +387,7 @@ Result<Answer> Evaluate(const Topic& topic, const Arguments& arguments) {
     return status.violations().empty() ? Refuse("gpu", status.message(), status.hint()) : status;
   }
   Answer answer = *std::move(computed);
-  answer.currency = arguments.currency();
+  if (!arguments.currency().empty()) answer.currency = arguments.currency();
   for (const Corner corner : {Corner::kWorst, Corner::kBest}) {
     const Result<Answer> other = topic.compute(arguments.At(corner));
     if (!other.ok()) continue;  // For example, a goal that only the better end reaches.

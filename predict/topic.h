@@ -65,11 +65,12 @@ using FindShape = std::function<std::optional<ModelShape>(const std::string& nam
 struct World {
   FindHardware find_hardware;  // Required.
   FindShape find_shape;        // May be empty.
-  // What Input::Gpus() means by "any".
+  // Names that Input::Gpus() means by "any".
   std::vector<std::string> gpus;
 };
 
-// Knows spec sheets alone. "any" are those with bf16 peak, memory and bandwidth.
+// Knows spec sheets alone. "any" are the GPUs that agents can run on, if bf16 peak,
+// memory and bandwidth are known.
 World SheetsOnly();
 
 // Checked inputs of one question.

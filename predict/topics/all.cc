@@ -9,8 +9,8 @@ namespace assay::predict {
 std::vector<Topic> AllTopics() {
   std::vector<Topic> all;
   for (std::vector<Topic> (*const topics)() :
-       {ShapeTopics, ServingTopics, TrainingTopics, CommunicationTopics, MatmulTopics, KernelTopics,
-        SpeculationTopics, PurchaseTopics}) {
+       {ShapeTopics, ServingTopics, TrainingTopics, TrainTopics, CommunicationTopics, MatmulTopics,
+        KernelTopics, SpeculationTopics, PurchaseTopics}) {
     for (Topic& topic : topics()) all.push_back(std::move(topic));
   }
   std::sort(all.begin(), all.end(), [](const Topic& a, const Topic& b) {

@@ -1,4 +1,4 @@
-// The topic matmul: a matrix product on one GPU, or divided over several.
+// The topics matmul (a matrix product on one GPU, or divided over several) and copy.
 #include <string>
 
 #include "predict/cost.h"
@@ -64,6 +64,10 @@ Result<Answer> Matmul(const Arguments& arguments) {
   answer.Add("ridge", peak.value / gpu.memory_bandwidth->value, Unit::kFlopPerByte,
              "peak / bandwidth", "Williams 2009");
   answer.Add("efficiency", time.efficiency, Unit::kFraction, "of the roofline", time.source);
+  if (time.fixed_seconds > 0) {
+    answer.Add("fixed", time.fixed_seconds, Unit::kSeconds,
+               "least time of a measured product beyond its ideal time", "fitted");
+  }
   answer.Add("compute", time.compute_seconds, Unit::kSeconds, "FLOPs / (peak x efficiency)");
   answer.Add("memory", time.memory_seconds, Unit::kSeconds, "bytes / (bandwidth x efficiency)");
   answer.dominant = time.compute_bound ? "compute" : "memory";
@@ -87,7 +91,9 @@ Result<Answer> Matmul(const Arguments& arguments) {
     }
   }
   const double total = time.seconds + communication;
-  answer.Add("time", total, Unit::kSeconds, "max(compute, memory) + communication");
+  answer.Add(
+      "time", total, Unit::kSeconds,
+      n > 1 ? "max(compute, memory) + fixed + communication" : "max(compute, memory) + fixed");
   answer.Add("rate", 2 * whole.m * whole.n * whole.k / total, Unit::kFlopPerSecond,
              "2 m n k / time, all GPUs");
   answer.notes.push_back(
@@ -121,8 +127,41 @@ Topic MatmulTopic() {
   return topic;
 }
 
+Result<Answer> CopyAnswer(const Arguments& arguments) {
+  const Hardware& gpu = arguments.Gpu();
+  const auto& bandwidth = gpu.copy_bandwidth ? gpu.copy_bandwidth : gpu.memory_bandwidth;
+  if (!bandwidth) {
+    return Refuse("bandwidth", "the memory bandwidth of " + gpu.name + " is not known",
+                  "give it, such as --bandwidth 3.35TB/s");
+  }
+  const double bytes = arguments.Number("bytes");
+  Answer answer;
+  answer.Add("bandwidth", bandwidth->value, Unit::kBytesPerSecond, "read plus written",
+             bandwidth->source);
+  const double moved = answer.Add("moved", 2 * bytes, Unit::kBytes, "read plus written: 2 S");
+  const double time =
+      answer.Add("time", moved / bandwidth->value, Unit::kSeconds, "2 S / bandwidth");
+  answer.headline = "A copy of " + FormatQuantity(bytes, Unit::kBytes) + " in the memory of " +
+                    gpu.name + " takes " + FormatQuantity(time, Unit::kSeconds) + ".";
+  answer.notes.push_back(
+      "Left out: the launch (about 2.5 us), and copies that fit in the L2 cache.");
+  return answer;
+}
+
+Topic CopyTopic() {
+  Topic topic;
+  topic.name = "copy";
+  topic.summary = "Predict a copy within a GPU's memory";
+  topic.example = "--gpu H200 --bytes 1GiB";
+  topic.inputs = {Input::Gpu(),
+                  Input::Of("bytes", Unit::kBytes).Required().Help("size of the array")};
+  for (Input& input : HardwareInputs({"bandwidth"})) topic.inputs.push_back(std::move(input));
+  topic.compute = CopyAnswer;
+  return topic;
+}
+
 }  // namespace
 
-std::vector<Topic> MatmulTopics() { return {MatmulTopic()}; }
+std::vector<Topic> MatmulTopics() { return {MatmulTopic(), CopyTopic()}; }
 
 }  // namespace assay::predict

@@ -1,0 +1,60 @@
+// Fits a scaling law of losses, L = A N^-a or L = E + A N^-a (Kaplan 2020, Hoffmann 2022).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "predict/answer.h"
+
+namespace assay::predict {
+
+enum class ScalingForm {
+  kPower,          // ln L = ln A - a ln N, by least squares.
+  kPowerAndFloor,  // L = E + A N^-a, by least squares over a of the best E >= 0 and A.
+};
+
+// One trained model.
+struct ScalingPoint {
+  double size = 0;    // N, or any other x.
+  double loss = 0;    // L
+  double tokens = 0;  // D; 0 if not known.
+  std::string label;  // For the table; may be empty.
+};
+
+struct ScalingFit {
+  ScalingForm form = ScalingForm::kPower;
+  double floor = 0;     // E
+  double factor = 0;    // A
+  double exponent = 0;  // a; positive if the loss falls with the size.
+  // 95% interval of the exponent. Absent if there are no more points than constants.
+  struct Interval {
+    double low = 0;
+    double high = 0;
+  };
+  std::optional<Interval> interval;
+  double r_squared = 0;  // For ln L; with a floor, for L.
+  struct Used {
+    ScalingPoint point;
+    double fitted = 0;
+    double residual = 0;  // loss / fitted - 1
+  };
+  std::vector<Used> used;  // By size.
+  struct LeftOut {
+    ScalingPoint point;
+    std::string reason;
+  };
+  std::vector<LeftOut> left_out;
+
+  double Predict(double size) const;
+};
+
+// Fits the form. Leaves out points without a positive size and loss. Returns an error that names
+// the input "x" if fewer than 3 sizes are left or the largest is less than 4 times the smallest.
+Result<ScalingFit> FitScalingLaw(const std::vector<ScalingPoint>& points, ScalingForm form);
+
+// Returns the fit as terms, with a table of the points and their residuals.
+Answer ScalingLawAnswer(const ScalingFit& fit);
+
+}  // namespace assay::predict
