@@ -21,6 +21,7 @@ void AddConnectionOptions(CLI::App& app, ClientOptions& options) {
                  "Address of the coordinator: HOST:PORT, or HOST:PORT,HOST:PORT if there are "
                  "several")
       ->envname("ASSAY_COORDINATOR")
+      ->each([&options](const std::string&) { options.coordinator_given = true; })
       ->capture_default_str()
       ->group(group);
   app.add_option("--tls-ca", options.tls.authorities, "PEM file: whose certificates to believe")
@@ -135,6 +136,10 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddPairsCommand(*app, context);
   AddPlotCommand(*app, context);
   AddReportCommand(*app, context);
+  AddPredictCommands(*app, context);
+  AddModelCommands(*app, context);
+  AddSpecsCommand(*app, context);
+  AddFitCommands(*app, context);
   AddImportCommand(*app, context);
   AddVersionCommand(*app);
   AddCompletionCommand(*app);

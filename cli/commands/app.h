@@ -57,6 +57,11 @@ void AddCostCommand(CLI::App& app, Context& context);
 void AddPairsCommand(CLI::App& app, Context& context);
 void AddPlotCommand(CLI::App& app, Context& context);
 void AddReportCommand(CLI::App& app, Context& context);
+// Adds "assay predict" and "assay plan".
+void AddPredictCommands(CLI::App& app, Context& context);
+void AddModelCommands(CLI::App& app, Context& context);
+void AddSpecsCommand(CLI::App& app, Context& context);
+void AddFitCommands(CLI::App& app, Context& context);
 void AddImportCommand(CLI::App& app, Context& context);
 void AddRunCommand(CLI::App& app, Context& context);
 void AddUpCommand(CLI::App& app, Context& context);

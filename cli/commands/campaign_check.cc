@@ -97,6 +97,7 @@ Result<Hardware> ParseHardware(const std::string& text) {
   if (numbers.empty() || name.empty()) return malformed();
   std::set<std::string> models;
   for (const GpuSpec& sheet : SpecSheets()) {
+    if (sheet.kind != "cuda") continue;
     Hardware hardware = ModelOf(sheet.name);
     models.insert(hardware.model);
     if (Lower(name) != Lower(sheet.name) && Lower(name) != Lower(hardware.model)) continue;

@@ -31,6 +31,8 @@ ExitCode Report(const Status& status);
 struct ClientOptions {
   // HOST:PORT, or several separated by commas.
   std::string coordinator = "127.0.0.1:7900";
+  // True if the user named the coordinator.
+  bool coordinator_given = false;
   rpc::TlsFiles tls;
   bool insecure = false;
 };

@@ -11,6 +11,7 @@
 #include "analysis/statistics.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
+#include "cli/views/table_reader.h"
 #include "cli/views/xy_plot.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -24,30 +25,6 @@ constexpr char kBusBandwidth[] = "bus_bandwidth";
 constexpr char kBytes[] = "bytes";
 // Letters of series.
 constexpr size_t kMostSeries = 26;
-
-// Reads values of a table by the names of their fields.
-class TableReader {
- public:
-  explicit TableReader(const v1::TabulateResultsResponse& table) {
-    for (const v1::ResultColumn& column : table.columns()) columns_[column.field()] = &column;
-  }
-
-  std::string Text(const std::string& field, int row) const {
-    const auto found = columns_.find(field);
-    if (found == columns_.end() || row >= found->second->indices_size()) return "";
-    const int index = found->second->indices(row);
-    return index < 0 || index >= found->second->texts_size() ? "" : found->second->texts(index);
-  }
-  // NaN if there is none.
-  double Number(const std::string& field, int row) const {
-    const auto found = columns_.find(field);
-    if (found == columns_.end() || row >= found->second->numbers_size()) return std::nan("");
-    return found->second->numbers(row);
-  }
-
- private:
-  std::map<std::string, const v1::ResultColumn*> columns_;
-};
 
 // A result of the table.
 struct Row {

@@ -188,6 +188,12 @@ struct FakeCoordinator::Results final : v1::ResultService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status ListFacets(grpc::ServerContext*, const v1::ListFacetsRequest*,
+                          v1::ListFacetsResponse* response) override {
+    *response = fake.facets;
+    return grpc::Status::OK;
+  }
+
   // Later calls of ListResults return what was imported. A second import is known already.
   grpc::Status ImportResults(grpc::ServerContext*, const v1::ImportResultsRequest* request,
                              v1::ImportResultsResponse* response) override {

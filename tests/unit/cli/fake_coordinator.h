@@ -54,6 +54,7 @@ class FakeCoordinator {
   v1::GetHistoryResponse history;
   v1::GetRooflineResponse roofline;
   v1::TabulateResultsResponse table;
+  v1::ListFacetsResponse facets;
   v1::ListRegressionsResponse regressions;
   v1::ListOutliersResponse outliers;
   v1::GetCostsResponse costs;

@@ -1,0 +1,343 @@
+#include "cli/commands/fleet_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cli/commands/fetch_results.h"
+#include "cli/commands/model_file.h"
+#include "cli/views/format.h"
+#include "cli/views/table_reader.h"
+#include "common/text.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr int kNewest = 1000;
+
+struct CaseFields {
+  const char* benchmark;
+  const char* metric;
+  double unit;  // Of the metric, in FLOP/s or bytes per second.
+  const char* filter;
+  std::vector<const char*> parameters;
+};
+
+const std::vector<CaseFields>& BenchmarksOfFigures() {
+  static const std::vector<CaseFields> fields = {
+      {"memory_bandwidth",
+       "bandwidth",
+       1e9,
+       "parameters.op in (read, copy) AND parameters.cache = cold",
+       {"op", "bytes"}},
+      {"gemm", "tflops", 1e12, "parameters.batch = 1", {"m", "n", "k", "dtype"}},
+      {"all_reduce",
+       "bus_bandwidth",
+       1e9,
+       "parameters.nodes = 1 AND parameters.aggregate = 1",
+       {"ranks", "bytes", "dtype"}}};
+  return fields;
+}
+
+// Returns the model by which results name a GPU: "A100" for the sheet "A100-SXM4-80GB".
+std::string ModelOfSheet(const std::string& sheet) {
+  std::string model = sheet.substr(0, sheet.find('-'));
+  for (const std::string_view form : {" SXM", " PCIe", " NVL"}) {
+    if (model.ends_with(form)) model.resize(model.size() - form.size());
+  }
+  return model;
+}
+
+// Returns a text as a filter takes it.
+std::string QuotedForFilter(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string ListText(const std::set<std::string>& values) {
+  return JoinSome({values.begin(), values.end()}, 2);
+}
+
+// The runs of one case.
+struct CaseRuns {
+  std::vector<double> values;
+  std::set<std::string> nodes;
+  std::set<std::string> drivers;
+  double newest = 0;  // In seconds since 1970.
+};
+
+std::string SourceOf(const CaseRuns& runs, const FigureOptions& options) {
+  const auto count = static_cast<int64_t>(runs.values.size());
+  std::string text = options.node.empty() ? "measured in this fleet" : "measured on this node";
+  text += ": " + Counted(count, "result");
+  if (options.node.empty()) {
+    text += " on " + Counted(static_cast<int64_t>(runs.nodes.size()), "node");
+  }
+  if (!runs.drivers.empty()) text += ", driver " + ListText(runs.drivers);
+  google::protobuf::Timestamp newest;
+  newest.set_seconds(static_cast<int64_t>(runs.newest));
+  text += ", newest " + FormatTimeExact(newest).substr(0, 10);
+  // Two results say little about the spread.
+  constexpr int64_t kFew = 3;
+  return count < kFew ? text + " (fewer than 3)" : text;
+}
+
+// Returns the quantile `p` of sorted values, between neighbours.
+double QuantileOf(const std::vector<double>& sorted, double p) {
+  const double at = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+predict::Figure FigureOf(CaseRuns runs, const FigureOptions& options) {
+  std::sort(runs.values.begin(), runs.values.end());
+  return {QuantileOf(runs.values, 0.5), QuantileOf(runs.values, 0.05),
+          QuantileOf(runs.values, 0.95), SourceOf(runs, options)};
+}
+
+// Returns true if the flags say that the number is wrong or belongs to a GPU that others used too.
+bool IsDoubtful(const std::string& flags) {
+  constexpr std::string_view kDoubts[] = {"above_ceiling", "unverified", "shared_gpu",
+                                          "gpu_processes"};
+  return std::any_of(std::begin(kDoubts), std::end(kDoubts), [&](std::string_view doubt) {
+    return flags.find(doubt) != std::string::npos;
+  });
+}
+
+void AddCases(const v1::TabulateResultsResponse& table, const CaseFields& fields,
+              const GpuSpec& spec, const FigureOptions& options, std::vector<MeasuredCase>& cases) {
+  const TableReader reader(table);
+  std::map<std::map<std::string, std::string>, CaseRuns> runs;
+  for (int row = 0; row < table.row_count(); ++row) {
+    const double median = reader.Number("median", row);
+    if (!(median > 0) || reader.Text("spec", row) != spec.name) continue;
+    if (reader.Text("verified", row) == "false" || IsDoubtful(reader.Text("flag", row))) continue;
+    std::map<std::string, std::string> parameters;
+    for (const char* name : fields.parameters) {
+      parameters[name] = reader.Text("parameters." + std::string(name), row);
+    }
+    CaseRuns& of_case = runs[parameters];
+    of_case.values.push_back(median * fields.unit);
+    of_case.nodes.insert(reader.Text("node", row));
+    if (const std::string driver = reader.Text("driver", row); !driver.empty()) {
+      of_case.drivers.insert(driver);
+    }
+    of_case.newest = std::max(of_case.newest, reader.Number("end_time", row));
+  }
+  for (auto& [parameters, of_case] : runs) {
+    MeasuredCase measured;
+    measured.benchmark = fields.benchmark;
+    measured.parameters = parameters;
+    measured.results = static_cast<int>(of_case.values.size());
+    measured.nodes = static_cast<int>(of_case.nodes.size());
+    measured.figure = FigureOf(std::move(of_case), options);
+    cases.push_back(std::move(measured));
+  }
+}
+
+double NumberOf(const MeasuredCase& measured, const char* name) {
+  return std::strtod(measured.parameters.at(name).c_str(), nullptr);
+}
+
+// Reads of large arrays, or copies without one, are the memory bandwidth.
+void UseBandwidth(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu) {
+  const MeasuredCase* best = nullptr;
+  const auto rank = [](const MeasuredCase& measured) {
+    return std::pair(measured.parameters.at("op") == "read", NumberOf(measured, "bytes"));
+  };
+  for (const MeasuredCase& measured : cases) {
+    if (measured.benchmark != "memory_bandwidth") continue;
+    if (best == nullptr || rank(measured) > rank(*best)) best = &measured;
+  }
+  if (best != nullptr) gpu.memory_bandwidth = best->figure;
+  const MeasuredCase* copy = nullptr;
+  for (const MeasuredCase& measured : cases) {
+    const bool is_copy =
+        measured.benchmark == "memory_bandwidth" && measured.parameters.at("op") == "copy";
+    if (is_copy && (copy == nullptr || NumberOf(measured, "bytes") > NumberOf(*copy, "bytes"))) {
+      copy = &measured;
+    }
+  }
+  if (copy != nullptr) gpu.copy_bandwidth = copy->figure;
+}
+
+void UseProducts(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu) {
+  for (const MeasuredCase& measured : cases) {
+    if (measured.benchmark != "gemm") continue;
+    const std::string& dtype = measured.parameters.at("dtype");
+    gpu.products.push_back({NumberOf(measured, "m"), NumberOf(measured, "n"),
+                            NumberOf(measured, "k"), dtype.substr(0, dtype.find('_')),
+                            measured.figure});
+  }
+}
+
+void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu) {
+  std::map<int, predict::MeasuredAllReduce> by_ranks;
+  std::map<int, int> results;
+  for (const MeasuredCase& measured : cases) {
+    if (measured.benchmark != "all_reduce") continue;
+    const double ranks = NumberOf(measured, "ranks");
+    const double bytes = NumberOf(measured, "bytes");
+    const double link_bytes = 2 * (ranks - 1) / ranks * bytes;
+    const predict::Figure& rate = measured.figure;
+    predict::MeasuredAllReduce& of_ranks = by_ranks[static_cast<int>(ranks)];
+    of_ranks.ranks = static_cast<int>(ranks);
+    // The time depends on the bytes, hardly on the type of their elements.
+    if (std::any_of(of_ranks.sizes.begin(), of_ranks.sizes.end(),
+                    [&](const auto& size) { return size.bytes == bytes; })) {
+      continue;
+    }
+    of_ranks.sizes.push_back(
+        {bytes,
+         {link_bytes / rate.value, link_bytes / rate.high, link_bytes / rate.low, rate.source}});
+    results[of_ranks.ranks] += measured.results;
+  }
+  for (auto& [ranks, measured] : by_ranks) {
+    std::sort(measured.sizes.begin(), measured.sizes.end(),
+              [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    measured.source = Counted(static_cast<int64_t>(measured.sizes.size()), "size") + ", " +
+                      Counted(results[ranks], "result");
+    gpu.all_reduces.push_back(std::move(measured));
+  }
+}
+
+// Where topics find figures: the fleet's, then sheets.
+class FleetWorld {
+ public:
+  FleetWorld(Context& context, const FigureOptions& options)
+      : context_(context), options_(options) {}
+
+  Result<predict::Hardware> Find(const std::string& name) {
+    ASSAY_ASSIGN_OR_RETURN(const GpuSpec* spec, predict::FindSheet(name));
+    predict::Hardware gpu = predict::FromSheet(*spec);
+    if (options_.offline || away_) return gpu;
+    const Result<std::vector<MeasuredCase>> cases = Fetch(*spec);
+    if (!cases.ok() && ExitCodeOf(cases.status()) == kExitUnreachable &&
+        !context_.client.coordinator_given) {
+      away_ = true;
+      PrintError("no coordinator at " + context_.client.coordinator +
+                 ": spec sheets are used; --offline does so without this line\n");
+      return gpu;
+    }
+    if (!cases.ok()) return cases.status();
+    UseMeasured(*cases, gpu);
+    return gpu;
+  }
+
+ private:
+  Result<std::vector<MeasuredCase>> Fetch(const GpuSpec& spec) {
+    if (client_ == nullptr) {
+      ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context_.client));
+      client_ = std::make_unique<Client>(std::move(client));
+    }
+    if (!measured_) {
+      ASSAY_ASSIGN_OR_RETURN(measured_, MeasuredSheets(*client_, options_.simulated));
+    }
+    if (std::find(measured_->begin(), measured_->end(), &spec) == measured_->end()) {
+      return std::vector<MeasuredCase>();
+    }
+    return FetchMeasuredCases(*client_, spec, options_);
+  }
+
+  Context& context_;
+  const FigureOptions& options_;
+  std::unique_ptr<Client> client_;
+  // Asked once, because a plan may look at every sheet.
+  std::optional<std::vector<const GpuSpec*>> measured_;
+  bool away_ = false;
+};
+
+}  // namespace
+
+void AddFigureOptions(CLI::App& command, FigureOptions& options, bool has_gpu, bool has_model) {
+  if (has_gpu) {
+    command.add_flag("--offline", options.offline,
+                     "Use spec sheets alone, and no coordinator's measurements");
+    command.add_option("--node", options.node, "Use what this node measured, instead of the fleet")
+        ->check(NotEmpty());
+    command.add_flag("--simulated", options.simulated,
+                     "Use results of simulated nodes instead of real ones");
+  }
+  if (has_model) {
+    command.add_option("--model-file", options.model_files,
+                       "A model's config.json as Hugging Face has it; --model takes the file's "
+                       "name, or may be left out");
+  }
+}
+
+Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
+                                                     const FigureOptions& options) {
+  std::vector<MeasuredCase> cases;
+  for (const CaseFields& fields : BenchmarksOfFigures()) {
+    v1::TabulateResultsRequest request;
+    std::string filter = "benchmark = " + std::string(fields.benchmark) +
+                         " AND metric = " + fields.metric + " AND outcome = ok AND gpu.model = \"" +
+                         ModelOfSheet(spec.name) + "\" AND " + fields.filter +
+                         " AND simulated = " + (options.simulated ? "true" : "false");
+    if (!options.node.empty()) filter += " AND node = " + QuotedForFilter(options.node);
+    request.set_filter(filter);
+    for (const char* field : {"median", "spec", "verified", "flag", "node", "driver", "end_time"}) {
+      request.add_fields(field);
+    }
+    for (const char* name : fields.parameters) {
+      request.add_fields("parameters." + std::string(name));
+    }
+    request.set_limit(kNewest);
+    ASSAY_ASSIGN_OR_RETURN(const v1::TabulateResultsResponse table,
+                           client.Call(&v1::ResultService::Stub::TabulateResults, request));
+    AddCases(table, fields, spec, options, cases);
+  }
+  return cases;
+}
+
+Result<std::vector<const GpuSpec*>> MeasuredSheets(Client& client, bool simulated) {
+  v1::ListFacetsRequest request;
+  request.add_fields("gpu.model");
+  request.set_simulated(simulated);
+  ASSAY_ASSIGN_OR_RETURN(const v1::ListFacetsResponse facets,
+                         client.Call(&v1::ResultService::Stub::ListFacets, request));
+  std::set<std::string> models;
+  for (const v1::Facet& facet : facets.facets()) {
+    if (facet.field() == "gpu.model") models.insert(facet.values().begin(), facet.values().end());
+  }
+  std::vector<const GpuSpec*> sheets;
+  for (const GpuSpec& spec : SpecSheets()) {
+    if (models.count(ModelOfSheet(spec.name)) > 0) sheets.push_back(&spec);
+  }
+  return sheets;
+}
+
+void UseMeasured(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu) {
+  UseBandwidth(cases, gpu);
+  UseProducts(cases, gpu);
+  UseAllReduces(cases, gpu);
+}
+
+Result<predict::World> MakeWorld(Context& context, const FigureOptions& options) {
+  predict::World world = predict::SheetsOnly();
+  const auto fleet = std::make_shared<FleetWorld>(context, options);
+  world.find_hardware = [fleet](const std::string& name) { return fleet->Find(name); };
+  std::map<std::string, predict::ModelShape> own;
+  for (const std::string& path : options.model_files) {
+    ASSAY_ASSIGN_OR_RETURN(predict::ModelShape shape, ReadModelFile(path));
+    own.emplace(shape.name, std::move(shape));
+  }
+  world.find_shape = [own](const std::string& name) -> std::optional<predict::ModelShape> {
+    const auto found = own.find(name);
+    if (found == own.end()) return std::nullopt;
+    return found->second;
+  };
+  return world;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,16 @@
+// Reads the shape of a model from the file that its authors publish.
+#pragma once
+
+#include <string>
+
+#include "common/status.h"
+#include "predict/model_shape.h"
+
+namespace assay::cli {
+
+// Reads a config.json as Hugging Face's transformers write it, of the architectures gpt2, llama,
+// mistral, mixtral, qwen2, qwen3, qwen3_moe and gemma3. The model's name is that of the file, or of
+// its folder if the file is named config.json. Errors name the file and the field.
+Result<predict::ModelShape> ReadModelFile(const std::string& path);
+
+}  // namespace assay::cli
