@@ -149,6 +149,8 @@ Result<ProductTime> Estimate(const Hardware& gpu, const Product& product) {
       bandwidth = roof.bandwidth;
       time.fixed_seconds = FixedSeconds(gpu, product.dtype, roof);
       time.efficiency = EfficiencyOf(*nearest, time.fixed_seconds, roof);
+      // No product reads faster than what was measured of reads.
+      bandwidth = std::min(bandwidth, gpu.memory_bandwidth->value / time.efficiency);
       time.source = "fitted: the efficiency of m=" + FormatExact(nearest->m) +
                     " n=" + FormatExact(nearest->n) + " k=" + FormatExact(nearest->k) + ", " +
                     nearest->flops_per_second.source;

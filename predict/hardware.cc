@@ -102,7 +102,7 @@ Result<const GpuSpec*> FindSheet(const std::string& name) {
         .WithHint("name one of them");
   }
   return NotFound("unknown GPU " + Quote(name))
-      .WithHint(Suggest(name, names) + "; \"assay specs\" shows all of them");
+      .WithHint("\"assay specs\" shows all of them; " + Suggest(name, names));
 }
 
 }  // namespace assay::predict

@@ -59,8 +59,6 @@ struct Hardware {
   std::optional<double> memory_bytes;
   std::optional<Figure> link_bandwidth;  // Between two GPUs of a node, in one direction.
   std::optional<double> watts;
-  std::optional<Figure> price_per_hour;  // Of one GPU.
-  std::string currency;
   std::vector<MeasuredProduct> products;
   std::vector<MeasuredAllReduce> all_reduces;
 

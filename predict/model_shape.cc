@@ -136,7 +136,7 @@ Result<const ModelShape*> FindModel(const std::string& name) {
     names.push_back(shape.name);
   }
   return NotFound("unknown model " + Quote(name))
-      .WithHint(Suggest(Lower(name), names) + "; \"assay model list\" shows all of them");
+      .WithHint("\"assay model list\" shows all of them; " + Suggest(Lower(name), names));
 }
 
 Status CheckShape(const ModelShape& shape) {

@@ -226,8 +226,8 @@ std::string FormatPlain(double value) {
   if (value != 0 && (std::fabs(value) >= 1e9 || std::fabs(value) < 1e-4)) {
     return NumberText(value);
   }
-  if (value == std::floor(value) && std::fabs(value) < 1e9) return Grouped(value);
-  return FormatSignificant(value, 4);
+  const bool whole = value == std::floor(value) || std::fabs(value) >= 1e4;
+  return whole ? Grouped(value) : FormatSignificant(value, 4);
 }
 
 std::string FormatMoney(double value) {
@@ -300,8 +300,9 @@ std::string FormatQuantity(double value, Unit unit, const std::string& currency)
       return FormatPlain(value);
     case Unit::kCount:
     case Unit::kParameters:
-      return value == std::floor(value) && std::fabs(value) < 1e15 ? Grouped(value)
-                                                                   : FormatPlain(value);
+      return std::fabs(value) < 1e15 && (value == std::floor(value) || std::fabs(value) >= 1e4)
+                 ? Grouped(value)
+                 : FormatPlain(value);
     case Unit::kTokens:
       if (std::fabs(value) >= 1e7) return WithPrefix(value, kDecimal, "tok");
       return (value == std::floor(value) ? Grouped(value) : FormatPlain(value)) + " tok";
@@ -313,16 +314,20 @@ std::string FormatQuantity(double value, Unit unit, const std::string& currency)
     case Unit::kBytesPerSecond:
     case Unit::kFlopPerSecond:
     case Unit::kHertz:
-    case Unit::kJoules:
       return WithPrefix(value, kDecimal, Symbol(unit));
     case Unit::kFraction:
       return FormatSignificant(value * 100, 3) + "%";
+    case Unit::kJoules: {
+      constexpr double kWattHour = 3600;
+      if (std::fabs(value) < 1e3 * kWattHour) return WithPrefix(value, kDecimal, "J");
+      return WithPrefix(value / kWattHour, kDecimal, "Wh");
+    }
     case Unit::kMoney:
       return FormatMoney(value) + " " + currency;
     case Unit::kMoneyPerHour:
       return FormatMoney(value) + " " + currency + "/h";
     case Unit::kTokensPerSecond:
-      return FormatSignificant(value, 4) + " tok/s";
+      return (std::fabs(value) >= 1e4 ? Grouped(value) : FormatSignificant(value, 4)) + " tok/s";
     case Unit::kPerSecond:
       return FormatSignificant(value, 4) + "/s";
     case Unit::kFlopPerByte:

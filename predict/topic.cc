@@ -58,7 +58,8 @@ Input Input::Gpus() {
   Input input = Gpu();
   input.kind = Kind::kGpus;
   input.fallback = "any";
-  input.help = "GPUs of \"assay specs\", separated by commas, or any";
+  input.help =
+      "GPUs of \"assay specs\", separated by commas; any: all CUDA GPUs with known figures";
   return input;
 }
 
@@ -80,6 +81,12 @@ Input Input::Flag(std::string name) {
 Input Input::Counts(std::string name) {
   Input input = Of(std::move(name), Unit::kCount);
   input.kind = Kind::kCounts;
+  return input;
+}
+
+Input Input::Prices(std::string name) {
+  Input input = Of(std::move(name), Unit::kMoneyPerHour).AtLeast(1e-6).AtMost(1e9);
+  input.kind = Kind::kPrices;
   return input;
 }
 
@@ -160,6 +167,11 @@ bool Arguments::Flag(const std::string& name) const {
 }
 const std::vector<double>& Arguments::Counts(const std::string& name) const {
   return values_.at(name).counts;
+}
+std::vector<double> Arguments::PricePerGpu(const std::string& name) const {
+  if (!Has(name)) return {};
+  const std::vector<double>& prices = Counts(name);
+  return prices.size() == 1 ? std::vector<double>(gpus_.size(), prices[0]) : prices;
 }
 const ModelShape& Arguments::Model(const std::string& name) const { return values_.at(name).model; }
 const Hardware& Arguments::Gpu() const { return gpus_.front(); }
@@ -259,6 +271,8 @@ class ArgumentReader {
         return Status::Ok();
       case Input::Kind::kCounts:
         return ReadCounts(input, value.text, value.counts);
+      case Input::Kind::kPrices:
+        return ReadPrices(input, value.text, value.counts);
       case Input::Kind::kText:
         return Status::Ok();
     }
@@ -315,6 +329,25 @@ class ArgumentReader {
           AddGpu(std::string(first == std::string_view::npos ? "" : name.substr(first))));
     }
     return Status::Ok();
+  }
+
+  Status ReadPrices(const Input& input, const std::string& text, std::vector<double>& prices) {
+    for (const std::string_view part : Split(text, ',')) {
+      double price = 0;
+      const Status status = ReadQuantity(input, std::string(part), price);
+      if (!status.ok()) {
+        return status.WithHint(
+            "give prices per hour, such as \"3.50 USD\" or \"3.50 USD,2.00 USD\"");
+      }
+      prices.push_back(price);
+    }
+    // The inputs are read in order, and the GPUs come first.
+    if (prices.size() == 1 || prices.size() == arguments_.gpus_.size()) return Status::Ok();
+    return InvalidArgument("has " + Counted(static_cast<int64_t>(prices.size()), "price") +
+                           " for " + Counted(static_cast<int64_t>(arguments_.gpus_.size()), "GPU"))
+        .WithHint(
+            "give one price for all, or one for each GPU in their order, such as \"3.50 "
+            "USD,2.00 USD\"");
   }
 
   Status ReadCounts(const Input& input, const std::string& text, std::vector<double>& counts) {

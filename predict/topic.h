@@ -20,7 +20,7 @@ namespace assay::predict {
 // One input of a topic, made by named calls:
 //   Input::Of("batch", Unit::kCount).Default("1").Help("sequences per step")
 struct Input {
-  enum class Kind { kQuantity, kModel, kGpu, kGpus, kChoice, kFlag, kCounts, kText };
+  enum class Kind { kQuantity, kModel, kGpu, kGpus, kChoice, kFlag, kCounts, kPrices, kText };
 
   std::string name;  // snake_case; the option is --snake-case.
   Kind kind = Kind::kQuantity;
@@ -43,6 +43,8 @@ struct Input {
   static Input Flag(std::string name);
   // "8", "1,8,32" or "1..64" (powers of two from 1 to 64).
   static Input Counts(std::string name);
+  // "2.00 USD", or one price for each GPU: "3.50 USD,2.00 USD".
+  static Input Prices(std::string name);
   static Input Text(std::string name);
 
   Input Default(std::string value) &&;
@@ -85,6 +87,8 @@ class Arguments {
   const std::string& Text(const std::string& name) const;
   bool Flag(const std::string& name) const;  // False without Has().
   const std::vector<double>& Counts(const std::string& name) const;
+  // Returns the price for each of Gpus(), repeating a single one. Empty without the input.
+  std::vector<double> PricePerGpu(const std::string& name) const;
   const ModelShape& Model(const std::string& name = "model") const;
   // The GPU with the figures that the user gave. Without --gpu it has only these.
   const Hardware& Gpu() const;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# ./dev bench [trust | history [--rows N] | fleet [--all] | console]: what Assay itself costs, what
+# ./dev bench [trust | history [--rows N] | fleet [--all] | console | predict]: what Assay itself costs, what
 # floods of hostile peers cost, what results cost to store and to find, what 100, 1,000 and (--all)
-# 10,000 simulated nodes cost, or how quick the console is. Ends with 1 if a figure misses its limit.
+# 10,000 simulated nodes cost, or how quick the console or predictions are. Ends with 1 if a figure
+# misses its limit.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -24,6 +25,11 @@ if [[ "${1:-}" == fleet ]]; then
   say "what fleets of simulated nodes cost"
   exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
     python3 "$root/tests/e2e/fleet_bench.py" "${@:2}"
+fi
+if [[ "${1:-}" == predict ]]; then
+  say "how long predictions take among a million results"
+  exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
+    python3 "$root/tests/e2e/predict_bench.py" "${@:2}"
 fi
 if [[ "${1:-}" == console ]]; then
   say "how quick the console and reports are"

@@ -260,18 +260,20 @@ class FleetWorld {
 }  // namespace
 
 void AddFigureOptions(CLI::App& command, FigureOptions& options, bool has_gpu, bool has_model) {
+  command.add_flag("--offline", options.offline,
+                   has_gpu ? "Use spec sheets alone, and no coordinator's measurements"
+                           : "No effect: this needs no coordinator");
   if (has_gpu) {
-    command.add_flag("--offline", options.offline,
-                     "Use spec sheets alone, and no coordinator's measurements");
     command.add_option("--node", options.node, "Use what this node measured, instead of the fleet")
         ->check(NotEmpty());
     command.add_flag("--simulated", options.simulated,
                      "Use results of simulated nodes instead of real ones");
   }
   if (has_model) {
-    command.add_option("--model-file", options.model_files,
-                       "A model's config.json as Hugging Face has it; --model takes the file's "
-                       "name, or may be left out");
+    command.add_option(
+        "--model-file", options.model_files,
+        "A model's config.json as Hugging Face has it. The model is named as the file "
+        "(as its folder, for config.json); --model may be left out");
   }
 }
 

@@ -239,9 +239,20 @@ Result<std::string> SheetOfNode(Client& client, const std::string& node) {
 
 void AddPredictCheck(CLI::App& predict, Context& context) {
   auto options = std::make_shared<CheckOptions>();
-  predict.add_flag("--check", options->check,
-                   "List how far predictions are off, for each case that the fleet measured");
-  predict.add_option("--gpu", options->gpu, "With --check: only GPUs of this spec sheet");
+  predict
+      .add_option_function<std::string>(
+          "--check",
+          [&predict, options](const std::string& gpu) {
+            if (!predict.get_subcommands().empty()) {
+              throw CLI::ValidationError("--check", "must not be used with a topic");
+            }
+            options->check = true;
+            options->gpu = gpu;
+          },
+          "List how far predictions are off, for each case that the fleet measured, or that it "
+          "measured on this GPU")
+      ->expected(0, 1)
+      ->type_name("[GPU]");
   predict.add_flag("--simulated", options->figures.simulated,
                    "With --check: of simulated nodes instead of real ones");
   AddOutputOption(predict, options->format);

@@ -102,7 +102,10 @@ Result<ExitCode> AskTopic(Context& context, const TopicOptions& options) {
 void AddInput(CLI::App& command, const Input& input, TopicOptions& options) {
   std::string help = input.help;
   if (!input.choices.empty()) help += (help.empty() ? "" : ": ") + Join(input.choices, " | ");
-  if (!help.empty()) help[0] = static_cast<char>(std::toupper(help[0]));
+  // A symbol such as "h" stays as it is.
+  if (help.size() > 1 && std::islower(help[1]) != 0) {
+    help[0] = static_cast<char>(std::toupper(help[0]));
+  }
   if (input.kind == Input::Kind::kFlag) {
     command.add_flag_callback(
         OptionName(input.name), [&options, name = input.name] { options.inputs[name] = "true"; },

@@ -145,6 +145,18 @@ std::string CsvCell(const Grid::Cell& cell) {
   return "";
 }
 
+std::string GridCsv(const Grid& grid) {
+  std::vector<std::string> header;
+  for (const Grid::Column& column : grid.columns) header.push_back(column.name);
+  std::string csv = CsvRecord(header);
+  for (const auto& row : grid.rows) {
+    std::vector<std::string> cells;
+    for (const Grid::Cell& cell : row) cells.push_back(CsvCell(cell));
+    csv += CsvRecord(cells);
+  }
+  return csv;
+}
+
 }  // namespace
 
 std::string GridCellText(const Grid::Cell& cell, Unit unit, const std::string& currency) {
@@ -196,19 +208,8 @@ std::string AnswerJson(const AnsweredQuestion& question) {
 }
 
 std::string AnswerCsv(const AnsweredQuestion& question) {
-  std::string csv;
-  for (const Grid& grid : question.answer.grids) {
-    std::vector<std::string> header;
-    for (const Grid::Column& column : grid.columns) header.push_back(column.name);
-    csv += CsvRecord(header);
-    for (const auto& row : grid.rows) {
-      std::vector<std::string> cells;
-      for (const Grid::Cell& cell : row) cells.push_back(CsvCell(cell));
-      csv += CsvRecord(cells);
-    }
-  }
-  if (!csv.empty()) return csv;
-  csv = CsvRecord({"name", "value", "unit", "low", "high", "formula", "source"});
+  if (question.answer.grids.size() == 1) return GridCsv(question.answer.grids[0]);
+  std::string csv = CsvRecord({"name", "value", "unit", "low", "high", "formula", "source"});
   for (const Term& term : question.answer.terms) {
     csv += CsvRecord({term.name, FormatExact(term.value), std::string(Symbol(term.unit)),
                       FormatExact(term.low), FormatExact(term.high), term.formula, term.source});

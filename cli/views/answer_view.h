@@ -23,7 +23,8 @@ std::string AnswerText(const AnsweredQuestion& question, const Style& style);
 // Returns one JSON object. Numbers are in base units.
 std::string AnswerJson(const AnsweredQuestion& question);
 
-// Returns the tables of the answer, or its terms if it has none. Numbers are in base units.
+// Returns the table of the answer, or its terms if it has none or several. Numbers are in base
+// units.
 std::string AnswerCsv(const AnsweredQuestion& question);
 
 // Prints the answer in the given form.

@@ -29,40 +29,9 @@ struct Candidate {
   }
 };
 
-// Reads "3.50 USD,2.00 USD": a price per hour for each GPU. Returns the currency.
-Result<std::string> ReadCandidatePrices(const std::string& text,
-                                        std::vector<Candidate>& candidates) {
-  const auto parts = Split(text, ',');
-  if (parts.size() != candidates.size()) {
-    return Refuse("prices",
-                  "has " + Counted(static_cast<int64_t>(parts.size()), "price") + " for " +
-                      Counted(static_cast<int64_t>(candidates.size()), "GPU"),
-                  "give one price per hour for each GPU, in their order, such as "
-                  "prices=\"3.50 USD,2.00 USD\"");
-  }
-  std::string currency;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const Result<Quantity> price = ParseQuantity(parts[i], Unit::kMoneyPerHour);
-    if (!price.ok()) {
-      return Refuse("prices", price.status().message(),
-                    "give prices per hour, such as prices=\"3.50 USD,2.00 USD\"");
-    }
-    if (!(price->value >= 1e-6 && price->value <= 1e9)) {
-      return Refuse("prices", Quote(parts[i]) + " must be from 1e-6 to 1e9 per hour",
-                    "such as 2.00 USD");
-    }
-    if (!currency.empty() && price->currency != currency) {
-      return Refuse("prices", "mixes " + currency + " and " + price->currency,
-                    "give all prices in one currency");
-    }
-    currency = price->currency;
-    candidates[i].price = price->value;
-  }
-  return currency;
-}
-
-Result<std::vector<Candidate>> ReadCandidates(const Arguments& arguments, std::string& currency) {
+Result<std::vector<Candidate>> ReadCandidates(const Arguments& arguments) {
   const std::string& dtype = arguments.Text("dtype");
+  const std::vector<double> prices = arguments.PricePerGpu("price");
   std::vector<Candidate> candidates;
   for (const Hardware& gpu : arguments.Gpus()) {
     Candidate candidate;
@@ -71,18 +40,12 @@ Result<std::vector<Candidate>> ReadCandidates(const Arguments& arguments, std::s
     candidate.bandwidth = gpu.memory_bandwidth;
     candidate.memory = gpu.memory_bytes;
     candidate.watts = gpu.watts;
-    if (gpu.price_per_hour) {
-      candidate.price = gpu.price_per_hour->value;
-      currency = gpu.currency;
-    }
+    if (!prices.empty()) candidate.price = prices[candidates.size()];
     candidates.push_back(std::move(candidate));
   }
   if (candidates.size() < 2) {
     return Refuse("gpu", "a comparison needs two or more GPUs",
                   "such as gpu=\"H100 SXM,A100-SXM4-80GB\"");
-  }
-  if (arguments.Has("prices")) {
-    ASSAY_ASSIGN_OR_RETURN(currency, ReadCandidatePrices(arguments.Text("prices"), candidates));
   }
   return candidates;
 }
@@ -206,8 +169,8 @@ void AddPairTerms(const Candidate& a, const Candidate& b, const std::string& dty
 
 Result<Answer> CompareAnswer(const Arguments& arguments) {
   Answer answer;
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates,
-                         ReadCandidates(arguments, answer.currency));
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ReadCandidates(arguments));
+  answer.currency = arguments.currency();
   const bool priced = std::any_of(candidates.begin(), candidates.end(),
                                   [](const Candidate& gpu) { return gpu.price.has_value(); });
   AddPairTerms(candidates.front(), candidates.back(), arguments.Text("dtype"), answer);
@@ -229,7 +192,7 @@ Topic CompareTopic() {
   topic.about =
       "Decode follows the memory bandwidth, prefill the peak. With prices, says from which "
       "operations per byte on which GPU is cheaper per result.";
-  topic.example = "--gpu \"H100 SXM,A100-SXM4-80GB\" --prices \"3.00 USD,1.80 USD\"";
+  topic.example = "--gpu \"H100 SXM,A100-SXM4-80GB\" --price \"3.00 USD,1.80 USD\"";
   Input gpus = Input::Gpus().Default("").Required().Help(
       "two or more GPUs of \"assay specs\", separated by commas");
   topic.inputs = {
@@ -237,7 +200,7 @@ Topic CompareTopic() {
       Input::Choice("dtype", {"bf16", "fp16", "tf32", "fp32", "fp64", "fp8", "int8", "fp4"})
           .Default("bf16")
           .Help("type that chooses the peak"),
-      Input::Text("prices").Help(
+      Input::Prices("price").Help(
           "price per hour of each GPU, in their order: \"3.00 USD,1.80 USD\"")};
   topic.compute = CompareAnswer;
   return topic;

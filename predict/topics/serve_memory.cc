@@ -92,9 +92,9 @@ Result<Answer> KvAnswer(const Arguments& arguments) {
     AddKvPool(answer, shape, arguments.Number("pool"), page, context, KvBytesPerToken(shape, k, tp),
               KvBytes(shape, pages * page, k, tp));
   }
-  answer.headline = ServingCount(batch) + " sequences of " + ServingCount(context) +
-                    " tokens need " + ServingSize(all) + " of KV cache, " + ServingSize(token) +
-                    " per token.";
+  answer.headline = ServingSequences(batch) + " of " + ServingCount(context) +
+                    (batch == 1 ? " tokens needs " : " tokens need ") + ServingSize(all) +
+                    " of KV cache, " + ServingSize(token) + " per token.";
   if (shape.local_layers > 0) {
     answer.notes.push_back(
         "Pages per pool count every layer as full; layers with a window need fewer.");
@@ -181,12 +181,13 @@ Result<Answer> FitsAnswer(const Arguments& arguments) {
                                         {"activations", need.activations},
                                         {"reserve", need.reserve}});
   answer.headline =
-      (fits ? "Yes: " : "No: ") + shape.name + " for " + ServingCount(batch) + " sequences of " +
+      (fits ? "Yes: " : "No: ") + shape.name + " for " + ServingSequences(batch) + " of " +
       ServingCount(context) + " tokens needs " + ServingSize(need.total) + " of " +
       ServingSize(*room) + " on each of " + ServingCount(static_cast<double>(serving.tp * pp)) +
-      " x " + gpu.name + ". At this context " + ServingCount(most_batch) +
-      " sequences fit; at this batch " + ServingCount(most_context) + " tokens" +
-      (least ? "; " + ServingCount(static_cast<double>(*least * pp)) + " GPUs would do." : ".");
+      " x " + gpu.name + ". At this context at most " + ServingSequences(most_batch) +
+      "; at this batch at most " + ServingCount(most_context) + " tokens" +
+      (most_context == static_cast<double>(shape.positions) ? ", the model's positions" : "") +
+      (least ? "; enough: " + Counted(*least * pp, "GPU") + "." : ".");
   answer.notes.push_back(
       "0.92 of the memory may be used. The reserve of 1.5 GiB is for CUDA, NCCL and the "
       "allocator. Left out: prefixes kept for reuse, adapters, draft models.");

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "common/text.h"
 #include "common/units.h"
 #include "predict/topics/serving.h"
 
@@ -22,8 +24,7 @@ struct ServeGoal {
   double max_batch = 0;
   double efficiency = 1;
   double utilisation = 1;
-  std::optional<double> rate;   // Requests per second.
-  std::optional<double> price;  // Of any GPU per hour.
+  std::optional<double> rate;  // Requests per second.
   std::string currency;
 };
 
@@ -86,8 +87,10 @@ class ServeBatchSearch {
 
   Status Run() {
     const double chunk = std::min(goal_.input, kPrefillChunk);
+    Serving prefills = serving_;
+    prefills.launch = kStreamLaunch;  // Prompts differ in length, so they have no CUDA graph.
     ASSAY_ASSIGN_OR_RETURN(const StepTime prefill,
-                           PrefillStep(option_.gpu, goal_.shape, serving_, goal_.input, chunk));
+                           PrefillStep(option_.gpu, goal_.shape, prefills, goal_.input, chunk));
     option_.prefill = prefill.seconds;
     ASSAY_RETURN_IF_ERROR(Set(1));
     if (!Meets()) {
@@ -126,6 +129,7 @@ class ServeBatchSearch {
     option_.batch = batch;
     option_.step = step.seconds;
     option_.source = step.source;
+    if (step.bandwidth.source != step.source) option_.source += "; " + step.bandwidth.source;
     option_.link_source = step.all_reduce.source;
     option_.tpot = step.seconds + batch / goal_.output * option_.prefill;
     option_.ttft = option_.prefill + step.seconds;
@@ -151,14 +155,12 @@ void AddServeCost(const ServeGoal& goal, ServeOption& option) {
   option.per_million = option.per_hour / (tokens * 3600) * 1e6;
 }
 
-ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t tp) {
+ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t tp,
+                           std::optional<double> price) {
   ServeOption option;
   option.gpu = ServeDerated(gpu, goal.efficiency);
   option.tp = tp;
-  option.price = goal.price;
-  if (!option.price && gpu.price_per_hour && gpu.currency == goal.currency) {
-    option.price = gpu.price_per_hour->value;
-  }
+  option.price = price;
   Serving serving = goal.serving;
   serving.tp = tp;
   const std::optional<double> room = UsableMemory(gpu);
@@ -249,6 +251,17 @@ void DropSmallSizes(std::vector<ServeOption>& options) {
   std::erase_if(options, [&](const ServeOption& option) {
     return !option.fits && (fits[option.gpu.name] || option.tp < largest[option.gpu.name]);
   });
+}
+
+// Keeps the first choice of each GPU that meets the goals. Returns the number of GPUs without one.
+size_t KeepBestOfEach(std::vector<ServeOption>& options) {
+  std::set<std::string> kept;
+  std::set<std::string> all;
+  std::erase_if(options, [&](const ServeOption& option) {
+    all.insert(option.gpu.name);
+    return !option.problem.empty() || !kept.insert(option.gpu.name).second;
+  });
+  return all.size() - kept.size();
 }
 
 // Refuses goals that no choice meets, with the choice that comes nearest.
@@ -351,11 +364,7 @@ Result<ServeGoal> ReadServeGoal(const Arguments& arguments) {
   goal.efficiency = arguments.Number("efficiency");
   goal.utilisation = arguments.Number("utilisation");
   if (arguments.Has("rate")) goal.rate = arguments.Number("rate");
-  if (arguments.Has("price")) goal.price = arguments.Number("price");
   goal.currency = arguments.currency();
-  for (const Hardware& gpu : arguments.Gpus()) {
-    if (goal.currency.empty()) goal.currency = gpu.currency;
-  }
   ASSAY_RETURN_IF_ERROR(CheckServingTokens("input_tokens", goal.input + 1, goal.shape));
   const auto positions = static_cast<double>(goal.shape.positions);
   if (goal.input + goal.output > positions) {
@@ -369,11 +378,15 @@ Result<ServeGoal> ReadServeGoal(const Arguments& arguments) {
 
 Result<Answer> ServePlanAnswer(const Arguments& arguments) {
   ASSAY_ASSIGN_OR_RETURN(const ServeGoal goal, ReadServeGoal(arguments));
+  const std::vector<double> prices = arguments.PricePerGpu("price");
   std::vector<ServeOption> options;
-  for (const Hardware& gpu : arguments.Gpus()) {
+  for (size_t i = 0; i < arguments.Gpus().size(); ++i) {
+    const Hardware& gpu = arguments.Gpus()[i];
+    const std::optional<double> price =
+        prices.empty() ? std::nullopt : std::optional<double>(prices[i]);
     for (const double tp : arguments.Counts("tp")) {
       if (std::fmod(static_cast<double>(goal.shape.heads), tp) != 0) continue;
-      options.push_back(TryServeOption(goal, gpu, static_cast<int64_t>(tp)));
+      options.push_back(TryServeOption(goal, gpu, static_cast<int64_t>(tp), price));
     }
   }
   if (options.empty()) {
@@ -389,6 +402,8 @@ Result<Answer> ServePlanAnswer(const Arguments& arguments) {
   Answer answer;
   answer.currency = goal.currency;
   AddServeChoice(answer, goal, best);
+  const bool any = arguments.Text("gpu") == "any";
+  const size_t left_out = any ? KeepBestOfEach(options) : 0;
   answer.grids.push_back(ServeOptionGrid(goal, options));
   answer.dominant = best.batch / goal.output * best.prefill > best.step ? "prefill" : "step";
   answer.headline = ServeHeadline(goal, best);
@@ -398,11 +413,19 @@ Result<Answer> ServePlanAnswer(const Arguments& arguments) {
   answer.notes.push_back(
       "TPOT is a mean: while a prompt is read, the other users wait. Memory counts the full length "
       "of every request. Sizes that do not fit are not listed where a larger one does.");
-  answer.notes.push_back(ServingSheetNote() + " --efficiency 0.7 plans with that.");
-  if (goal.price && arguments.Gpus().size() > 1) {
+  if (best.source.find("sheet") != std::string::npos) {
+    answer.notes.push_back(ServingSheetNote() + " --efficiency 0.7 plans with that.");
+  }
+  if (any) {
+    answer.notes.push_back("The best choice of each GPU is listed; " +
+                           Counted(static_cast<int64_t>(left_out), "other GPU") +
+                           " cannot meet the goals. To see all sizes of a GPU, or accelerators "
+                           "without CUDA, name them with --gpu.");
+  }
+  if (arguments.Has("price") && arguments.Counts("price").size() == 1 &&
+      arguments.Gpus().size() > 1) {
     answer.notes.push_back(
-        "One price stands for every GPU here. To compare costs, ask for one GPU at a time with its "
-        "own price.");
+        "One price stands for every GPU here. Give one for each, in their order.");
   }
   if (best.link_source.find("assumed") != std::string::npos) {
     answer.notes.push_back("Between GPUs: " + best.link_source + ".");
@@ -424,7 +447,7 @@ Topic ServePlanTopic() {
   topic.example =
       "--model llama-3-70b --gpu 'H100 SXM,H200 SXM' --input-tokens 1024 --output-tokens 256 "
       "--slo-ttft 500ms "
-      "--slo-tpot 30ms --rate 20/s --price '2.50 USD'";
+      "--slo-tpot 30ms --rate 20/s --price '2.50 USD,3.50 USD'";
   topic.inputs = {
       Input::Model().Required(),
       Input::Gpus(),
@@ -436,7 +459,7 @@ Topic ServePlanTopic() {
       Input::Of("slo_ttft", Unit::kSeconds).Default("500ms").Help("most time to the first token"),
       Input::Of("slo_tpot", Unit::kSeconds).Default("50ms").Help("most time per further token"),
       Input::Of("rate", Unit::kPerSecond).Help("requests per second to serve"),
-      Input::Of("price", Unit::kMoneyPerHour).Help("of one GPU for one hour, for every choice"),
+      Input::Prices("price").Help("price of one GPU for one hour: one for all, or one for each"),
       Input::Counts("tp").Default("1..8").AtMost(128).Help("tensor-parallel sizes to try"),
       Input::Choice("weights", {"bf16", "fp16", "fp8", "int8", "int4"})
           .Default("bf16")

@@ -56,7 +56,7 @@ void AddStepNotes(Answer& answer, const StepTime& step, const Serving& serving) 
     answer.notes.push_back(
         "All-reduces are estimated as within one node; across nodes they are slower.");
   }
-  answer.notes.push_back(ServingSheetNote());
+  if (step.bandwidth.source.starts_with("sheet")) answer.notes.push_back(ServingSheetNote());
 }
 
 void AddStepFigures(Answer& answer, const StepTime& step, const Hardware& gpu,
@@ -352,6 +352,10 @@ Grid StepPhaseGrid(const StepTime& step) {
                                                                       : std::string("memory")});
   }
   return grid;
+}
+
+std::string ServingSequences(double count) {
+  return ServingCount(count) + (count == 1 ? " sequence" : " sequences");
 }
 
 std::string ServingSheetNote() {

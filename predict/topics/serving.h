@@ -20,6 +20,9 @@ constexpr int64_t kMostServingTp = 128;
 // Returns a count for people: "8,192".
 std::string ServingCount(double value);
 
+// Returns "1 sequence" or "8 sequences".
+std::string ServingSequences(double count);
+
 // Appends the inputs for figures of the GPU with these names.
 std::vector<Input> ServingHardware(std::vector<Input> inputs,
                                    const std::vector<std::string>& names);

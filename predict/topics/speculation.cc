@@ -293,7 +293,8 @@ void AddNeededAlphas(const Arguments& arguments, int64_t k, const PassCost& cost
 // Adds the batches at which speculation stops to gain, with this K and with any.
 Status AddStops(const PassCosts& costs, double alpha, int64_t k, int64_t most_k, Answer& answer) {
   const double fits = costs.LargestBatch(k);
-  const std::string limit = "looked at, up to " + FormatQuantity(fits, Unit::kCount) + ".";
+  const std::string limit =
+      "up to " + FormatQuantity(fits, Unit::kCount) + ", the largest looked at.";
   ASSAY_ASSIGN_OR_RETURN(const std::optional<double> own, FindStop(costs, alpha, k, k, fits));
   if (!own) {
     answer.notes.push_back("With this K it gains at every batch " + limit);

@@ -438,7 +438,7 @@ void AddTrainingStep(const TrainingSetup& setup, const TrainingStep& step, const
       setup.recompute == Recompute::kFull ? "m (4 x blocks + 3 x head), products and attention"
                                           : "3 m x forward, products and attention");
   add("elementwise", step.elementwise,
-      "3 m x bytes of norms, residuals, activation functions and the loss / bandwidth",
+      "3 (4 recomputed) m x bytes of norms, residuals, activations and the loss / bandwidth",
       gpu.memory_bandwidth->source);
   if (setup.division.tp > 1) {
     add("tensor_parallel", step.tensor_parallel, "4 (6 recomputed) m L/pp x all-reduce of B T d b",
@@ -555,7 +555,9 @@ Topic TrainTopic() {
           .Default("1")
           .AtMost(1024)
           .Help("chunks of layers per pipeline stage"),
-      Input::Of("mfu", Unit::kFraction).Help("replaces the step time by FLOPs / (peak x mfu)"),
+      Input::Of("mfu", Unit::kFraction)
+          .Help("replaces the step time by FLOPs / (peak x mfu), causal as \"mfu\" of \"predict "
+                "mfu\""),
       Input::Of("overlap", Unit::kFraction)
           .AtLeast(0)
           .Default("0")
@@ -701,7 +703,9 @@ Topic TrainPlanTopic() {
        Input::Of("deadline", Unit::kSeconds)
            .Help("time by which it must be done, such as 30d; gives the GPUs needed"),
        Input::Of("price", Unit::kMoneyPerHour).Help("price of one GPU per hour, as \"2.00 USD\""),
-       Input::Of("mfu", Unit::kFraction).Default("0.4").Help("share of the dense peak"),
+       Input::Of("mfu", Unit::kFraction)
+           .Default("0.4")
+           .Help("share of the dense peak, by 6 N D: \"mfu_6n\" of \"predict mfu\""),
        Input::Of("watts", Unit::kWatts).Help("measured power per GPU; the TDP if left out"),
        Input::Choice("dtype", {"bf16", "fp16", "fp8"})
            .Default("bf16")

@@ -6,7 +6,8 @@ Starts `assay up` from a folder of programs, then
      `assay predict --check`: each case predicted from the others;
   2. predicts three cases that were not measured, measures them, and prints the error;
   3. predicts decode steps and times them with PyTorch, if it is installed.
-The exit code is 1 if the median error of 2 or 3 exceeds 10%.
+The exit code is 1 if the median error of 2 exceeds 10%. Decode has no bar: PyTorch's kernels are not
+those that a prediction assumes (its attention does not divide long contexts over the SMs).
 
     predictions.py PROGRAMS [--ranks N] [--no-decode]
 """
@@ -123,7 +124,8 @@ def main():
         bad = report("Predicted before it was measured", ask(stack, gpu, arguments.ranks)) > BAR
         if not arguments.no_decode:
             rows = decode(stack, gpu)
-            bad |= bool(rows) and report("Decode steps, by PyTorch", rows) > BAR
+            if rows:
+                report("Decode steps, by PyTorch", rows)
     sys.exit(1 if bad else 0)
 
 

@@ -307,7 +307,7 @@ TEST(CompareTest, AtTheBreakEvenBothCostTheSame) {
     const bool h100_first = std::string(gpus).starts_with("H100");
     const Result<Answer> answer = AskKernelTopic(
         "plan", "compare",
-        {{"gpu", gpus}, {"prices", h100_first ? "3.00 USD,1.80 USD" : "1.80 USD,3.00 USD"}});
+        {{"gpu", gpus}, {"price", h100_first ? "3.00 USD,1.80 USD" : "1.80 USD,3.00 USD"}});
     const double intensity = KernelTerm(answer, "break_even");
     const auto cost = [&](double price, double peak, double bandwidth) {
       return price / std::min(peak, intensity * bandwidth);
@@ -319,22 +319,22 @@ TEST(CompareTest, AtTheBreakEvenBothCostTheSame) {
 
 TEST(CompareTest, WithoutABreakEvenOneIsAlwaysCheaper) {
   const Result<Answer> answer = AskKernelTopic(
-      "plan", "compare", {{"gpu", "H100 SXM,A100-SXM4-80GB"}, {"prices", "1.00 USD,1.80 USD"}});
+      "plan", "compare", {{"gpu", "H100 SXM,A100-SXM4-80GB"}, {"price", "1.00 USD,1.80 USD"}});
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->Find("break_even"), nullptr);
 }
 
 TEST(CompareTest, PricesMustMatchTheGpus) {
   const auto refused = [](const char* gpus, const char* prices) {
-    return KernelRefusal(AskKernelTopic("plan", "compare", {{"gpu", gpus}, {"prices", prices}}));
+    return KernelRefusal(AskKernelTopic("plan", "compare", {{"gpu", gpus}, {"price", prices}}));
   };
   EXPECT_EQ(refused("H100 SXM", "1 USD"), "gpu");
-  EXPECT_EQ(refused("H100 SXM,L4", "1 USD"), "prices");
-  EXPECT_EQ(refused("H100 SXM,L4", "1,2"), "prices");
-  EXPECT_EQ(refused("H100 SXM,L4", "1 USD,2 EUR"), "prices");
-  EXPECT_EQ(refused("H100 SXM,L4", "0 USD,2 USD"), "prices");
-  EXPECT_EQ(refused("H100 SXM,L4", "nan USD,2 USD"), "prices");
-  EXPECT_EQ(refused("H100 SXM,L4", "1e-300 USD,2 USD"), "prices");
+  EXPECT_EQ(refused("H100 SXM,L4", "1 USD,2 USD,3 USD"), "price");
+  EXPECT_EQ(refused("H100 SXM,L4", "1,2"), "price");
+  EXPECT_EQ(refused("H100 SXM,L4", "1 USD,2 EUR"), "price");
+  EXPECT_EQ(refused("H100 SXM,L4", "0 USD,2 USD"), "price");
+  EXPECT_EQ(refused("H100 SXM,L4", "nan USD,2 USD"), "price");
+  EXPECT_EQ(refused("H100 SXM,L4", "1e-300 USD,2 USD"), "price");
 }
 
 TEST(BuildTest, AMachineThatDoesNotWorkIsRefused) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -446,28 +447,34 @@ TEST(ServePlanTest, RowsAreSortedByCostAndFailuresSayWhy) {
   }
 }
 
-TEST(ServePlanTest, PricesOfTheFleetAreUsed) {
-  World world = SheetsOnly();
-  world.find_hardware = [](const std::string& name) -> Result<Hardware> {
-    ASSAY_ASSIGN_OR_RETURN(const GpuSpec* spec, FindSheet(name));
-    Hardware gpu = FromSheet(*spec);
-    gpu.price_per_hour = name == "L40S" ? Figure{0.1, 0.1, 0.1, "fleet"} : Figure{9, 9, 9, "fleet"};
-    gpu.currency = "EUR";
-    return gpu;
-  };
-  const Topic& topic = *FindTopic("plan", "serve");
-  const Result<Arguments> arguments = Read(topic,
-                                           {{"model", "llama-3-8b"},
-                                            {"gpu", "H200 SXM,L40S"},
-                                            {"input_tokens", "512"},
-                                            {"output_tokens", "128"}},
-                                           world);
-  ASSERT_TRUE(arguments.ok()) << arguments.status();
-  const Result<Answer> answer = Evaluate(topic, *arguments);
+TEST(ServePlanTest, EachGpuHasItsPrice) {
+  Inputs inputs = {{"model", "llama-3-8b"},
+                   {"gpu", "H200 SXM,L40S"},
+                   {"input_tokens", "512"},
+                   {"output_tokens", "128"},
+                   {"price", "9 EUR,0.1 EUR"}};
+  const Result<Answer> answer = AskServing("plan", "serve", inputs);
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->currency, "EUR");
   EXPECT_EQ(std::get<std::string>(answer->grids[0].rows[0][0]), "L40S");
   EXPECT_NEAR(TermOf(answer, "per_hour"), 0.1 * TermOf(answer, "tp"), 1e-9);
+  inputs["price"] = "9 EUR,0.1 EUR,1 EUR";
+  ExpectRefused(AskServing("plan", "serve", inputs), "price");
+  inputs["price"] = "9 EUR,1 USD";
+  ExpectRefused(AskServing("plan", "serve", inputs), "price");
+}
+
+TEST(ServePlanTest, AnyGpuListsTheBestChoiceOfEach) {
+  Inputs inputs = kPlan;
+  inputs["gpu"] = "any";
+  const Result<Answer> answer = AskServing("plan", "serve", inputs);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  std::set<std::string> names;
+  for (const auto& row : answer->grids[0].rows) {
+    EXPECT_TRUE(names.insert(std::get<std::string>(row[0])).second);
+    EXPECT_TRUE(std::holds_alternative<double>(row[2]));
+  }
+  EXPECT_GT(names.size(), 5U);
 }
 
 TEST(ServePlanTest, GoalsThatNothingMeetsAreRefused) {
