@@ -66,14 +66,14 @@ double MeasuredSeconds(const MeasuredProduct& measured) {
 
 // Returns the least time that a measured product of this type took beyond its ideal time.
 double FixedSeconds(const Hardware& gpu, const std::string& dtype, const SheetRoof& roof) {
-  // More than this is no cost of starting a product.
+  // More than this is no cost of starting a product, but of large products alone.
   constexpr double kMost = 10e-6;
   double least = kMost;
   for (const MeasuredProduct& measured : gpu.products) {
     if (measured.dtype != dtype) continue;
     least = std::min(least, MeasuredSeconds(measured) - roof.IdealSeconds(measured));
   }
-  return std::max(least, 0.0);
+  return least < kMost ? std::max(least, 0.0) : 0;
 }
 
 // Returns the share of the roofline that a measured product reached, the fixed cost left out.

@@ -23,8 +23,8 @@ struct Product {
 struct ProductTime {
   double flops = 0;
   double bytes = 0;
-  // Cost of every product on this GPU, whatever its size: the least that a measured one took beyond its
-  // ideal time. 0 if none was measured.
+  // Cost of every product on this GPU, whatever its size: the least that a measured one took beyond
+  // its ideal time. 0 if none was measured.
   double fixed_seconds = 0;
   double compute_seconds = 0;  // FLOPs / peak, at the efficiency.
   double memory_seconds = 0;   // Bytes / bandwidth.

@@ -44,7 +44,8 @@ Result<Figure> Hardware::Peak(const std::string& dtype) const {
   std::vector<std::string> known;
   for (const auto& [column, figure] : peaks) known.push_back(column);
   return NotFound("the peak of " + name + " for " + dtype + " is not known")
-      .WithHint((known.empty() ? std::string() : "known peaks: " + Join(known) + "; ") +
+      .WithHint((known.empty() ? std::string("name a GPU with --gpu, or ")
+                               : "known peaks: " + Join(known) + "; ") +
                 "give it as --peak, such as --peak 989TFLOP/s");
 }
 

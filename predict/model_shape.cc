@@ -115,9 +115,15 @@ double AttentionFlops(const ModelShape& shape, double context) {
 }
 
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal) {
-  const double full = 4.0 * static_cast<double>(shape.heads * shape.head_dim) * tokens *
-                      AttendedTokens(shape, tokens);
-  return causal ? full / 2 : full;
+  const auto local = static_cast<double>(shape.local_layers);
+  const double whole = static_cast<double>(shape.layers) - local;
+  // Pairs of query and key. Each query of a local layer sees the last `window` tokens.
+  const double window = std::min(tokens, static_cast<double>(shape.window));
+  const double full_pairs = causal ? tokens * tokens / 2 : tokens * tokens;
+  const double local_pairs =
+      (causal ? window * window / 2 : window * window) + (tokens - window) * window;
+  return 4.0 * static_cast<double>(shape.heads * shape.head_dim) *
+         (whole * full_pairs + local * local_pairs);
 }
 
 const std::vector<ModelShape>& ModelShapes() {
@@ -144,11 +150,13 @@ Status CheckShape(const ModelShape& shape) {
     const char* field;
     int64_t value;
     int64_t least;
-  } bounds[] = {{"layers", shape.layers, 1},     {"d", shape.d, 1},
-                {"heads", shape.heads, 1},       {"kv_heads", shape.kv_heads, 1},
-                {"head_dim", shape.head_dim, 1}, {"ff", shape.ff, shape.experts > 0 ? 0 : 1},
-                {"vocab", shape.vocab, 1},       {"positions", shape.positions, 1}};
-  constexpr int64_t kMost = 100'000'000;
+  } bounds[] = {{"layers", shape.layers, 1},      {"d", shape.d, 1},
+                {"heads", shape.heads, 1},        {"kv_heads", shape.kv_heads, 1},
+                {"head_dim", shape.head_dim, 1},  {"ff", shape.ff, shape.experts > 0 ? 0 : 1},
+                {"vocab", shape.vocab, 1},        {"positions", shape.positions, 1},
+                {"experts", shape.experts, 0},    {"active_experts", shape.active_experts, 0},
+                {"expert_ff", shape.expert_ff, 0}};
+  constexpr int64_t kMost = 10'000'000;
   for (const auto& [field, value, least] : bounds) {
     if (value < least || value > kMost) {
       return InvalidArgument(std::string(field) + " must be from " + std::to_string(least) +
@@ -165,6 +173,17 @@ Status CheckShape(const ModelShape& shape) {
     return InvalidArgument(
         "with experts, active_experts must be from 1 to experts, and expert_ff "
         "at least 1");
+  }
+  // Counted in floating point, because the product of such sizes overflows a whole number.
+  const double parameters =
+      static_cast<double>(shape.layers) * static_cast<double>(shape.d) *
+          (4.0 * static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim) +
+           3.0 * static_cast<double>(shape.ff) +
+           3.0 * static_cast<double>(shape.experts) * static_cast<double>(shape.expert_ff)) +
+      2.0 * static_cast<double>(shape.vocab) * static_cast<double>(shape.d);
+  constexpr double kMostParameters = 1e15;
+  if (parameters > kMostParameters) {
+    return InvalidArgument("the sizes together make more than 1e15 parameters");
   }
   return Status::Ok();
 }

@@ -179,6 +179,7 @@ Result<Quantity> ParseMoney(std::string_view whole, Unit unit) {
 }
 
 std::string Grouped(double value) {
+  if (std::fabs(value) >= 1e15) return NumberText(value);
   const std::string digits = FormatFixed(std::fabs(value), 0);
   std::string text = value < 0 ? "-" : "";
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -231,6 +232,7 @@ std::string FormatPlain(double value) {
 }
 
 std::string FormatMoney(double value) {
+  if (value != 0 && (std::fabs(value) < 1e-6 || std::fabs(value) >= 1e15)) return NumberText(value);
   if (value != 0 && std::fabs(value) < 1) return FormatSignificant(value, 3);
   if (std::fabs(value) >= 1e4) return Grouped(value);
   return FormatFixed(value, 2);
@@ -395,7 +397,7 @@ std::string_view Example(Unit unit) {
     case Unit::kBytes:
       return "a size such as 80GB or 512MiB";
     case Unit::kSeconds:
-      return "a time with its unit, such as 500ms or 30us";
+      return "a time with its unit, such as 500ms, 30us or 30d";
     case Unit::kFlop:
       return "a number of operations such as 6e17 or 3.8e25FLOP";
     case Unit::kBytesPerSecond:

@@ -28,6 +28,8 @@ struct StepLinearWork {
   double k = 0;
   double count = 0;
   double weight = 0;  // Bytes per weight.
+  // Embedding, head and gates of experts stay in 16 bits if the blocks are quantised.
+  bool is_table = false;
 };
 
 struct StepLinearPhase {
@@ -62,13 +64,13 @@ std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving&
                             (layers * 3 * d * StepDouble(shape.expert_ff));
     const double each = rows * StepDouble(shape.active_experts) / distinct;
     phases.push_back({"experts",
-                      {{rows, experts, d, layers, TableWeightBytes(serving.weights)},
+                      {{rows, experts, d, layers, TableWeightBytes(serving.weights), true},
                        {each, gates * f, d, layers * distinct, weight},
                        {each, d, f, layers * distinct, weight}}});
   }
   phases.push_back(
       {"head",
-       {{head_rows, StepDouble(shape.vocab) / p, d, 1, TableWeightBytes(serving.weights)}}});
+       {{head_rows, StepDouble(shape.vocab) / p, d, 1, TableWeightBytes(serving.weights), true}}});
   return phases;
 }
 
@@ -151,7 +153,8 @@ class StepBuilder {
   }
 
   Status AddLinear(const std::string& name, const StepLinearWork& work, bool activations) {
-    const Product product{work.m, work.n, work.k, dtype_, serving_.weights};
+    const std::string dtype = work.is_table ? ArithmeticOf(gpu_, "bf16") : dtype_;
+    const Product product{work.m, work.n, work.k, dtype, work.is_table ? "" : serving_.weights};
     ASSAY_ASSIGN_OR_RETURN(const ProductTime time, Estimate(gpu_, product));
     const double weights = work.weight * work.n * work.k;
     double bytes = weights;
@@ -228,10 +231,9 @@ Hardware WithLink(Hardware gpu, int64_t tp) {
   if (tp == 1 || spec == nullptr || !spec->pcie_generation) return gpu;
   // Other accelerators have links of their own, which the sheet may leave out.
   if (spec->kind != "cuda") return gpu;
-  const bool bridge =
-      spec->note.find("NVLink by bridge") != std::string::npos || spec->name.substr(0, 3) == "RTX";
+  const bool too_many = spec->nvlink_gpus && tp > *spec->nvlink_gpus;
   const bool from_sheet = gpu.link_bandwidth && gpu.link_bandwidth->source.substr(0, 5) == "sheet";
-  if (gpu.link_bandwidth && !(bridge && tp > 2 && from_sheet)) return gpu;
+  if (gpu.link_bandwidth && !(too_many && from_sheet)) return gpu;
   const double rate = StepPcieBandwidth(*spec->pcie_generation);
   const std::string source = "assumed: PCI Express " + std::to_string(*spec->pcie_generation) +
                              ".0 x16, " + FormatSignificant(rate / 1e9, 3) +

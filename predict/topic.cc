@@ -11,6 +11,8 @@
 namespace assay::predict {
 namespace {
 
+constexpr char kNoGpu[] = "the GPU (none is named)";
+
 bool IsWhole(Unit unit) { return unit == Unit::kCount; }
 
 std::string BoundsText(const Input& input) {
@@ -132,7 +134,7 @@ std::vector<Input> HardwareInputs(const std::vector<std::string>& names) {
           .Help("replaces the bandwidth between GPUs, in one direction"),
       Input::Flag("both_directions")
           .Help("--link is the sum of both directions, as data sheets say"),
-      Input::Of("memory", Unit::kBytes).Help("replaces the GPU's memory")};
+      Input::Of("memory", Unit::kBytes).AtLeast(1e6).Help("replaces the GPU's memory")};
   std::vector<Input> chosen;
   for (const Input& input : all) {
     if (std::find(names.begin(), names.end(), input.name) != names.end()) chosen.push_back(input);
@@ -239,7 +241,7 @@ class ArgumentReader {
     }
     if (arguments_.gpus_.empty()) {
       arguments_.gpus_.emplace_back();
-      arguments_.gpus_.front().name = "the GPU given";
+      arguments_.gpus_.front().name = kNoGpu;
     }
     for (Hardware& gpu : arguments_.gpus_) ReplaceFigures(gpu);
     return std::move(arguments_);
@@ -287,7 +289,9 @@ class ArgumentReader {
     }
     const bool low = input.above_least ? !(number > input.least) : !(number >= input.least);
     if (low || number > input.most) {
-      return InvalidArgument(Quote(text) + " must be " + BoundsText(input));
+      return InvalidArgument(
+          Quote(text) + " must be " +
+          (number > input.most ? "at most " + FormatExact(input.most) : BoundsText(input)));
     }
     if (!quantity.currency.empty()) {
       if (!arguments_.currency_.empty() && arguments_.currency_ != quantity.currency) {
@@ -319,14 +323,15 @@ class ArgumentReader {
   }
 
   Status AddGpus(const std::string& text) {
-    if (text == "any") {
+    if (Lower(text) == "any") {
       for (const std::string& name : world_.gpus) ASSAY_RETURN_IF_ERROR(AddGpu(name));
       return Status::Ok();
     }
     for (const std::string_view name : Split(text, ',')) {
       const size_t first = name.find_first_not_of(' ');
-      ASSAY_RETURN_IF_ERROR(
-          AddGpu(std::string(first == std::string_view::npos ? "" : name.substr(first))));
+      if (first == std::string_view::npos) return InvalidArgument("has an empty name");
+      const size_t last = name.find_last_not_of(' ');
+      ASSAY_RETURN_IF_ERROR(AddGpu(std::string(name.substr(first, last - first + 1))));
     }
     return Status::Ok();
   }
@@ -335,6 +340,7 @@ class ArgumentReader {
     for (const std::string_view part : Split(text, ',')) {
       double price = 0;
       const Status status = ReadQuantity(input, std::string(part), price);
+      if (!status.ok() && !status.hint().empty()) return status;
       if (!status.ok()) {
         return status.WithHint(
             "give prices per hour, such as \"3.50 USD\" or \"3.50 USD,2.00 USD\"");

@@ -27,6 +27,7 @@ GpuSpec SpecOf(const CsvRow& row) {
   spec.memory_bytes = CsvNumber(row, "memory_mib", 1024.0 * 1024.0);
   spec.memory_bytes_per_second = CsvNumber(row, "hbm_gb_s", 1e9);
   spec.nvlink_bytes_per_second = CsvNumber(row, "nvlink_gb_s_per_direction", 1e9);
+  spec.nvlink_gpus = Whole<int>(CsvNumber(row, "nvlink_gpus"));
   spec.l2_bytes = Whole<int64_t>(CsvNumber(row, "l2_mib", 1024.0 * 1024.0));
   spec.sm_count = Whole<int>(CsvNumber(row, "sm"));
   spec.pcie_generation = Whole<int>(CsvNumber(row, "pcie_gen"));

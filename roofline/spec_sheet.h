@@ -24,6 +24,7 @@ struct GpuSpec {
   std::optional<double> memory_bytes;
   std::optional<double> memory_bytes_per_second;
   std::optional<double> nvlink_bytes_per_second;  // In one direction.
+  std::optional<int> nvlink_gpus;  // GPUs that a bridge joins. Missing if NVLink joins all.
   std::optional<int64_t> l2_bytes;
   std::optional<int> sm_count;  // CUs of AMD's GPUs, cores of other chips.
   std::optional<int> pcie_generation;

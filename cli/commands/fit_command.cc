@@ -86,8 +86,9 @@ Result<ExitCode> FitLaw(Context& context, const FitOptions& options) {
                                      : fit.status().violations()[0].description;
     return InvalidArgument("points: " + message).WithHint(fit.status().hint());
   }
-  PrintAnswer({"fit scaling-law", {{"form", options.form, true}}, ScalingLawAnswer(*fit)},
-              options.format);
+  PrintAnswer(
+      {"fit scaling-law", {{"form", options.form, true}}, ScalingLawAnswer(*fit), "95% INTERVAL"},
+      options.format);
   return kExitDone;
 }
 

@@ -207,6 +207,15 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
               [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
     measured.source = Counted(static_cast<int64_t>(measured.sizes.size()), "size") + ", " +
                       Counted(results[ranks], "result");
+    // The bus bandwidth of the largest size is what a GPU's link carries.
+    const predict::MeasuredAllReduce::Size& largest = measured.sizes.back();
+    constexpr double kLarge = 64e6;
+    if (largest.bytes >= kLarge) {
+      const double carried = 2.0 * (ranks - 1) / ranks * largest.bytes;
+      gpu.link_bandwidth =
+          predict::Figure{carried / largest.seconds.value, carried / largest.seconds.high,
+                          carried / largest.seconds.low, largest.seconds.source};
+    }
     gpu.all_reduces.push_back(std::move(measured));
   }
 }
@@ -230,6 +239,11 @@ class FleetWorld {
       return gpu;
     }
     if (!cases.ok()) return cases.status();
+    if (cases->empty() && !options_.node.empty()) {
+      PrintError("node " + Sanitize(options_.node) +
+                 " has no results of gemm, memory_bandwidth or "
+                 "all_reduce: the spec sheet is used\n");
+    }
     UseMeasured(*cases, gpu);
     return gpu;
   }
@@ -327,6 +341,11 @@ void UseMeasured(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu)
 
 Result<predict::World> MakeWorld(Context& context, const FigureOptions& options) {
   predict::World world = predict::SheetsOnly();
+  if (!options.offline) {
+    // A wrong address or broken TLS files are no fault of an input.
+    const Result<Client> client = Client::ToCoordinator(context.client);
+    if (!client.ok()) return client.status();
+  }
   const auto fleet = std::make_shared<FleetWorld>(context, options);
   world.find_hardware = [fleet](const std::string& name) { return fleet->Find(name); };
   std::map<std::string, predict::ModelShape> own;

@@ -27,11 +27,13 @@ class ConfigReader {
     for (const char* name : names) {
       const auto found = config_.find(name);
       if (found == config_.end() || found->is_null()) continue;
-      if (!found->is_number_integer()) {
-        Note(std::string(name) + " must be a whole number");
+      const double value = found->is_number_integer() ? found->get<double>() : -1;
+      constexpr double kMost = 1e12;
+      if (value < 0 || value > kMost) {
+        Note(std::string(name) + " must be a whole number, at least 0");
         return 0;
       }
-      return found->get<int64_t>();
+      return static_cast<int64_t>(value);
     }
     if (!fallback) Note(std::string("the field ") + names.front() + " is missing");
     return fallback.value_or(0);
@@ -91,12 +93,17 @@ ModelShape LlamaShape(ConfigReader& reader, const std::string& type) {
   ModelShape shape;
   shape.layers = reader.Number({"num_hidden_layers"});
   shape.d = reader.Number({"hidden_size"});
-  shape.heads = reader.Number({"num_attention_heads"});
-  shape.kv_heads = reader.Number({"num_key_value_heads"}, shape.heads);
-  shape.head_dim = reader.Number({"head_dim"}, shape.heads > 0 ? shape.d / shape.heads : 0);
-  shape.vocab = reader.Number({"vocab_size"});
-  shape.positions = reader.Number({"max_position_embeddings"});
+  // Published files of Gemma 3 leave out what transformers has as default.
   const bool gemma = type == "gemma3_text";
+  const auto or_gemmas = [&](int64_t value) {
+    return gemma ? std::optional<int64_t>(value) : std::nullopt;
+  };
+  shape.heads = reader.Number({"num_attention_heads"}, or_gemmas(8));
+  shape.kv_heads = reader.Number({"num_key_value_heads"}, gemma ? 4 : shape.heads);
+  const int64_t quotient = shape.heads > 0 ? shape.d / shape.heads : 0;
+  shape.head_dim = reader.Number({"head_dim"}, gemma ? 256 : quotient);
+  shape.vocab = reader.Number({"vocab_size"}, or_gemmas(262208));
+  shape.positions = reader.Number({"max_position_embeddings"}, or_gemmas(131072));
   shape.tied = reader.Flag("tie_word_embeddings", gemma);
   // Qwen2 has these biases without saying so.
   shape.attention_bias = reader.Flag("attention_bias", type == "qwen2");
@@ -112,8 +119,12 @@ ModelShape LlamaShape(ConfigReader& reader, const std::string& type) {
   if (gemma) {
     // Every sixth layer attends to everything.
     const int64_t pattern = reader.Number({"sliding_window_pattern"}, 6);
-    shape.window = reader.Number({"sliding_window"}, 0);
+    shape.window = reader.Number({"sliding_window"}, 1024);
     if (shape.window > 0 && pattern > 0) shape.local_layers = shape.layers - shape.layers / pattern;
+  }
+  if (type == "mistral" || type == "mixtral") {
+    shape.window = reader.Number({"sliding_window"}, 0);
+    if (shape.window > 0) shape.local_layers = shape.layers;
   }
   return shape;
 }
@@ -144,8 +155,12 @@ Result<ModelShape> ShapeIn(const std::string& text) {
 }  // namespace
 
 Result<ModelShape> ReadModelFile(const std::string& path) {
-  ASSAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
-  Result<ModelShape> shape = ShapeIn(text);
+  const Result<std::string> text = ReadFile(path, kMostBytes);
+  if (!text.ok()) {
+    return InvalidArgument("--model-file: " + text.status().message())
+        .WithHint("name a model's config.json");
+  }
+  Result<ModelShape> shape = ShapeIn(*text);
   if (!shape.ok()) return shape.status().WithContext(path);
   shape->name = NameOf(path);
   shape->source = path;

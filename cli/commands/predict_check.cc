@@ -218,14 +218,20 @@ Result<ExitCode> Check(Context& context, const CheckOptions& options) {
 
 }  // namespace
 
-Result<std::string> SheetOfNode(Client& client, const std::string& node) {
+Result<std::string> SheetOfNode(Client& client, const FigureOptions& options) {
+  const std::string& node = options.node;
   v1::GetNodeRequest request;
   request.set_node(node);
   ASSAY_ASSIGN_OR_RETURN(const v1::GetNodeResponse response,
                          client.Call(&v1::NodeService::Stub::GetNode, request));
+  if (response.node().description().inventory().simulated() != options.simulated) {
+    return InvalidArgument("--node: " + Quote(node) +
+                           (options.simulated ? " is a real node" : " is a simulated node"))
+        .WithHint(options.simulated ? "leave --simulated out" : "add --simulated");
+  }
   const auto& gpus = response.node().description().inventory().gpus();
   if (gpus.empty()) {
-    return InvalidArgument("node " + Quote(node) + " has no GPU")
+    return InvalidArgument("--node: " + Quote(node) + " has no GPU")
         .WithHint("name a GPU with --gpu, or another node");
   }
   const GpuSpec* const spec = FindSpec(gpus[0].name(), gpus[0].memory_bytes());

@@ -5,6 +5,7 @@
 
 #include "cli/commands/app.h"
 #include "cli/commands/client.h"
+#include "cli/commands/fleet_figures.h"
 
 namespace assay::cli {
 
@@ -12,8 +13,8 @@ namespace assay::cli {
 // topic is required.
 void AddPredictCheck(CLI::App& predict, Context& context);
 
-// Returns the name of the spec sheet of a node's first GPU. Returns an error if the node is unknown
-// or has no GPU with a sheet.
-Result<std::string> SheetOfNode(Client& client, const std::string& node);
+// Returns the name of the spec sheet of the first GPU of `options.node`. Returns an error if the
+// node is unknown, has no GPU with a sheet, or is simulated unless the options say so.
+Result<std::string> SheetOfNode(Client& client, const FigureOptions& options);
 
 }  // namespace assay::cli

@@ -84,7 +84,7 @@ Result<std::vector<const GpuSpec*>> ChosenSheets(const SpecsOptions& options) {
     if (!spec.ok()) {
       return InvalidArgument("--gpu: " + spec.status().message()).WithHint(spec.status().hint());
     }
-    chosen.push_back(*spec);
+    if (std::find(chosen.begin(), chosen.end(), *spec) == chosen.end()) chosen.push_back(*spec);
   }
   if (!options.gpus.empty()) return chosen;
   for (const GpuSpec& spec : SpecSheets()) chosen.push_back(&spec);

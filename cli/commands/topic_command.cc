@@ -77,9 +77,19 @@ Status AddImplied(Context& context, const TopicOptions& options,
                            ReadModelFile(options.figures.model_files[0]));
     inputs["model"] = shape.name;
   }
-  if (!options.figures.node.empty() && inputs.count("gpu") == 0) {
-    ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-    ASSAY_ASSIGN_OR_RETURN(inputs["gpu"], SheetOfNode(client, options.figures.node));
+  if (options.figures.node.empty()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  ASSAY_ASSIGN_OR_RETURN(const std::string sheet, SheetOfNode(client, options.figures));
+  const auto gpu = inputs.find("gpu");
+  if (gpu == inputs.end()) {
+    inputs["gpu"] = sheet;
+    return Status::Ok();
+  }
+  const Result<const GpuSpec*> named = predict::FindSheet(gpu->second);
+  if (named.ok() && (*named)->name != sheet) {
+    return InvalidArgument("--node: " + Quote(options.figures.node) + " has the GPU " + sheet +
+                           ", not " + (*named)->name)
+        .WithHint("leave --gpu out, or name another node");
   }
   return Status::Ok();
 }

@@ -93,8 +93,8 @@ std::string StackedTerms(const Answer& answer, const Style& style) {
   return text;
 }
 
-std::string TermsText(const Answer& answer, const Style& style) {
-  Table table({{"TERM"}, {"VALUE", Align::kRight}, {"P05 TO P95"}, {"FORMULA"}, {"SOURCE"}});
+std::string TermsText(const Answer& answer, const std::string& range, const Style& style) {
+  Table table({{"TERM"}, {"VALUE", Align::kRight}, {range}, {"FORMULA"}, {"SOURCE"}});
   for (const Term& term : answer.terms) {
     const Tone tone = term.name == answer.dominant ? Tone::kDoubtful : Tone::kPlain;
     table.Add({Cell(term.name, tone), FormatQuantity(term.value, term.unit, answer.currency),
@@ -119,13 +119,20 @@ std::string InputsText(const AnsweredQuestion& question, int width) {
   return text;
 }
 
+// Returns the unit of a term or column for machines. Money is in the answer's currency.
+std::string UnitText(Unit unit, const std::string& currency) {
+  if (unit == Unit::kMoney) return currency;
+  if (unit == Unit::kMoneyPerHour) return currency + "/h";
+  return std::string(Symbol(unit));
+}
+
 OrderedJson JsonOf(const Grid::Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<double>(&cell)) return *number;
   return nullptr;
 }
 
-OrderedJson JsonOf(const Grid& grid) {
+OrderedJson JsonOf(const Grid& grid, const std::string& currency) {
   OrderedJson rows = OrderedJson::array();
   for (const auto& row : grid.rows) {
     OrderedJson object = OrderedJson::object();
@@ -134,7 +141,8 @@ OrderedJson JsonOf(const Grid& grid) {
   }
   OrderedJson units = OrderedJson::object();
   for (const Grid::Column& column : grid.columns) {
-    if (!Symbol(column.unit).empty()) units[column.name] = Symbol(column.unit);
+    const std::string unit = UnitText(column.unit, currency);
+    if (!unit.empty()) units[column.name] = unit;
   }
   return {{"title", grid.title}, {"units", units}, {"rows", rows}};
 }
@@ -145,9 +153,12 @@ std::string CsvCell(const Grid::Cell& cell) {
   return "";
 }
 
-std::string GridCsv(const Grid& grid) {
+std::string GridCsv(const Grid& grid, const std::string& currency) {
   std::vector<std::string> header;
-  for (const Grid::Column& column : grid.columns) header.push_back(column.name);
+  for (const Grid::Column& column : grid.columns) {
+    const std::string unit = UnitText(column.unit, currency);
+    header.push_back(column.name + (unit.empty() ? "" : " (" + unit + ")"));
+  }
   std::string csv = CsvRecord(header);
   for (const auto& row : grid.rows) {
     std::vector<std::string> cells;
@@ -175,7 +186,7 @@ std::string AnswerText(const AnsweredQuestion& question, const Style& style) {
   std::string text;
   if (!answer.headline.empty()) text += Wrap(Sanitize(answer.headline), style.width, 0) + "\n\n";
   for (const Grid& grid : answer.grids) text += GridText(grid, answer.currency, style) + "\n";
-  if (!answer.terms.empty()) text += TermsText(answer, style) + "\n";
+  if (!answer.terms.empty()) text += TermsText(answer, question.range_header, style) + "\n";
   if (!answer.dominant.empty()) text += "Dominated by: " + answer.dominant + "\n";
   text += InputsText(question, style.width);
   for (const std::string& note : answer.notes) {
@@ -193,14 +204,19 @@ std::string AnswerJson(const AnsweredQuestion& question) {
   for (const predict::InputLine& input : question.inputs) json["inputs"][input.name] = input.value;
   json["terms"] = OrderedJson::array();
   for (const Term& term : answer.terms) {
-    OrderedJson object = {{"name", term.name},         {"value", term.value},
-                          {"unit", Symbol(term.unit)}, {"low", term.low},
-                          {"high", term.high},         {"formula", term.formula},
+    OrderedJson object = {{"name", term.name},
+                          {"value", term.value},
+                          {"unit", UnitText(term.unit, answer.currency)},
+                          {"low", term.low},
+                          {"high", term.high},
+                          {"formula", term.formula},
                           {"source", term.source}};
     json["terms"].push_back(std::move(object));
   }
   json["tables"] = OrderedJson::array();
-  for (const Grid& grid : answer.grids) json["tables"].push_back(JsonOf(grid));
+  for (const Grid& grid : answer.grids) {
+    json["tables"].push_back(JsonOf(grid, answer.currency));
+  }
   json["dominant"] = answer.dominant;
   json["currency"] = answer.currency;
   json["notes"] = answer.notes;
@@ -208,11 +224,15 @@ std::string AnswerJson(const AnsweredQuestion& question) {
 }
 
 std::string AnswerCsv(const AnsweredQuestion& question) {
-  if (question.answer.grids.size() == 1) return GridCsv(question.answer.grids[0]);
+  const bool has_table = question.answer.grids.size() == 1;
+  const bool is_list = question.answer.terms.empty() || !question.topic.starts_with("predict ") ||
+                       question.topic == "predict --check";
+  if (has_table && is_list) return GridCsv(question.answer.grids[0], question.answer.currency);
   std::string csv = CsvRecord({"name", "value", "unit", "low", "high", "formula", "source"});
   for (const Term& term : question.answer.terms) {
-    csv += CsvRecord({term.name, FormatExact(term.value), std::string(Symbol(term.unit)),
-                      FormatExact(term.low), FormatExact(term.high), term.formula, term.source});
+    csv += CsvRecord({term.name, FormatExact(term.value),
+                      UnitText(term.unit, question.answer.currency), FormatExact(term.low),
+                      FormatExact(term.high), term.formula, term.source});
   }
   return csv;
 }

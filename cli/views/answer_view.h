@@ -15,6 +15,8 @@ struct AnsweredQuestion {
   std::string topic;  // "predict decode".
   std::vector<predict::InputLine> inputs;
   predict::Answer answer;
+  // Header of the column with the low and high ends of terms.
+  std::string range_header = "P05 TO P95";
 };
 
 // Returns the headline, tables and terms, then the inputs and what is left out.
@@ -23,8 +25,7 @@ std::string AnswerText(const AnsweredQuestion& question, const Style& style);
 // Returns one JSON object. Numbers are in base units.
 std::string AnswerJson(const AnsweredQuestion& question);
 
-// Returns the table of the answer, or its terms if it has none or several. Numbers are in base
-// units.
+// Returns the terms of a prediction, and the table of any other answer. Numbers are in base units.
 std::string AnswerCsv(const AnsweredQuestion& question);
 
 // Prints the answer in the given form.

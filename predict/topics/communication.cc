@@ -83,6 +83,14 @@ Result<Answer> CollectiveAnswer(const Arguments& arguments, const std::string& n
   double seconds = 0;
   if (arguments.Has("time")) {
     seconds = answer.Add("time", arguments.Number("time"), Unit::kSeconds, "t", "given");
+    const double carried = collective.factor * bytes / seconds;
+    constexpr double kTolerance = 1.1;
+    if (gpu.link_bandwidth && carried > kTolerance * gpu.link_bandwidth->value) {
+      return Refuse("time",
+                    "means " + FormatQuantity(carried, Unit::kBytesPerSecond) + " on a link of " +
+                        FormatQuantity(gpu.link_bandwidth->value, Unit::kBytesPerSecond),
+                    "check the size, the time and the number of GPUs");
+    }
   } else {
     if (gpu.link_bandwidth) {
       answer.Add("link", gpu.link_bandwidth->value, Unit::kBytesPerSecond, "one direction",

@@ -303,7 +303,12 @@ Result<Answer> OverlapAnswer(const Arguments& arguments) {
                                     Unit::kSeconds, "max(0, communication - compute x overlap)");
   answer.Add("hidden_share", 1 - exposed / communication, Unit::kFraction,
              "(communication - exposed) / communication");
-  const double step = answer.Add("time", compute + exposed, Unit::kSeconds, "compute + exposed");
+  const bool slower =
+      arguments.Has("together") && arguments.Number("together") > compute + communication;
+  const double step =
+      slower ? answer.Add("time", arguments.Number("together"), Unit::kSeconds,
+                          "together: longer than one after the other", "given")
+             : answer.Add("time", compute + exposed, Unit::kSeconds, "compute + exposed");
   answer.dominant = exposed > compute ? "exposed" : "compute";
   answer.headline = FormatQuantity(exposed, Unit::kSeconds) + " of the communication is exposed; " +
                     "together they take " + FormatQuantity(step, Unit::kSeconds) + ".";

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "predict/cost.h"
+#include "predict/step.h"
 #include "predict/topics/topics.h"
 
 namespace assay::predict {
@@ -46,8 +47,8 @@ Result<Division> Divide(const Arguments& arguments, const Product& whole) {
 }
 
 Result<Answer> Matmul(const Arguments& arguments) {
-  const Hardware& gpu = arguments.Gpu();
   const double n = arguments.Number("gpus");
+  const Hardware gpu = WithLink(arguments.Gpu(), static_cast<int64_t>(n));
   const Product whole{arguments.Number("m"), arguments.Number("n"), arguments.Number("k"),
                       arguments.Text("dtype"), ""};
   ASSAY_ASSIGN_OR_RETURN(const Division division, Divide(arguments, whole));
@@ -96,6 +97,10 @@ Result<Answer> Matmul(const Arguments& arguments) {
       n > 1 ? "max(compute, memory) + fixed + communication" : "max(compute, memory) + fixed");
   answer.Add("rate", 2 * whole.m * whole.n * whole.k / total, Unit::kFlopPerSecond,
              "2 m n k / time, all GPUs");
+  answer.headline = "The product takes " + FormatQuantity(total, Unit::kSeconds) + " on " +
+                    FormatQuantity(n, Unit::kCount) + " x " + gpu.name + ": " +
+                    FormatQuantity(2 * whole.m * whole.n * whole.k / total, Unit::kFlopPerSecond) +
+                    ", bound by " + answer.dominant + ".";
   answer.notes.push_back(
       "Left out: launches (about 2.5 us each), and caches that hold an operand.");
   return answer;

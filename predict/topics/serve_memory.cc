@@ -280,7 +280,9 @@ void AddServingMemory(Answer& answer, const Hardware& gpu, const ModelShape& sha
   const bool quantised = BlockWeightBytes(serving.weights) < 2;
   answer.Add("weights", need.weights, Unit::kBytes,
              (quantised ? "(blocks w + tables 2)" : "N w") + by +
-                 (serving.weights == "int4" ? "; w = 4.25 bits with scales per 128" : ""),
+                 (serving.weights == "int4"
+                      ? "; w = 4.25 bits: 4, and 2 x 16 per 128 for scale and zero point"
+                      : ""),
              shape.source);
   answer.Add("kv", need.kv, Unit::kBytes,
              shape.local_layers > 0 ? "B 2 ceil(g/p) e k over layers, min(c, window) where local"

@@ -33,6 +33,7 @@ struct ServeOption {
   Hardware gpu;
   int64_t tp = 1;
   std::string problem;        // Why it does not meet the goals; empty if it does.
+  std::string obstacle;       // The same in a few words.
   bool fits = true;           // At batch 1.
   std::string problem_input;  // The input to change.
   std::string limit;          // What keeps the batch from growing.
@@ -67,6 +68,8 @@ std::string ServeTime(double seconds) { return FormatQuantity(seconds, Unit::kSe
 // Scales the figures of a GPU to the share that is reached.
 Hardware ServeDerated(Hardware gpu, double efficiency) {
   const auto scale = [&](Figure& figure) {
+    // Measured figures contain it already.
+    if (!figure.source.starts_with("sheet") && figure.source != "given") return;
     figure.value *= efficiency;
     figure.low *= efficiency;
     figure.high *= efficiency;
@@ -75,7 +78,6 @@ Hardware ServeDerated(Hardware gpu, double efficiency) {
   if (efficiency == 1) return gpu;
   for (auto& [column, peak] : gpu.peaks) scale(peak);
   if (gpu.memory_bandwidth) scale(*gpu.memory_bandwidth);
-  gpu.products.clear();  // They have efficiencies of their own.
   return gpu;
 }
 
@@ -98,6 +100,8 @@ class ServeBatchSearch {
       option_.problem = late ? "first token after " + ServeTime(option_.ttft) + " at batch 1"
                              : ServeTime(option_.tpot) + " per token at batch 1";
       option_.problem_input = late ? "slo_ttft" : "slo_tpot";
+      option_.obstacle =
+          late ? "TTFT " + ServeTime(option_.ttft) : "TPOT " + ServeTime(option_.tpot);
       return Status::Ok();
     }
     const double most = std::min(option_.memory_batch, goal_.max_batch);
@@ -165,7 +169,7 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
   serving.tp = tp;
   const std::optional<double> room = UsableMemory(gpu);
   if (!room) {
-    option.problem = "memory not known";
+    option.problem = option.obstacle = "memory not known";
     option.problem_input = "gpu";
     return option;
   }
@@ -176,6 +180,7 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
   option.memory_batch = LargestBatch(goal.shape, serving, context, chunk, *room);
   if (option.memory_batch < 1) {
     option.fits = false;
+    option.obstacle = "memory";
     option.problem = "does not fit: " + FormatQuantity(option.need.total, Unit::kBytes) +
                      " needed, " + FormatQuantity(*room, Unit::kBytes) + " usable";
     option.problem_input = "gpu";
@@ -183,6 +188,7 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
   }
   if (const Status status = ServeBatchSearch(goal, serving, option).Run(); !status.ok()) {
     option.problem = status.message();
+    option.obstacle = "a figure is not known";
     option.problem_input = "gpu";
   }
   if (option.problem.empty()) AddServeCost(goal, option);
@@ -207,34 +213,39 @@ Grid ServeOptionGrid(const ServeGoal& goal, const std::vector<ServeOption>& opti
                                   [](const ServeOption& option) { return option.price; });
   Grid grid;
   grid.title = "choices";
+  // On narrow terminals the last columns are left out first.
   grid.columns = {{"gpu", Unit::kNumber},
                   {"tp", Unit::kCount},
                   {"users", Unit::kCount},
-                  {"ttft", Unit::kSeconds},
-                  {"tpot", Unit::kSeconds},
-                  {"tokens_per_second", Unit::kTokensPerSecond},
-                  {"per_gpu", Unit::kTokensPerSecond},
-                  {"requests", Unit::kPerSecond}};
+                  {"limited_by", Unit::kNumber}};
+  if (priced) grid.columns.push_back({"per_million_output", Unit::kMoney});
   if (goal.rate) {
-    grid.columns.push_back({"replicas", Unit::kCount});
     grid.columns.push_back({"gpus", Unit::kCount});
+    grid.columns.push_back({"replicas", Unit::kCount});
   }
-  if (priced) {
-    grid.columns.push_back({"per_hour", Unit::kMoneyPerHour});
-    grid.columns.push_back({"per_million_output", Unit::kMoney});
+  if (priced) grid.columns.push_back({"per_hour", Unit::kMoneyPerHour});
+  for (const auto& [name, unit] :
+       {std::pair("ttft", Unit::kSeconds), std::pair("tpot", Unit::kSeconds),
+        std::pair("tokens_per_second", Unit::kTokensPerSecond),
+        std::pair("per_gpu", Unit::kTokensPerSecond), std::pair("requests", Unit::kPerSecond)}) {
+    grid.columns.push_back({name, unit});
   }
-  grid.columns.push_back({"limited_by", Unit::kNumber});
+  grid.columns.push_back({"figures", Unit::kNumber});
   for (const ServeOption& option : options) {
     std::vector<Grid::Cell> row = {option.gpu.name, static_cast<double>(option.tp)};
     if (option.problem.empty()) {
+      row.insert(row.end(), {option.batch, option.limit});
+      if (priced) row.push_back(option.price ? Grid::Cell(option.per_million) : Grid::Cell());
+      if (goal.rate) row.insert(row.end(), {option.gpus, option.replicas});
+      if (priced) row.push_back(option.price ? Grid::Cell(option.per_hour) : Grid::Cell());
       row.insert(row.end(),
-                 {option.batch, option.ttft, option.tpot, ServeTokensPerSecond(goal, option),
-                  ServePerGpu(goal, option), option.requests});
-      if (goal.rate) row.insert(row.end(), {option.replicas, option.gpus});
-      if (priced && option.price) row.insert(row.end(), {option.per_hour, option.per_million});
+                 {option.ttft, option.tpot, ServeTokensPerSecond(goal, option),
+                  ServePerGpu(goal, option), option.requests,
+                  option.source.find("sheet") == std::string::npos ? "measured" : "sheet"});
+    } else {
+      row.insert(row.end(), {std::monostate(), "fails: " + option.obstacle});
     }
     row.resize(grid.columns.size());
-    row.back() = option.problem.empty() ? option.limit : "fails: " + option.problem;
     grid.rows.push_back(std::move(row));
   }
   return grid;
@@ -279,11 +290,13 @@ Status RefuseServeGoals(const ServeGoal& goal, const std::vector<ServeOption>& o
         options.begin(), options.end(), [](const ServeOption& a, const ServeOption& b) {
           return a.need.total - a.room < b.need.total - b.room;
         });
-    return Refuse("gpu",
-                  "none of the choices serves " + goal.shape.name + "; the nearest is " +
-                      std::to_string(largest.tp) + " x " + largest.gpu.name + ": " +
-                      largest.problem,
-                  "name GPUs with more memory, larger tp, or smaller weights such as int4");
+    return Refuse(
+        "gpu",
+        "none of the choices serves " + goal.shape.name + "; the nearest is " +
+            std::to_string(largest.tp) + " x " + largest.gpu.name + ": " + largest.problem,
+        largest.fits ? "try --tp 1, or GPUs whose figures are known"
+                     : "name GPUs with more memory, larger tp, or smaller weights such as "
+                       "int4");
   }
   return Refuse(nearest->problem_input,
                 "no choice meets the goals; the nearest is " + std::to_string(nearest->tp) + " x " +
@@ -427,6 +440,10 @@ Result<Answer> ServePlanAnswer(const Arguments& arguments) {
     answer.notes.push_back(
         "One price stands for every GPU here. Give one for each, in their order.");
   }
+  if (best.tp > 8) {
+    answer.notes.push_back(
+        "All-reduces are estimated as within one node; across nodes they are slower.");
+  }
   if (best.link_source.find("assumed") != std::string::npos) {
     answer.notes.push_back("Between GPUs: " + best.link_source + ".");
   }
@@ -472,7 +489,7 @@ Topic ServePlanTopic() {
           .Help("share of the capacity to plan with; the rest absorbs bursts"),
       Input::Of("efficiency", Unit::kFraction)
           .Default("1")
-          .Help("share of peak and bandwidth that is reached; 1 is the bound"),
+          .Help("share of the sheet's peak and bandwidth that is reached; 1 is the bound"),
       Input::Of("max_batch", Unit::kCount)
           .Default("1024")
           .AtMost(1e6)

@@ -36,7 +36,7 @@ Result<Answer> ShowShape(const Arguments& arguments) {
   answer.Add(
       "kv_per_sequence", KvBytes(shape, context, 2), Unit::kBytes,
       shape.local_layers > 0 ? "2 g e k over layers, min(c, window) where local" : "2 L g e k c");
-  answer.Add("kv", KvBytes(shape, context, 2) * batch, Unit::kBytes, "2 L g e k c B");
+  answer.Add("kv", KvBytes(shape, context, 2) * batch, Unit::kBytes, "kv_per_sequence x B");
   answer.Add("decode_flops", 2 * multiplying + AttentionFlops(shape, context), Unit::kFlop,
              "2 N_mm + 4 L h e c per token");
   answer.Add("prefill_flops", 2 * multiplying * context + PromptAttentionFlops(shape, context),

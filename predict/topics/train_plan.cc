@@ -508,9 +508,8 @@ Result<Answer> TrainAnswer(const Arguments& arguments) {
              "Korthikanti 2022");
   const double mfu = answer.Add("mfu", share(flops.mfu), Unit::kFraction,
                                 "(6 N_mm + 6 L h e T) x tok/s / peak", "causal half of attention");
-  answer.headline = "A step of " + FormatQuantity(tokens, Unit::kTokens) +
-                    (ideal ? " takes at least " : " takes ") +
-                    FormatQuantity(step, Unit::kSeconds) + (ideal ? ": at most " : ": ") +
+  answer.headline = "A step of " + FormatQuantity(tokens, Unit::kTokens) + " takes " +
+                    FormatQuantity(step, Unit::kSeconds) + (ideal ? " on the spec sheet: " : ": ") +
                     FormatQuantity(rate, Unit::kTokensPerSecond) + " per GPU, MFU " +
                     FormatQuantity(mfu, Unit::kFraction) + ".";
   return answer;

@@ -64,6 +64,13 @@ class PredictTest(FleetCase):
         self.assertEqual(answer["inputs"]["gpu"], "H200 SXM")
         self.assertTrue(self.term(answer, "efficiency")["source"].startswith("fitted"))
 
+    def test_a_node_that_cannot_be_meant_is_refused(self):
+        for node, more in (("nowhere", ["--simulated"]), (SLOW, []),
+                           (SLOW, ["--simulated", "--gpu", "H100 SXM"])):
+            run = self.fleet.cli("predict", "decode", "--model", "llama-3-8b", "--node", node,
+                                 *more, code=4 if node == "nowhere" else 2)
+            self.assertEqual(run.stdout, "")
+
     def test_all_reduce_is_fitted(self):
         answer = self.ask("predict", "allreduce", "--gpu", "H200", "--gpus", "8", "--bytes",
                           "32MiB")
