@@ -12,35 +12,25 @@
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/model_file.h"
 #include "cli/views/format.h"
-#include "cli/views/table_reader.h"
 #include "common/text.h"
 
 namespace assay::cli {
 namespace {
 
-constexpr int kNewest = 1000;
+// Older results say little about today's driver and GPUs.
+constexpr char kRecent[] = "-30d";
 
+// Benchmarks whose results are figures. Each has one metric that is its first.
 struct CaseFields {
   const char* benchmark;
-  const char* metric;
   double unit;  // Of the metric, in FLOP/s or bytes per second.
-  const char* filter;
   std::vector<const char*> parameters;
 };
 
 const std::vector<CaseFields>& BenchmarksOfFigures() {
-  static const std::vector<CaseFields> fields = {
-      {"memory_bandwidth",
-       "bandwidth",
-       1e9,
-       "parameters.op in (read, copy) AND parameters.cache = cold",
-       {"op", "bytes"}},
-      {"gemm", "tflops", 1e12, "parameters.batch = 1", {"m", "n", "k", "dtype"}},
-      {"all_reduce",
-       "bus_bandwidth",
-       1e9,
-       "parameters.nodes = 1 AND parameters.aggregate = 1",
-       {"ranks", "bytes", "dtype"}}};
+  static const std::vector<CaseFields> fields = {{"memory_bandwidth", 1e9, {"op", "bytes"}},
+                                                 {"gemm", 1e12, {"m", "n", "k", "dtype"}},
+                                                 {"all_reduce", 1e9, {"ranks", "bytes", "dtype"}}};
   return fields;
 }
 
@@ -63,86 +53,77 @@ std::string QuotedForFilter(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string ListText(const std::set<std::string>& values) {
-  return JoinSome({values.begin(), values.end()}, 2);
+std::string ParameterOf(const v1::CaseResult& result, const char* name) {
+  const auto found = result.parameters().find(name);
+  return found == result.parameters().end() ? "" : found->second;
 }
 
-// The runs of one case.
-struct CaseRuns {
-  std::vector<double> values;
-  std::set<std::string> nodes;
-  std::set<std::string> drivers;
-  double newest = 0;  // In seconds since 1970.
-};
+// Returns true for cases that stand for the hardware: cold caches, one product, one node.
+bool IsPlainCase(const v1::CaseResult& result) {
+  const std::string& benchmark = result.benchmark();
+  if (benchmark == "memory_bandwidth") {
+    const std::string op = ParameterOf(result, "op");
+    return (op == "read" || op == "copy") && ParameterOf(result, "cache") == "cold";
+  }
+  if (benchmark == "gemm") return ParameterOf(result, "batch") == "1";
+  return ParameterOf(result, "nodes") == "1" && ParameterOf(result, "aggregate") == "1";
+}
 
-std::string SourceOf(const CaseRuns& runs, const FigureOptions& options) {
-  const auto count = static_cast<int64_t>(runs.values.size());
+std::string SourceOf(const v1::ResultGroup& group, const FigureOptions& options) {
+  const int count = group.result_count() - group.failed_count();
   std::string text = options.node.empty() ? "measured in this fleet" : "measured on this node";
   text += ": " + Counted(count, "result");
-  if (options.node.empty()) {
-    text += " on " + Counted(static_cast<int64_t>(runs.nodes.size()), "node");
-  }
-  if (!runs.drivers.empty()) text += ", driver " + ListText(runs.drivers);
-  google::protobuf::Timestamp newest;
-  newest.set_seconds(static_cast<int64_t>(runs.newest));
-  text += ", newest " + FormatTimeExact(newest).substr(0, 10);
+  if (options.node.empty()) text += " on " + Counted(group.node_count(), "node");
+  const std::string driver = group.best().case_result().environment().driver_version();
+  if (!driver.empty()) text += ", driver " + Sanitize(driver);
+  text += ", newest " + FormatTimeExact(group.newest_time()).substr(0, 10);
   // Two results say little about the spread.
-  constexpr int64_t kFew = 3;
+  constexpr int kFew = 3;
   return count < kFew ? text + " (fewer than 3)" : text;
 }
 
-// Returns the quantile `p` of sorted values, between neighbours.
-double QuantileOf(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-predict::Figure FigureOf(CaseRuns runs, const FigureOptions& options) {
-  std::sort(runs.values.begin(), runs.values.end());
-  return {QuantileOf(runs.values, 0.5), QuantileOf(runs.values, 0.05),
-          QuantileOf(runs.values, 0.95), SourceOf(runs, options)};
-}
-
-// Returns true if the flags say that the number is wrong or belongs to a GPU that others used too.
-bool IsDoubtful(const std::string& flags) {
-  constexpr std::string_view kDoubts[] = {"above_ceiling", "unverified", "shared_gpu",
-                                          "gpu_processes"};
-  return std::any_of(std::begin(kDoubts), std::end(kDoubts), [&](std::string_view doubt) {
-    return flags.find(doubt) != std::string::npos;
-  });
-}
-
-void AddCases(const v1::TabulateResultsResponse& table, const CaseFields& fields,
-              const GpuSpec& spec, const FigureOptions& options, std::vector<MeasuredCase>& cases) {
-  const TableReader reader(table);
-  std::map<std::map<std::string, std::string>, CaseRuns> runs;
-  for (int row = 0; row < table.row_count(); ++row) {
-    const double median = reader.Number("median", row);
-    if (!(median > 0) || reader.Text("spec", row) != spec.name) continue;
-    if (reader.Text("verified", row) == "false" || IsDoubtful(reader.Text("flag", row))) continue;
-    std::map<std::string, std::string> parameters;
-    for (const char* name : fields.parameters) {
-      parameters[name] = reader.Text("parameters." + std::string(name), row);
-    }
-    CaseRuns& of_case = runs[parameters];
-    of_case.values.push_back(median * fields.unit);
-    of_case.nodes.insert(reader.Text("node", row));
-    if (const std::string driver = reader.Text("driver", row); !driver.empty()) {
-      of_case.drivers.insert(driver);
-    }
-    of_case.newest = std::max(of_case.newest, reader.Number("end_time", row));
+// Returns the fields of the benchmark if the group's results can be figures of this GPU.
+const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
+  const v1::CaseResult& best = group.best().case_result();
+  if (!group.has_median() || !(group.low() > 0) || best.prediction().spec() != spec.name ||
+      !IsPlainCase(best)) {
+    return nullptr;
   }
-  for (auto& [parameters, of_case] : runs) {
+  for (const CaseFields& fields : BenchmarksOfFigures()) {
+    if (best.benchmark() == fields.benchmark) return &fields;
+  }
+  return nullptr;
+}
+
+// Returns the cases of the groups. If a case ran with several drivers, the newest results count.
+std::vector<MeasuredCase> CasesOf(const v1::GroupResultsResponse& response, const GpuSpec& spec,
+                                  const FigureOptions& options) {
+  using Case = std::pair<std::string, std::map<std::string, std::string>>;
+  std::map<Case, const v1::ResultGroup*> newest;
+  for (const v1::ResultGroup& group : response.groups()) {
+    const CaseFields* const fields = FieldsOf(group, spec);
+    if (fields == nullptr) continue;
+    Case one{fields->benchmark, {}};
+    for (const char* name : fields->parameters) {
+      one.second[name] = ParameterOf(group.best().case_result(), name);
+    }
+    const v1::ResultGroup*& known = newest[one];
+    if (known == nullptr || group.newest_time().seconds() > known->newest_time().seconds()) {
+      known = &group;
+    }
+  }
+  std::vector<MeasuredCase> cases;
+  for (const auto& [one, group] : newest) {
+    const double unit = FieldsOf(*group, spec)->unit;
     MeasuredCase measured;
-    measured.benchmark = fields.benchmark;
-    measured.parameters = parameters;
-    measured.results = static_cast<int>(of_case.values.size());
-    measured.nodes = static_cast<int>(of_case.nodes.size());
-    measured.figure = FigureOf(std::move(of_case), options);
+    measured.benchmark = one.first;
+    measured.parameters = one.second;
+    measured.results = group->result_count() - group->failed_count();
+    measured.figure = {group->median() * unit, group->low() * unit, group->high() * unit,
+                       SourceOf(*group, options)};
     cases.push_back(std::move(measured));
   }
+  return cases;
 }
 
 double NumberOf(const MeasuredCase& measured, const char* name) {
@@ -293,27 +274,24 @@ void AddFigureOptions(CLI::App& command, FigureOptions& options, bool has_gpu, b
 
 Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
                                                      const FigureOptions& options) {
-  std::vector<MeasuredCase> cases;
-  for (const CaseFields& fields : BenchmarksOfFigures()) {
-    v1::TabulateResultsRequest request;
-    std::string filter = "benchmark = " + std::string(fields.benchmark) +
-                         " AND metric = " + fields.metric + " AND outcome = ok AND gpu.model = \"" +
-                         ModelOfSheet(spec.name) + "\" AND " + fields.filter +
-                         " AND simulated = " + (options.simulated ? "true" : "false");
-    if (!options.node.empty()) filter += " AND node = " + QuotedForFilter(options.node);
-    request.set_filter(filter);
-    for (const char* field : {"median", "spec", "verified", "flag", "node", "driver", "end_time"}) {
-      request.add_fields(field);
-    }
-    for (const char* name : fields.parameters) {
-      request.add_fields("parameters." + std::string(name));
-    }
-    request.set_limit(kNewest);
-    ASSAY_ASSIGN_OR_RETURN(const v1::TabulateResultsResponse table,
-                           client.Call(&v1::ResultService::Stub::TabulateResults, request));
-    AddCases(table, fields, spec, options, cases);
-  }
-  return cases;
+  std::vector<std::string> benchmarks;
+  for (const CaseFields& fields : BenchmarksOfFigures()) benchmarks.emplace_back(fields.benchmark);
+  std::string filter =
+      "benchmark in (" + Join(benchmarks) +
+      ") AND outcome = ok AND gpu.model = " + QuotedForFilter(ModelOfSheet(spec.name)) +
+      " AND end_time >= " + kRecent +
+      " AND NOT flag in (above_ceiling, unverified, shared_gpu, gpu_processes) AND simulated = " +
+      (options.simulated ? "true" : "false");
+  if (!options.node.empty()) filter += " AND node = " + QuotedForFilter(options.node);
+  v1::GroupResultsRequest request;
+  request.set_filter(filter);
+  request.add_group_by("gpu.form_factor");
+  request.add_group_by("driver");
+  constexpr int kMost = 10'000;
+  request.set_limit(kMost);
+  ASSAY_ASSIGN_OR_RETURN(const v1::GroupResultsResponse response,
+                         client.Call(&v1::ResultService::Stub::GroupResults, request));
+  return CasesOf(response, spec, options);
 }
 
 Result<std::vector<const GpuSpec*>> MeasuredSheets(Client& client, bool simulated) {

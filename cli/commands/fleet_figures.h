@@ -32,11 +32,12 @@ struct MeasuredCase {
   std::map<std::string, std::string> parameters;
   predict::Figure figure;  // In FLOP/s or bytes per second, as `rate` says.
   int results = 0;
-  int nodes = 0;
 };
 
-// Fetches the newest results of gemm, memory_bandwidth and all_reduce on GPUs with this sheet (at
-// most 1,000 of each), and summarizes them by case. Runs with doubts are left out.
+// Fetches the results of gemm, memory_bandwidth and all_reduce of the last 30 days on GPUs with
+// this sheet, summarized by case. If a case ran with several drivers, only those of the newest
+// count. Runs with doubts are left out. The range of a figure is from the lowest to the highest
+// result.
 Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
                                                      const FigureOptions& options);
 

@@ -180,14 +180,17 @@ Result<Answer> FitsAnswer(const Arguments& arguments) {
                                         {"kv", need.kv},
                                         {"activations", need.activations},
                                         {"reserve", need.reserve}});
-  answer.headline =
-      (fits ? "Yes: " : "No: ") + shape.name + " for " + ServingSequences(batch) + " of " +
-      ServingCount(context) + " tokens needs " + ServingSize(need.total) + " of " +
-      ServingSize(*room) + " on each of " + ServingCount(static_cast<double>(serving.tp * pp)) +
-      " x " + gpu.name + ". At this context at most " + ServingSequences(most_batch) +
-      "; at this batch at most " + ServingCount(most_context) + " tokens" +
-      (most_context == static_cast<double>(shape.positions) ? ", the model's positions" : "") +
-      (least ? "; enough: " + Counted(*least * pp, "GPU") + "." : ".");
+  answer.headline = (fits ? "Yes: " : "No: ") + shape.name + " for " + ServingSequences(batch) +
+                    " of " + ServingCount(context) + " tokens needs " + ServingSize(need.total) +
+                    " of " + ServingSize(*room) + " on each of " +
+                    ServingCount(static_cast<double>(serving.tp * pp)) + " x " + gpu.name + ".";
+  if (most_batch > 0) {
+    answer.headline += " At this context at most " + ServingSequences(most_batch) + " fit; ";
+    answer.headline +=
+        "at this batch at most " + ServingCount(most_context) + " tokens" +
+        (most_context == static_cast<double>(shape.positions) ? ", the model's positions." : ".");
+  }
+  if (least) answer.headline += " Enough: " + Counted(*least * pp, "GPU") + ".";
   answer.notes.push_back(
       "0.92 of the memory may be used. The reserve of 1.5 GiB is for CUDA, NCCL and the "
       "allocator. Left out: prefixes kept for reuse, adapters, draft models.");

@@ -106,8 +106,8 @@ TEST(PredictProgramTest, MeasuredFiguresComeBeforeTheSheet) {
   const ProgramRun run = RunAssay(With(words, {"-o", "json"}), fake.address());
   ASSERT_EQ(run.exit_code, kExitDone) << run.err;
   // The fake has no results, so the sheet remains; but it was asked.
-  EXPECT_NE(fake.last_filter().find("gpu.model = \"H200\""), std::string::npos)
-      << fake.last_filter();
+  const std::string filter = fake.last_groups().filter();
+  EXPECT_NE(filter.find("gpu.model = \"H200\""), std::string::npos) << filter;
 }
 
 TEST(PredictProgramTest, AModelFileIsTheShapeOfItsModel) {
