@@ -50,6 +50,8 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // Time that the database has to take note of the end of the process.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
+// Outliers have a gauge per kind and model of GPU.
+constexpr int kMaxOutlierGauges = 100;
 constexpr double kMostRerunShare = 0.5;
 // Partitions are created long before they are needed, and old data deleted some hours late.
 constexpr Duration kMaintainPeriod = std::chrono::hours(6);
@@ -406,6 +408,10 @@ class Process {
     if (!options.http) return Status::Ok();
     http::MetricsServerOptions http;
     http.address = *options.http;
+    metrics_.set_pool([this]() -> PoolUse {
+      const storage::PoolStats pool = database_->Stats();
+      return {pool.in_use, pool.idle, pool.waiting};
+    });
     http.collectables = {metrics_.collectable()};
     http.health = [this] { return server_->Check(); };
     http.ready = [this]() -> Status {
@@ -478,13 +484,16 @@ class Process {
   }
 
   void ReadGauges() {
-    if (const auto queue = database_->jobs().GetQueueStats(); queue.ok()) metrics_.SetQueue(*queue);
-    if (const auto nodes = database_->nodes().CountNodes(coordinator_->options().Silence());
-        nodes.ok()) {
-      metrics_.SetNodes(*nodes);
-    }
-    const storage::PoolStats pool = database_->Stats();
-    metrics_.SetPool({pool.in_use, pool.idle, pool.waiting});
+    const auto queue = database_->jobs().GetQueueStats();
+    if (queue.ok()) metrics_.SetQueue(*queue);
+    const auto nodes = database_->nodes().CountNodes(coordinator_->options().Silence());
+    if (nodes.ok()) metrics_.SetNodes(*nodes);
+    metrics_.SetReady(queue.ok() && nodes.ok() && server_->Check().ok());
+  }
+
+  void ReadFindings() {
+    const auto counts = database_->analysis().CountFindings(kMaxOutlierGauges);
+    if (counts.ok()) metrics_.SetFindings(*counts);
   }
 
   // Creates the partitions of the next months and, as the leader, deletes old data. Repeats.
@@ -505,9 +514,13 @@ class Process {
     maintenance_->PostAfter(kMaintainPeriod, [this, retention] { Maintain(retention); });
   }
 
-  // Judges new results, and repeats.
+  // Judges new results, reads the numbers of findings, and repeats.
   void JudgeResults(Duration period) {
-    const Status judged = Guarded("Judge", [this] { return coordinator_->judge().Pass(); });
+    const Status judged = Guarded("Judge", [this] {
+      const Status passed = coordinator_->judge().Pass();
+      ReadFindings();
+      return passed;
+    });
     if (!judged.ok()) Log().warn("cannot judge results; trying again: {}", judged.ToString());
     judging_->PostAfter(period, [this, period] { JudgeResults(period); });
   }

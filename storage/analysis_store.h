@@ -115,6 +115,23 @@ struct PlaceRegressions {
   int count = 0;
 };
 
+// Numbers of findings, for metrics.
+struct FindingCounts {
+  struct Incidents {
+    v1::RegressionState state = v1::REGRESSION_STATE_UNSPECIFIED;
+    bool simulated = false;
+    int count = 0;
+  };
+  struct Outliers {
+    v1::OutlierKind kind = v1::OUTLIER_KIND_UNSPECIFIED;
+    std::string gpu_model;  // Empty: a place without GPUs.
+    bool simulated = false;
+    int places = 0;  // GPUs that worked together, or nodes if there are none.
+  };
+  std::vector<Incidents> incidents;  // Those that are neither RESOLVED nor CLEARED.
+  std::vector<Outliers> outliers;
+};
+
 // Thread-safe. Calls block on the database; reads of runs may take seconds, so do not make them on
 // threads that renew leases.
 class AnalysisStore {
@@ -150,6 +167,8 @@ class AnalysisStore {
   // cause is not the place: a driver, an agent, or a case that became slower at many places. Returns
   // the `limit` places with most regressions.
   virtual Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) = 0;
+  // Counts open incidents and outliers. Returns the `limit` models with most outliers.
+  virtual Result<FindingCounts> CountFindings(int limit) = 0;
   // Newest start first, at most 1,000.
   virtual Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) = 0;
   // Returns outliers merged by place and kind, the place with most cases first. The numbers of

@@ -49,6 +49,9 @@ class NodeStore {
   struct NodeCounts {
     int connected = 0;
     int disconnected = 0;
+    // Those of them that are simulated.
+    int simulated_connected = 0;
+    int simulated_disconnected = 0;
   };
   virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.

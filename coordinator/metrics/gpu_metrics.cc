@@ -115,9 +115,11 @@ MetricFamily FamilyOf(const Definition& definition, const std::vector<NodeTeleme
   family.type = definition.type;
   for (const NodeTelemetry& node : nodes) {
     for (const v1::GpuTelemetry& gpu : *node.gpus) {
-      Samples samples(family, {{"node", node.node->name()},
-                               {"gpu", std::to_string(gpu.index())},
-                               {"model", ModelOf(*node.node, gpu.index())}});
+      std::vector<ClientMetric::Label> labels = {{"node", node.node->name()},
+                                                 {"gpu", std::to_string(gpu.index())},
+                                                 {"model", ModelOf(*node.node, gpu.index())}};
+      if (node.node->inventory().simulated()) labels.push_back({"simulated", "true"});
+      Samples samples(family, std::move(labels));
       definition.add(gpu, samples);
     }
   }

@@ -6,11 +6,14 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "common/mutex.h"
+#include "wire/field.h"
 
 namespace assay::coordinator {
 namespace {
@@ -26,9 +29,22 @@ constexpr size_t kMaxBenchmarks = 64;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+std::string Word(v1::RegressionState state) {
+  return schema::EnumWord(*v1::RegressionState_descriptor(), state);
+}
+std::string Word(v1::OutlierKind kind) {
+  return schema::EnumWord(*v1::OutlierKind_descriptor(), kind);
+}
+
+// Returns the labels, with a label more if the figure is of simulated nodes.
+prometheus::Labels Marked(prometheus::Labels labels, bool simulated) {
+  if (simulated) labels.emplace("simulated", "true");
+  return labels;
+}
+
 }  // namespace
 
-class Metrics::Impl {
+class Metrics::Impl : public prometheus::Collectable {
  public:
   Impl() {
     // Create every series with a fixed label set at the start, with value 0.
@@ -36,11 +52,24 @@ class Metrics::Impl {
       jobs.Add({{"state", state}});
     }
     for (const char* state : {"connected", "disconnected"}) agents.Add({{"state", state}});
+    for (const char* state : {"detected", "confirmed", "acknowledged"}) {
+      incidents.Add({{"state", state}});
+    }
     for (const char* outcome : {"stored", "replayed", "stale", "rejected", "imported"}) {
       results.Add({{"outcome", outcome}});
     }
     for (const char* state : {"in_use", "idle", "waiting"}) pool.Add({{"state", state}});
     build.Add({{"version", ASSAY_VERSION}}).Set(1);
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    if (pool_use) {
+      const PoolUse use = pool_use();
+      pool.Add({{"state", "in_use"}}).Set(use.in_use);
+      pool.Add({{"state", "idle"}}).Set(use.idle);
+      pool.Add({{"state", "waiting"}}).Set(use.waiting);
+    }
+    return registry->Collect();
   }
 
   // Returns the benchmark's label, limited in number.
@@ -50,6 +79,20 @@ class Metrics::Impl {
     if (benchmarks.size() >= kMaxBenchmarks) return "other";
     benchmarks.insert(name);
     return name;
+  }
+
+  // Sets the gauges of a family, and all its other gauges to 0.
+  static void SetAll(Family<Gauge>& family, const std::map<prometheus::Labels, int>& values) {
+    std::map<prometheus::Labels, int> all;
+    for (const auto& exported : family.Collect()) {
+      for (const auto& metric : exported.metric) {
+        prometheus::Labels labels;
+        for (const auto& label : metric.label) labels.emplace(label.name, label.value);
+        all.emplace(std::move(labels), 0);
+      }
+    }
+    for (const auto& [labels, value] : values) all[labels] = value;
+    for (const auto& [labels, value] : all) family.Add(labels).Set(value);
   }
 
   // Bounds of the histograms' buckets, in seconds.
@@ -86,6 +129,14 @@ class Metrics::Impl {
                                   "Database connections in use and idle, and calls that wait.");
   Family<Counter>& calls =
       AddCounters("assay_grpc_requests_total", "gRPC calls that ended, by method and status code.");
+  Gauge& ready = AddGauges("assay_coordinator_ready",
+                           "1 if gRPC calls and the database were answered at the last check.")
+                     .Add({});
+  Family<Gauge>& incidents = AddGauges(
+      "assay_incidents", "Open incidents by state: regressions with one cause, such as a driver.");
+  Family<Gauge>& outliers = AddGauges(
+      "assay_outlier_gpus", "GPUs, alone or together, that differ from their peers, by model.");
+  std::function<PoolUse()> pool_use;
   Family<Gauge>& build = AddGauges("assay_build_info", "Version of this coordinator; always 1.");
 
  private:
@@ -103,7 +154,7 @@ class Metrics::Impl {
   std::set<std::string> benchmarks ASSAY_GUARDED_BY(mutex);
 };
 
-Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::Metrics() : impl_(std::make_shared<Impl>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::JobEnded(const std::string& benchmark, const std::string& outcome, Duration running) {
@@ -139,17 +190,35 @@ void Metrics::SetQueue(const storage::JobStore::QueueStats& stats) {
 }
 
 void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
-  impl_->agents.Add({{"state", "connected"}}).Set(counts.connected);
-  impl_->agents.Add({{"state", "disconnected"}}).Set(counts.disconnected);
+  const std::tuple<const char*, int, int> states[] = {
+      {"connected", counts.connected, counts.simulated_connected},
+      {"disconnected", counts.disconnected, counts.simulated_disconnected}};
+  for (const auto& [state, all, simulated] : states) {
+    impl_->agents.Add({{"state", state}}).Set(all - simulated);
+    const prometheus::Labels labels = Marked({{"state", state}}, true);
+    if (simulated > 0 || impl_->agents.Has(labels)) impl_->agents.Add(labels).Set(simulated);
+  }
 }
 
-void Metrics::SetPool(const PoolUse& use) {
-  impl_->pool.Add({{"state", "in_use"}}).Set(use.in_use);
-  impl_->pool.Add({{"state", "idle"}}).Set(use.idle);
-  impl_->pool.Add({{"state", "waiting"}}).Set(use.waiting);
+void Metrics::SetFindings(const storage::FindingCounts& counts) {
+  std::map<prometheus::Labels, int> incidents;
+  for (const auto& one : counts.incidents) {
+    incidents[Marked({{"state", Word(one.state)}}, one.simulated)] += one.count;
+  }
+  Impl::SetAll(impl_->incidents, incidents);
+  std::map<prometheus::Labels, int> outliers;
+  for (const auto& one : counts.outliers) {
+    outliers[Marked({{"kind", Word(one.kind)}, {"model", one.gpu_model}}, one.simulated)] +=
+        one.places;
+  }
+  Impl::SetAll(impl_->outliers, outliers);
 }
 
-std::shared_ptr<prometheus::Collectable> Metrics::collectable() const { return impl_->registry; }
+void Metrics::SetReady(bool ready) { impl_->ready.Set(ready ? 1 : 0); }
+
+void Metrics::set_pool(std::function<PoolUse()> pool) { impl_->pool_use = std::move(pool); }
+
+std::shared_ptr<prometheus::Collectable> Metrics::collectable() const { return impl_; }
 
 std::string ServiceDiscovery(const std::vector<v1::Node>& nodes) {
   nlohmann::json groups = nlohmann::json::array();

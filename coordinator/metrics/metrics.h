@@ -1,9 +1,11 @@
 // Prometheus metrics of the coordinator. Jobs, campaigns and nodes are not used as labels, because
-// every new label value creates another time series.
+// every new label value creates another time series. Figures of simulated nodes have the label
+// simulated="true" of their own, so that no alert counts them.
 #pragma once
 
 #include <prometheus/collectable.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,14 +40,20 @@ class Metrics : public Observer {
   // Set the gauges of state that the process reads at intervals.
   void SetQueue(const storage::JobStore::QueueStats& stats);
   void SetNodes(const storage::NodeStore::NodeCounts& counts);
-  void SetPool(const PoolUse& use);
+  void SetFindings(const storage::FindingCounts& counts);
+  // Sets whether gRPC calls and the database are answered.
+  void SetReady(bool ready);
+
+  // Called at every scrape, because calls wait for a connection while gauges cannot be read from
+  // the database. Set this before the first scrape.
+  void set_pool(std::function<PoolUse()> pool);
 
   // Returns the registry that the HTTP server exposes.
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
   class Impl;
-  const std::unique_ptr<Impl> impl_;
+  const std::shared_ptr<Impl> impl_;
 };
 
 // Returns the agents that serve metrics as JSON for Prometheus' HTTP service discovery.

@@ -248,6 +248,35 @@ Result<std::vector<PlaceRegressions>> FakeAnalysisStore::CountOpenRegressions(in
   return places;
 }
 
+Result<FindingCounts> FakeAnalysisStore::CountFindings(int limit) {
+  MutexLock lock(database_.mutex);
+  std::map<std::pair<v1::RegressionState, bool>, int> incidents;
+  for (const auto& [id, incident] : database_.incidents) {
+    if (IsClosed(incident.state())) continue;
+    ++incidents[{incident.state(), incident.simulated()}];
+  }
+  std::map<std::tuple<v1::OutlierKind, std::string, bool>, std::set<std::string>> outliers;
+  for (const v1::Outlier& outlier : database_.outliers) {
+    const v1::CaseIdentity& identity = outlier.cases(0).case_();
+    outliers[{outlier.kind(), identity.hardware().gpu_model(), outlier.simulated()}].insert(
+        PlaceKey(outlier.place()));
+  }
+  FindingCounts counts;
+  for (const auto& [key, count] : incidents) {
+    counts.incidents.push_back({key.first, key.second, count});
+  }
+  for (const auto& [key, places] : outliers) {
+    counts.outliers.push_back(
+        {std::get<0>(key), std::get<1>(key), std::get<2>(key), static_cast<int>(places.size())});
+  }
+  std::stable_sort(counts.outliers.begin(), counts.outliers.end(),
+                   [](const auto& a, const auto& b) { return a.places > b.places; });
+  if (counts.outliers.size() > static_cast<size_t>(limit)) {
+    counts.outliers.resize(static_cast<size_t>(limit));
+  }
+  return counts;
+}
+
 bool FakeAnalysisStore::HasRegression(const std::string& incident_id,
                                       const RegressionQuery& query) const {
   RegressionQuery any = query;

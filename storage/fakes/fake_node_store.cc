@@ -87,7 +87,10 @@ Result<NodeStore::NodeCounts> FakeNodeStore::CountNodes(Duration stale_after) {
                          ListNodes(stale_after, Benchmarks::kNo));
   NodeCounts counts;
   for (const v1::Node& node : nodes) {
-    ++(node.state() == v1::NODE_STATE_CONNECTED ? counts.connected : counts.disconnected);
+    const bool connected = node.state() == v1::NODE_STATE_CONNECTED;
+    ++(connected ? counts.connected : counts.disconnected);
+    if (!node.description().inventory().simulated()) continue;
+    ++(connected ? counts.simulated_connected : counts.simulated_disconnected);
   }
   return counts;
 }

@@ -240,6 +240,7 @@ class FakeAnalysisStore : public AnalysisStore {
   Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) override;
   Result<v1::ListOutliersResponse> ListOutliers(const v1::ListOutliersRequest& request) override;
   Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) override;
+  Result<FindingCounts> CountFindings(int limit) override;
   Result<int> Acknowledge(const std::string& id, const std::string& by, const std::string& note,
                           bool false_alarm) override;
   Status PutBaseline(const v1::Baseline& baseline) override;

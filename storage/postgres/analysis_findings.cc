@@ -228,6 +228,27 @@ Result<std::vector<PlaceRegressions>> CountOpenRegressions(Pool& pool, int limit
   return places;
 }
 
+Result<FindingCounts> CountFindings(Pool& pool, int limit) {
+  return pool.Query("count_findings", [&](Transaction& transaction) -> Result<FindingCounts> {
+    FindingCounts counts;
+    for (const auto& row :
+         transaction.exec("SELECT state, simulated, count(*)::int FROM incident WHERE " +
+                          std::string(kOpen) + " GROUP BY 1, 2 ORDER BY 1, 2")) {
+      counts.incidents.push_back(
+          {EnumOf<v1::RegressionState>(row[0]), row[1].as<bool>(), row[2].as<int>()});
+    }
+    for (const auto& row :
+         transaction.exec_params("SELECT kind, coalesce(gpu_model, ''), simulated,"
+                                 "  count(DISTINCT (coalesce(gpu_uuid, node)))::int "
+                                 "FROM outlier GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT $1",
+                                 limit)) {
+      counts.outliers.push_back({EnumOf<v1::OutlierKind>(row[0]), row[1].as<std::string>(),
+                                 row[2].as<bool>(), row[3].as<int>()});
+    }
+    return counts;
+  });
+}
+
 Result<std::vector<v1::Incident>> ListIncidents(Pool& pool, const RegressionQuery& query) {
   Condition condition;
   AddState(query, condition);

@@ -22,6 +22,7 @@ Status PutFindings(Pool& pool, const Findings& findings, int64_t term);
 Result<Page<v1::Regression>> ListRegressions(Pool& pool, const RegressionQuery& query,
                                              const PageRequest& request);
 Result<std::vector<PlaceRegressions>> CountOpenRegressions(Pool& pool, int limit);
+Result<FindingCounts> CountFindings(Pool& pool, int limit);
 Result<std::vector<v1::Incident>> ListIncidents(Pool& pool, const RegressionQuery& query);
 Result<v1::ListOutliersResponse> ListOutliers(Pool& pool, const v1::ListOutliersRequest& request);
 Result<int> Acknowledge(Pool& pool, const std::string& id, const std::string& by,

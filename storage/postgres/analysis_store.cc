@@ -33,6 +33,9 @@ class PostgresAnalysisStore : public AnalysisStore {
   Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) override {
     return storage::CountOpenRegressions(pool_, limit);
   }
+  Result<FindingCounts> CountFindings(int limit) override {
+    return storage::CountFindings(pool_, limit);
+  }
   Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) override {
     return storage::ListIncidents(pool_, query);
   }

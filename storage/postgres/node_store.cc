@@ -236,13 +236,16 @@ class PostgresNodeStore : public NodeStore {
   Result<NodeCounts> CountNodes(Duration stale_after) override {
     return pool_.Query("count_nodes", [&](Transaction& transaction) -> Result<NodeCounts> {
       const pqxx::row row = transaction.exec_params1(
-          "SELECT count(*) FILTER (WHERE connected), count(*) FROM ("
+          "SELECT count(*) FILTER (WHERE connected), count(*) FILTER (WHERE NOT connected),"
+          "  count(*) FILTER (WHERE connected AND simulated),"
+          "  count(*) FILTER (WHERE NOT connected AND simulated) FROM ("
           "  SELECT owner IS NOT NULL AND"
-          "    last_heartbeat_time >= now() - $1::interval AS connected"
-          "  FROM node_session) s",
+          "    last_heartbeat_time >= now() - $1::interval AS connected,"
+          "    coalesce((description_json #>> '{inventory,simulated}')::boolean, false)"
+          "      AS simulated"
+          "  FROM node_session JOIN node USING (node_id)) s",
           Interval(std::min(stale_after, kForever)));
-      const int connected = row[0].as<int>();
-      return NodeCounts{connected, row[1].as<int>() - connected};
+      return NodeCounts{row[0].as<int>(), row[1].as<int>(), row[2].as<int>(), row[3].as<int>()};
     });
   }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <map>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -281,6 +282,36 @@ TEST_P(AnalysisStoreContract, OutliersAreMergedAndReplacedByLineage) {
   EXPECT_EQ(after->unjudged_places(), 2);
   EXPECT_EQ(analysis().GetJudgeState()->cursor, "5") << "kept, because the new one is empty";
   EXPECT_EQ(analysis().GetJudgeState()->judged_until, findings.judged_until);
+}
+
+TEST_P(AnalysisStoreContract, FindingsAreCounted) {
+  v1::Incident resolved = MakeIncident("resolved");
+  resolved.set_state(v1::REGRESSION_STATE_RESOLVED);
+  v1::Incident simulated = MakeIncident("simulated");
+  simulated.set_simulated(true);
+  v1::Outlier fast = MakeOutlier("l2", "GPU-2", 9);
+  fast.set_kind(v1::OUTLIER_KIND_IMPLAUSIBLE);
+  Findings findings;
+  findings.incidents = {resolved, simulated, MakeIncident("one"), MakeIncident("two")};
+  findings.lineage_ids = {"l1", "l2"};
+  findings.outliers = {MakeOutlier("l1", "GPU-1", -5), MakeOutlier("l1", "GPU-3", -5),
+                       MakeOutlier("l2", "GPU-1", -6), fast};
+  Put(findings);
+
+  const auto counts = analysis().CountFindings(10);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  std::map<bool, int> confirmed;
+  for (const FindingCounts::Incidents& one : counts->incidents) {
+    EXPECT_EQ(one.state, v1::REGRESSION_STATE_CONFIRMED);
+    confirmed[one.simulated] += one.count;
+  }
+  EXPECT_EQ(confirmed, (std::map<bool, int>{{false, 2}, {true, 1}}));
+  ASSERT_EQ(counts->outliers.size(), 2U);
+  EXPECT_EQ(counts->outliers[0].kind, v1::OUTLIER_KIND_SLOW);
+  EXPECT_EQ(counts->outliers[0].places, 2) << "GPU-1 is one place in two cases";
+  EXPECT_EQ(counts->outliers[1].kind, v1::OUTLIER_KIND_IMPLAUSIBLE);
+  EXPECT_EQ(counts->outliers[1].places, 1);
+  EXPECT_EQ(analysis().CountFindings(1)->outliers.size(), 1U);
 }
 
 TEST_P(AnalysisStoreContract, FindingsOfAnEarlierTermChangeNothing) {

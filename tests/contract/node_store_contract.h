@@ -83,6 +83,21 @@ TEST_P(NodeStoreContract, SilentNodeCountsAsDisconnectedUntilItsNextHeartbeat) {
   EXPECT_EQ(nodes().GetNode("b", kStale)->state(), v1::NODE_STATE_DISCONNECTED);
 }
 
+TEST_P(NodeStoreContract, SimulatedNodesAreCountedByState) {
+  for (const char* id : {"real", "simulated", "simulated-gone"}) {
+    v1::NodeDescription node = MakeNode(id, id);
+    node.mutable_inventory()->set_simulated(std::string_view(id) != "real");
+    ASSERT_TRUE(nodes().Connect("owner", node, "", kStale).ok());
+  }
+  ASSERT_TRUE(nodes().Disconnect("owner", "simulated-gone").ok());
+  const auto counts = nodes().CountNodes(kStale);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->connected, 2);
+  EXPECT_EQ(counts->disconnected, 1);
+  EXPECT_EQ(counts->simulated_connected, 1);
+  EXPECT_EQ(counts->simulated_disconnected, 1);
+}
+
 TEST_P(NodeStoreContract, TwoConnectedNodesCannotShareAName) {
   ASSERT_TRUE(nodes().Connect("owner", MakeNode("1", "n"), "", kStale).ok());
   EXPECT_EQ(nodes().Connect("owner", MakeNode("2", "n"), "", kStale).code(), Code::kAlreadyExists);

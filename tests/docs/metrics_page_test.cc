@@ -53,6 +53,9 @@ TEST(MetricsPage, ListsTheCoordinatorsMetrics) {
   metrics.JobEnded("gemm", "succeeded", std::chrono::seconds(1));
   metrics.QueryEnded("claim", std::chrono::milliseconds(1));
   metrics.CallEnded("CreateCampaign", Code::kOk);
+  metrics.SetNodes({1, 1, 1, 1});
+  metrics.SetFindings(
+      {{{v1::REGRESSION_STATE_CONFIRMED, true, 1}}, {{v1::OUTLIER_KIND_SLOW, "H200", true, 1}}});
   EXPECT_BLOCK(kMetricsPage, "coordinator", MetricTable(metrics.collectable()->Collect()));
 }
 
@@ -69,7 +72,9 @@ TEST(MetricsPage, ListsTheMetricsOfTheFleetsGpus) {
   gpu.set_last_xid(1);
   gpu.add_throttle_times()->set_reason("thermal");
   coordinator::NodeTelemetry node;
-  node.node = std::make_shared<const v1::NodeDescription>();
+  v1::NodeDescription description;
+  description.mutable_inventory()->set_simulated(true);
+  node.node = std::make_shared<const v1::NodeDescription>(description);
   node.gpus = std::make_shared<const std::vector<v1::GpuTelemetry>>(1, gpu);
   EXPECT_BLOCK(kMetricsPage, "gpus", MetricTable(coordinator::GpuMetrics({node})));
 }
