@@ -21,6 +21,7 @@ using predict::Topic;
 
 struct TopicOptions {
   const Topic* topic = nullptr;
+  const CLI::App* parent = nullptr;
   std::map<std::string, std::string> inputs;  // By the input's name.
   std::vector<std::string> pairs;             // "batch=32".
   FigureOptions figures;
@@ -94,7 +95,20 @@ Status AddImplied(Context& context, const TopicOptions& options,
   return Status::Ok();
 }
 
+// Refuses options before the topic, which belong to --check and would have no effect.
+Status CheckPosition(const TopicOptions& options) {
+  for (const char* name : {"--output", "--simulated"}) {
+    const CLI::Option* const option = options.parent->get_option_no_throw(name);
+    if (option == nullptr || option->count() == 0) continue;
+    return InvalidArgument(std::string(name) + ": must follow the topic")
+        .WithHint("for example: assay " + options.topic->command + " " + options.topic->name +
+                  " ... " + name);
+  }
+  return Status::Ok();
+}
+
 Result<ExitCode> AskTopic(Context& context, const TopicOptions& options) {
+  ASSAY_RETURN_IF_ERROR(CheckPosition(options));
   const Topic& topic = *options.topic;
   ASSAY_ASSIGN_OR_RETURN(auto inputs, GivenInputs(options));
   ASSAY_RETURN_IF_ERROR(AddImplied(context, options, inputs));
@@ -145,6 +159,7 @@ void AddTopic(CLI::App& parent, Context& context, const Topic& topic) {
   command->footer(footer);
   auto options = std::make_shared<TopicOptions>();
   options->topic = &topic;
+  options->parent = &parent;
   for (const Input& input : topic.inputs) AddInput(*command, input, *options);
   command->add_option("inputs", options->pairs, "Inputs as name=value instead of options")
       ->type_name("NAME=VALUE");

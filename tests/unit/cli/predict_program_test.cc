@@ -73,6 +73,7 @@ TEST(PredictProgramTest, WrongInputs_ExitWith2AndSayWhatWouldBeRight) {
            {"predict", "allreduce", "--bytes", "1GiB", "--gpus", "8", "--link", "900"},
            {"plan", "train", "--model", "llama-3-8b", "--tokens", "15T", "--gpu", "H200", "--gpus",
             "64", "--price", "2.00", "--offline"},
+           {"predict", "-o", "json", "matmul", "m=1", "n=1", "k=1", "gpu=H200", "--offline"},
            {"predict", "everything"},
            {"plan"},
            {"model", "show", "llama3-70b"},
