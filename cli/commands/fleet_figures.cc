@@ -58,8 +58,10 @@ std::string ParameterOf(const v1::CaseResult& result, const char* name) {
   return found == result.parameters().end() ? "" : found->second;
 }
 
-// Returns true for cases that stand for the hardware: cold caches, one product, one node.
+// Returns true for cases that stand for the hardware: random data, cold caches, one product, one
+// node.
 bool IsPlainCase(const v1::CaseResult& result) {
+  if (ParameterOf(result, "fill") == "zeros" || ParameterOf(result, "cache") == "hot") return false;
   const std::string& benchmark = result.benchmark();
   if (benchmark == "memory_bandwidth") {
     const std::string op = ParameterOf(result, "op");
@@ -322,11 +324,6 @@ void UseMeasured(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu)
 
 Result<predict::World> MakeWorld(Context& context, const FigureOptions& options) {
   predict::World world = predict::SheetsOnly();
-  if (!options.offline) {
-    // A wrong address or broken TLS files are no fault of an input.
-    const Result<Client> client = Client::ToCoordinator(context.client);
-    if (!client.ok()) return client.status();
-  }
   const auto fleet = std::make_shared<FleetWorld>(context, options);
   world.find_hardware = [fleet](const std::string& name) { return fleet->Find(name); };
   std::map<std::string, predict::ModelShape> own;

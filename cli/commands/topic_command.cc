@@ -112,6 +112,12 @@ Result<ExitCode> AskTopic(Context& context, const TopicOptions& options) {
   const Topic& topic = *options.topic;
   ASSAY_ASSIGN_OR_RETURN(auto inputs, GivenInputs(options));
   ASSAY_RETURN_IF_ERROR(AddImplied(context, options, inputs));
+  const bool asks = HasKind(topic, {Input::Kind::kGpu, Input::Kind::kGpus});
+  if (asks && !options.figures.offline) {
+    // A wrong address or broken TLS files are no fault of an input.
+    const Result<Client> client = Client::ToCoordinator(context.client);
+    if (!client.ok()) return client.status();
+  }
   ASSAY_ASSIGN_OR_RETURN(const predict::World world, MakeWorld(context, options.figures));
   const Result<predict::Arguments> arguments = Read(topic, inputs, world);
   if (!arguments.ok()) return NameOption(topic, arguments.status());
