@@ -44,11 +44,6 @@ double Bytes(const Product& product) {
   return element * (product.m * product.k + product.m * product.n) + weight * product.k * product.n;
 }
 
-// Returns the column of the peak for elements of a type.
-std::string SheetColumn(const std::string& dtype) {
-  return dtype == "fp16" ? "bf16" : dtype.substr(0, dtype.find('_'));
-}
-
 // The sheet's roofline, to which efficiencies refer.
 struct SheetRoof {
   double peak = 0;
@@ -142,9 +137,8 @@ Result<ProductTime> Estimate(const Hardware& gpu, const Product& product) {
   time.source = peak.source;
   if (const MeasuredProduct* nearest = Nearest(gpu, product);
       nearest != nullptr && gpu.sheet_bandwidth) {
-    const auto sheet = gpu.sheet_peaks.find(SheetColumn(product.dtype));
-    if (sheet != gpu.sheet_peaks.end()) {
-      const SheetRoof roof{sheet->second, *gpu.sheet_bandwidth};
+    if (const std::optional<double> sheet = gpu.SheetPeak(product.dtype)) {
+      const SheetRoof roof{*sheet, *gpu.sheet_bandwidth};
       peak_rate = roof.peak;
       bandwidth = roof.bandwidth;
       time.fixed_seconds = FixedSeconds(gpu, product.dtype, roof);

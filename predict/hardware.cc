@@ -49,6 +49,14 @@ Result<Figure> Hardware::Peak(const std::string& dtype) const {
                 "give it as --peak, such as --peak 989TFLOP/s");
 }
 
+std::optional<double> Hardware::SheetPeak(const std::string& dtype) const {
+  for (const std::string& column : PeakColumns(dtype)) {
+    const auto found = sheet_peaks.find(column);
+    if (found != sheet_peaks.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
 Hardware Hardware::At(Corner corner) const {
   Hardware moved = *this;
   for (auto& [column, figure] : moved.peaks) Move(figure, corner);

@@ -66,6 +66,9 @@ struct Hardware {
   // bf16), "fp32". Returns an error that names the types with known peaks.
   Result<Figure> Peak(const std::string& dtype) const;
 
+  // Returns the sheet's peak for elements of a type, whatever was measured.
+  std::optional<double> SheetPeak(const std::string& dtype) const;
+
   // Returns these figures with each range reduced to one end. Slow figures are the worst.
   Hardware At(Corner corner) const;
 };

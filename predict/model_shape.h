@@ -55,7 +55,7 @@ double ReadParameters(const ModelShape& shape, double tokens);
 
 // Returns the bytes of keys and values that the cache holds per token, 2 L g e x `bytes` each.
 // With `ranks` tensor-parallel ranks each holds ceil(g / ranks) heads. Counts all layers as full;
-// see CachedTokens().
+// see KvBytes().
 double KvBytesPerToken(const ModelShape& shape, double bytes, int64_t ranks = 1);
 
 // Returns the bytes of KV cache of one sequence of `context` tokens on one rank. Layers with a

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/numbers.h"
+#include "roofline/prediction.h"
 
 namespace assay::predict {
 namespace {
@@ -15,11 +16,6 @@ constexpr double kStepActivationBytes = 2;  // Activations are bf16 or fp16.
 bool HasQuantisedBlocks(const std::string& dtype) { return BytesOf(dtype) < 2; }
 
 double StepDouble(int64_t value) { return static_cast<double>(value); }
-
-// Bytes per second of PCI Express x16 in one direction, after its line code.
-double StepPcieBandwidth(int generation) {
-  return 985e6 * 16 * std::exp2(std::max(0, generation - 3));  // 3.0: 985 MB/s per lane.
-}
 
 // Products of one shape that a step repeats.
 struct StepLinearWork {
@@ -228,13 +224,15 @@ std::string ArithmeticOf(const Hardware& gpu, const std::string& weights) {
 
 Hardware WithLink(Hardware gpu, int64_t tp) {
   const GpuSpec* const spec = SheetNamed(gpu.name);
-  if (tp == 1 || spec == nullptr || !spec->pcie_generation) return gpu;
+  if (tp == 1 || spec == nullptr) return gpu;
   // Other accelerators have links of their own, which the sheet may leave out.
   if (spec->kind != "cuda") return gpu;
   const bool too_many = spec->nvlink_gpus && tp > *spec->nvlink_gpus;
   const bool from_sheet = gpu.link_bandwidth && gpu.link_bandwidth->source.substr(0, 5) == "sheet";
   if (gpu.link_bandwidth && !(too_many && from_sheet)) return gpu;
-  const double rate = StepPcieBandwidth(*spec->pcie_generation);
+  const std::optional<double> pcie = PcieBytesPerSecond(*spec);
+  if (!pcie) return gpu;
+  const double rate = *pcie;
   const std::string source = "assumed: PCI Express " + std::to_string(*spec->pcie_generation) +
                              ".0 x16, " + FormatSignificant(rate / 1e9, 3) +
                              " GB/s in one direction";

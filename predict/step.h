@@ -18,7 +18,7 @@ namespace assay::predict {
 constexpr double kGraphLaunch = 0.6e-6;
 constexpr double kStreamLaunch = 2.5e-6;
 
-// How a model is served.
+// The way in which a model is served.
 struct Serving {
   int64_t tp = 1;                // p, tensor-parallel GPUs of one node; must divide the heads.
   std::string weights = "bf16";  // "bf16", "fp16", "fp8", "int8" or "int4".

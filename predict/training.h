@@ -6,7 +6,7 @@
 
 namespace assay::predict {
 
-// How a model is divided over GPUs.
+// The division of a model over GPUs.
 struct Parallelism {
   double tp = 1;  // p, tensor-parallel ranks
   double pp = 1;  // pp, pipeline stages

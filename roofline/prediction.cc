@@ -5,18 +5,6 @@
 namespace assay {
 namespace {
 
-// Returns the bandwidth of a GPU's PCI Express link with 16 lanes, in one direction. Generations 3,
-// 4 and 5 transfer 8, 16 and 32 GT/s per lane, and 128 of 130 bits are data (PCI Express Base
-// Specification 5.0). Returns nullopt for other generations, such as generation 6, which uses
-// another encoding.
-std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
-  if (!spec.pcie_generation || *spec.pcie_generation < 3 || *spec.pcie_generation > 5) {
-    return std::nullopt;
-  }
-  const double transfers = 8e9 * (1 << (*spec.pcie_generation - 3));
-  return 16 * transfers * 128 / 130 / 8;
-}
-
 // Without tensor cores for fp64 a matrix product runs on the vector lanes. Peak::kBf16 covers fp16
 // too, the only 16-bit type of GPUs before Ampere.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
@@ -63,6 +51,14 @@ std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, 
 }
 
 }  // namespace
+
+std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
+  if (!spec.pcie_generation || *spec.pcie_generation < 3 || *spec.pcie_generation > 5) {
+    return std::nullopt;
+  }
+  const double transfers = 8e9 * (1 << (*spec.pcie_generation - 3));
+  return 16 * transfers * 128 / 130 / 8;
+}
 
 std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks) {
   const struct {

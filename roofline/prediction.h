@@ -69,6 +69,12 @@ Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 // the rate per SM and clock cycle x the clock. A peak is nullopt if its rate is unknown.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
+// Returns the bandwidth of a GPU's PCI Express link with 16 lanes, in one direction. Generations 3,
+// 4 and 5 transfer 8, 16 and 32 GT/s per lane, and 128 of 130 bits are data (PCI Express Base
+// Specification 5.0). Returns nullopt for other generations, such as generation 6, which uses
+// another encoding.
+std::optional<double> PcieBytesPerSecond(const GpuSpec& spec);
+
 // The known facts about a measured case besides its work.
 struct Evidence {
   const GpuSpec* spec = nullptr;       // Null without a sheet (CPU, unknown GPU).

@@ -120,6 +120,15 @@ void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat for
   }
 }
 
+std::string FilterText(const std::string& value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "\"";
+}
+
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction) {
   ASSAY_ASSIGN_OR_RETURN(const Filter typed, ParseFilter(filter));
   // OR binds tighter than AND, so neither needs parentheses.

@@ -31,6 +31,9 @@ struct ResultsQuery {
 // Parses the time that an option gives: a time in the syntax of filters, or an age such as "12h".
 Result<WallTime> ParseTimeOption(const std::string& option, const std::string& text);
 
+// Returns `value` as a quoted string of a filter.
+std::string FilterText(const std::string& value);
+
 // Combines the user's `filter` and `restriction` with AND. Returns an error if `filter` is
 // malformed, because the coordinator's error would give a position in the combined filter, which
 // the user has never seen.

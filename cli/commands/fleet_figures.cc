@@ -1,8 +1,7 @@
 #include "cli/commands/fleet_figures.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,16 +40,6 @@ std::string ModelOfSheet(const std::string& sheet) {
     if (model.ends_with(form)) model.resize(model.size() - form.size());
   }
   return model;
-}
-
-// Returns a text as a filter takes it.
-std::string QuotedForFilter(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
 }
 
 std::string ParameterOf(const v1::CaseResult& result, const char* name) {
@@ -283,11 +272,11 @@ Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSp
   for (const CaseFields& fields : BenchmarksOfFigures()) benchmarks.emplace_back(fields.benchmark);
   std::string filter =
       "benchmark in (" + Join(benchmarks) +
-      ") AND outcome = ok AND gpu.model = " + QuotedForFilter(ModelOfSheet(spec.name)) +
+      ") AND outcome = ok AND gpu.model = " + FilterText(ModelOfSheet(spec.name)) +
       " AND end_time >= " + kRecent +
       " AND NOT flag in (above_ceiling, unverified, shared_gpu, gpu_processes) AND simulated = " +
       (options.simulated ? "true" : "false");
-  if (!options.node.empty()) filter += " AND node = " + QuotedForFilter(options.node);
+  if (!options.node.empty()) filter += " AND node = " + FilterText(options.node);
   v1::GroupResultsRequest request;
   request.set_filter(filter);
   request.add_group_by("gpu.form_factor");

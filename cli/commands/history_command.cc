@@ -22,16 +22,6 @@ struct HistoryOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// Returns `value` as a quoted string of a filter.
-std::string FilterText(const std::string& value) {
-  std::string text = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + "\"";
-}
-
 // Returns the filter for a case: gemm[m=4096,dtype=bf16] or gemm[m=4096].tflops.
 Result<std::string> FilterOfCase(const std::string& subject) {
   // An accept rule is such a case with a metric and a limit.

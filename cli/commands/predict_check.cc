@@ -29,7 +29,6 @@ struct CheckedCase {
   const MeasuredCase* measured = nullptr;
   double measured_seconds = 0;
   double by_fleet = 0;  // From the other cases of the fleet; 0: not possible.
-  std::string source;
   double by_sheet = 0;  // 0: not possible.
 };
 
@@ -106,7 +105,6 @@ std::vector<CheckedCase> CheckCases(const std::vector<MeasuredCase>& cases, cons
     const Result<Predicted> by_fleet = PredictCase(cases[i], fleet);
     if (by_fleet.ok() && IsMeasured(by_fleet->source)) {
       one.by_fleet = by_fleet->seconds;
-      one.source = by_fleet->source;
     }
     checked.push_back(std::move(one));
   }
