@@ -23,7 +23,7 @@ constexpr std::array<std::pair<Role, std::string_view>, 9> kNames = {{
     {Role::kProxy, "proxy"},
 }};
 
-constexpr std::array<MethodAccess, 42> kTable = {{
+constexpr std::array<MethodAccess, 51> kTable = {{
     // method, least role of users, node, coordinator
     {"/assay.v1.NodeService/ListNodes", Role::kViewer, false, false},
     {"/assay.v1.NodeService/GetNode", Role::kViewer, false, false},
@@ -31,6 +31,10 @@ constexpr std::array<MethodAccess, 42> kTable = {{
     {"/assay.v1.NodeService/WatchFleet", Role::kViewer, false, false},
     {"/assay.v1.NodeService/AddNode", Role::kOperator, false, false},
     {"/assay.v1.NodeService/RemoveNode", Role::kOperator, false, false},
+    {"/assay.v1.NodeService/CordonNode", Role::kOperator, false, false},
+    {"/assay.v1.NodeService/UncordonNode", Role::kOperator, false, false},
+    {"/assay.v1.NodeService/DrainNode", Role::kOperator, false, false},
+    {"/assay.v1.NodeService/UpdateNode", Role::kOperator, false, false},
     {"/assay.v1.CampaignService/GetCampaign", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/ListCampaigns", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/ListJobs", Role::kViewer, false, false},
@@ -38,9 +42,14 @@ constexpr std::array<MethodAccess, 42> kTable = {{
     {"/assay.v1.CampaignService/GetCampaignProgress", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/ListFleetBenchmarks", Role::kViewer, false, false},
     {"/assay.v1.CampaignService/CreateCampaign", Role::kSubmitter, false, false},
-    // A submitter may cancel and rerun only its own campaigns. CampaignService checks this.
+    // A submitter may change only its own campaigns and schedules. The services check this.
     {"/assay.v1.CampaignService/CancelCampaign", Role::kSubmitter, false, false},
     {"/assay.v1.CampaignService/RerunCampaign", Role::kSubmitter, false, false},
+    {"/assay.v1.CampaignService/PauseCampaign", Role::kSubmitter, false, false},
+    {"/assay.v1.CampaignService/ResumeCampaign", Role::kSubmitter, false, false},
+    {"/assay.v1.ScheduleService/ListSchedules", Role::kViewer, false, false},
+    {"/assay.v1.ScheduleService/CreateSchedule", Role::kSubmitter, false, false},
+    {"/assay.v1.ScheduleService/DeleteSchedule", Role::kSubmitter, false, false},
     {"/assay.v1.ResultService/ListResults", Role::kViewer, false, false},
     {"/assay.v1.ResultService/GroupResults", Role::kViewer, false, false},
     {"/assay.v1.ResultService/GetResult", Role::kViewer, false, false},

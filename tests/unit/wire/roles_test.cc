@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "assay/v1/agent_service.pb.h"
+#include "assay/v1/analysis_service.pb.h"
 #include "assay/v1/campaign_service.pb.h"
 #include "assay/v1/node_service.pb.h"
 #include "assay/v1/result_service.pb.h"
+#include "assay/v1/schedule_service.pb.h"
 
 namespace assay {
 namespace {
@@ -20,7 +22,9 @@ std::set<std::string> Methods() {
   std::set<std::string> methods = {"/assay.v1.FleetService/Attach"};
   for (const google::protobuf::FileDescriptor* file :
        {v1::CreateCampaignRequest::descriptor()->file(), v1::ListNodesRequest::descriptor()->file(),
-        v1::ListResultsRequest::descriptor()->file(), v1::RunJobRequest::descriptor()->file()}) {
+        v1::ListResultsRequest::descriptor()->file(), v1::RunJobRequest::descriptor()->file(),
+        v1::CompareResultsRequest::descriptor()->file(),
+        v1::ListSchedulesRequest::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       const google::protobuf::ServiceDescriptor& service = *file->service(i);
       for (int j = 0; j < service.method_count(); ++j) {
@@ -49,9 +53,18 @@ TEST(Roles, EveryCellIsAsDocumented) {
       {"/assay.v1.NodeService/WatchFleet", "vsoa"},
       {"/assay.v1.NodeService/AddNode", "oa"},
       {"/assay.v1.NodeService/RemoveNode", "oa"},
+      {"/assay.v1.NodeService/CordonNode", "oa"},
+      {"/assay.v1.NodeService/UncordonNode", "oa"},
+      {"/assay.v1.NodeService/DrainNode", "oa"},
+      {"/assay.v1.NodeService/UpdateNode", "oa"},
       {"/assay.v1.CampaignService/CreateCampaign", "soa"},
       {"/assay.v1.CampaignService/CancelCampaign", "soa"},
       {"/assay.v1.CampaignService/RerunCampaign", "soa"},
+      {"/assay.v1.CampaignService/PauseCampaign", "soa"},
+      {"/assay.v1.CampaignService/ResumeCampaign", "soa"},
+      {"/assay.v1.ScheduleService/CreateSchedule", "soa"},
+      {"/assay.v1.ScheduleService/ListSchedules", "vsoa"},
+      {"/assay.v1.ScheduleService/DeleteSchedule", "soa"},
       {"/assay.v1.CampaignService/GetCampaign", "vsoa"},
       {"/assay.v1.CampaignService/ListCampaigns", "vsoa"},
       {"/assay.v1.CampaignService/ListJobs", "vsoa"},
