@@ -14,8 +14,7 @@ struct Term {
   std::string name;  // "weights", "step"; unique within an answer, snake_case.
   double value = 0;  // In base units.
   Unit unit = Unit::kNumber;
-  // The value with the hardware's figures at their lowest and highest results. Evaluate() sets
-  // them;
+  // The value with the hardware's figures at their 5th and 95th percentiles. Evaluate() sets them;
   // both equal `value` for terms that do not depend on measurements.
   double low = 0;
   double high = 0;

@@ -15,8 +15,8 @@ namespace assay::predict {
 // A number with the range in which it was measured.
 struct Figure {
   double value = 0;
-  double low = 0;   // The lowest result; `value` if it was not measured.
-  double high = 0;  // The highest result.
+  double low = 0;   // The 5th percentile of the results; `value` if it was not measured.
+  double high = 0;  // The 95th percentile.
   // "sheet", "sheet (recalled)", "given", "measured on node g3: median of 12 results, newest
   // 2026-11-26, driver 580.95", "measured: median of 34 results on 4 nodes, ...".
   std::string source;

@@ -76,6 +76,11 @@ class JobStore {
   // Returns NOT_FOUND if the campaign does not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
+  // Pauses or resumes a campaign: while it is paused, no further job of it starts. Pausing a paused
+  // campaign keeps who paused it and when. Returns NOT_FOUND, or FAILED_PRECONDITION with reason
+  // CAMPAIGN_ENDED.
+  virtual Status SetPaused(const std::string& campaign_id, bool paused, const std::string& by) = 0;
+
   struct RerunRequest {
     std::string campaign_id;
     // A request whose id the campaign has seen changes nothing.
@@ -143,9 +148,11 @@ class JobStore {
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 
-  // Statistics for metrics: jobs by state, and the creation time of the oldest queued job.
+  // Statistics for metrics: jobs by state, and the creation time of the oldest queued job. Queued
+  // jobs of paused campaigns are counted apart.
   struct QueueStats {
     v1::JobCounts counts;
+    int paused = 0;
     std::optional<WallTime> oldest_queued;
   };
   virtual Result<QueueStats> GetQueueStats() = 0;

@@ -45,6 +45,7 @@ void MoveOutOfSpec(v1::Campaign* campaign) {
   if (spec.has_coverage()) campaign->mutable_coverage()->Swap(spec.mutable_coverage());
   spec.clear_coverage();
   campaign->mutable_reruns()->Swap(spec.mutable_reruns());
+  campaign->mutable_schedule()->swap(*spec.mutable_schedule());
 }
 
 Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
@@ -70,6 +71,11 @@ Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
   rerun.set_requested_by(request.requested_by);
   *rerun.mutable_time() = schema::ToTimestamp(now);
   return std::optional(std::move(rerun));
+}
+
+Status HasEnded(const v1::Campaign& campaign) {
+  return FailedPrecondition("campaign " + Quote(campaign.name()) + " has ended",
+                            Reason::kCampaignEnded);
 }
 
 Status NothingToRerun(const v1::Campaign& campaign) {

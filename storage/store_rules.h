@@ -50,6 +50,9 @@ inline constexpr int kMaxReruns = 100;
 Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
                                           const v1::Campaign& campaign, WallTime now);
 
+// Returns the error for a campaign that cannot be paused or resumed.
+Status HasEnded(const v1::Campaign& campaign);
+
 // Returns the error for a campaign that has no job for NewRerun.
 Status NothingToRerun(const v1::Campaign& campaign);
 

@@ -216,11 +216,36 @@ Result<ExitCode> Cancel(Context& context, const NameOptions& options) {
   return kExitDone;
 }
 
+// Requests a pause or its end.
+template <typename Request, typename Response, typename Method>
+Result<ExitCode> SetPaused(Context& context, const NameOptions& options, Method method) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  Request request;
+  request.set_campaign(options.campaign);
+  ASSAY_ASSIGN_OR_RETURN(const Response response, client.Call(method, request));
+  const v1::Campaign& campaign = response.campaign();
+  const std::string name =
+      "campaign " + Sanitize(campaign.name()) + " (" + Sanitize(campaign.campaign_id()) + ")";
+  Print((campaign.has_pause_time() ? "Paused " : "Resumed ") + name + ": " +
+        DescribeJobs(campaign.jobs()) + "\n");
+  return kExitDone;
+}
+
+Result<ExitCode> Pause(Context& context, const NameOptions& options) {
+  return SetPaused<v1::PauseCampaignRequest, v1::PauseCampaignResponse>(
+      context, options, &v1::CampaignService::Stub::PauseCampaign);
+}
+
+Result<ExitCode> Resume(Context& context, const NameOptions& options) {
+  return SetPaused<v1::ResumeCampaignRequest, v1::ResumeCampaignResponse>(
+      context, options, &v1::CampaignService::Stub::ResumeCampaign);
+}
+
 }  // namespace
 
 void AddCampaignCommands(CLI::App& app, Context& context) {
   CLI::App* campaign =
-      app.add_subcommand("campaign", "Check, submit, watch, cancel and rerun campaigns");
+      app.add_subcommand("campaign", "Check, submit, watch, pause, cancel and rerun campaigns");
   campaign->require_subcommand(1);
 
   AddSubmitCommand(*campaign, context);
@@ -255,6 +280,8 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
           "have their defaults are left out.");
   AddWatchCommands(*campaign, context);
   add("cancel", "Cancel a campaign: stop what runs, drop what waits", Cancel);
+  add("pause", "Start no more jobs of a campaign; running jobs go on", Pause);
+  add("resume", "Let a paused campaign go on", Resume);
   AddRerunCommand(*campaign, context);
 }
 

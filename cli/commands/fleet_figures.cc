@@ -110,7 +110,7 @@ std::vector<MeasuredCase> CasesOf(const v1::GroupResultsResponse& response, cons
     measured.benchmark = one.first;
     measured.parameters = one.second;
     measured.results = group->result_count() - group->failed_count();
-    measured.figure = {group->median() * unit, group->low() * unit, group->high() * unit,
+    measured.figure = {group->median() * unit, group->p05() * unit, group->p95() * unit,
                        SourceOf(*group, options)};
     cases.push_back(std::move(measured));
   }

@@ -36,8 +36,8 @@ struct MeasuredCase {
 
 // Fetches the results of gemm, memory_bandwidth and all_reduce of the last 30 days on GPUs with
 // this sheet, summarized by case. If a case ran with several drivers, only those of the newest
-// count. Runs with doubts are left out. The range of a figure is from the lowest to the highest
-// result.
+// count. Runs with doubts are left out. The range of a figure is from the 5th to the 95th
+// percentile of its results.
 Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
                                                      const FigureOptions& options);
 

@@ -16,7 +16,7 @@ struct AnsweredQuestion {
   std::vector<predict::InputLine> inputs;
   predict::Answer answer;
   // Header of the column with the low and high ends of terms.
-  std::string range_header = "LOWEST TO HIGHEST";
+  std::string range_header = "P05 TO P95";
 };
 
 // Returns the headline, tables and terms, then the inputs and what is left out.

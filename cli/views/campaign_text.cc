@@ -59,6 +59,14 @@ std::string WaitingText(const v1::WaitingJobs& waiting) {
   return Sanitize(text + Plural(waiting.nodes_size(), "node") + " " + JoinSome(names, kMostNodes));
 }
 
+std::string PausedText(const v1::Campaign& campaign) {
+  if (!campaign.has_pause_time()) return "";
+  std::string text =
+      JobsWait(campaign.jobs().queued()) + ": paused since " + FormatTime(campaign.pause_time());
+  if (!campaign.paused_by().empty()) text += " by " + campaign.paused_by();
+  return Sanitize(text + "; to go on: assay campaign resume " + campaign.campaign_id());
+}
+
 std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waiting) {
   std::vector<std::string> lines;
   int more = 0;
@@ -110,7 +118,8 @@ std::string RerunText(const v1::Campaign& campaign, int width) {
   if (campaign.reruns().empty()) return "";
   const v1::Rerun& last = *campaign.reruns().rbegin();
   std::string text = "Rerun: ";
-  if (campaign.reruns_size() > 1) text += std::to_string(campaign.reruns_size()) + " times; the last: ";
+  if (campaign.reruns_size() > 1)
+    text += std::to_string(campaign.reruns_size()) + " times; the last: ";
   text += last.failed_only()
               ? Counted(last.job_count(), "job") + " that had failed or were cancelled"
               : "all jobs, " + std::to_string(last.job_count()) +

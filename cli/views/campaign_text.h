@@ -15,6 +15,9 @@ namespace assay::cli {
 // fleet), g2 (...)". Names at most three nodes. Replaces control characters.
 std::string WaitingText(const v1::WaitingJobs& waiting);
 
+// Says that a campaign is paused, since when and by whom, and how to resume it. Empty if it is not.
+std::string PausedText(const v1::Campaign& campaign);
+
 // Returns WaitingText for the first four of `waiting`, then one line with the number of other jobs.
 std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waiting);
 

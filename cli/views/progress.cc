@@ -126,6 +126,7 @@ Cell CampaignOutcome(const v1::Campaign& campaign) {
   if (campaign.verdict() == v1::VERDICT_PASSED) return {"PASSED", Tone::kGood};
   if (campaign.verdict() == v1::VERDICT_FAILED) return {"FAILED", Tone::kBad};
   if (campaign.state() == v1::CAMPAIGN_STATE_COMPLETED) return {"completed", Tone::kPlain};
+  if (campaign.has_pause_time()) return {"paused", Tone::kDoubtful};
   return {campaign.jobs().running() > 0 ? "running" : "queued", Tone::kPlain};
 }
 
@@ -168,6 +169,8 @@ std::vector<JobEvent> CampaignProgress::Apply(const v1::WatchCampaignResponse& m
     if (!event.text.empty()) events.push_back(std::move(event));
     jobs_[job.job_id()] = job;
   }
+  if (campaign_.has_pause_time() && !told_pause_) events.push_back({PausedText(campaign_), false});
+  told_pause_ = campaign_.has_pause_time();
   for (std::string& line : NewWaits()) events.push_back({std::move(line), false});
   return events;
 }
@@ -189,6 +192,7 @@ std::vector<std::string> CampaignProgress::NewWaits() {
 }
 
 std::vector<std::string> CampaignProgress::Waits() const {
+  if (campaign_.has_pause_time()) return {PausedText(campaign_)};
   return WaitingLines({campaign_.waiting().begin(), campaign_.waiting().end()});
 }
 

@@ -72,6 +72,7 @@ class CampaignProgress {
   std::optional<v1::Estimate> estimate_;
   double estimated_at_ = 0;  // In seconds since 1970.
   std::map<std::string, v1::Job> jobs_;
+  bool told_pause_ = false;
   std::set<std::string> told_waits_;  // Serialised messages without the number of jobs.
 };
 

@@ -79,8 +79,7 @@ Status CheckOwner(const v1::Campaign& campaign, const Identity& caller) {
   return Status(
              Code::kPermissionDenied, Reason::kNotPermitted,
              "campaign " + campaign.name() + " was submitted by " + Quote(campaign.submitted_by()))
-      .WithHint(
-          "a submitter may cancel and rerun its own campaigns; an operator may do so with any");
+      .WithHint("a submitter may change its own campaigns; an operator may change any");
 }
 
 }  // namespace
@@ -219,7 +218,7 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
 
 Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Campaign campaign, environment_.jobs.GetCampaign(id_or_name));
-  if (campaign.jobs().queued() == 0) return campaign;
+  if (campaign.jobs().queued() == 0 || campaign.has_pause_time()) return campaign;
   ASSAY_ASSIGN_OR_RETURN(std::vector<v1::WaitingJobs> waiting, ListWaiting(campaign.campaign_id()));
   for (v1::WaitingJobs& jobs : waiting) *campaign.add_waiting() = std::move(jobs);
   return campaign;
@@ -244,6 +243,18 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
   // If nothing is running, the campaign has ended, and no job's end will cause the verdict.
   scheduler_->JudgeSoon(found.campaign_id());
   return environment_.jobs.GetCampaign(found.campaign_id());
+}
+
+Result<v1::Campaign> Coordinator::SetPaused(const std::string& id_or_name, bool paused,
+                                            const Identity& caller) {
+  ASSAY_ASSIGN_OR_RETURN(const v1::Campaign found, environment_.jobs.GetCampaign(id_or_name));
+  ASSAY_RETURN_IF_ERROR(CheckOwner(found, caller));
+  const std::string& id = found.campaign_id();
+  ASSAY_RETURN_IF_ERROR(environment_.jobs.SetPaused(id, paused, caller.id));
+  Log().info("campaign {} ({}) is {}", found.name(), id, paused ? "paused" : "resumed");
+  watchers_.Notify(id);
+  scheduler_->Kick();
+  return environment_.jobs.GetCampaign(id);
 }
 
 Result<v1::Campaign> Coordinator::RerunCampaign(const v1::RerunCampaignRequest& request,

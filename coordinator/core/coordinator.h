@@ -75,6 +75,9 @@ class Coordinator {
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name);
   Result<v1::Campaign> CancelCampaign(const std::string& id_or_name,
                                       const Identity& caller = kLocalAdmin);
+  // Pauses or resumes a campaign.
+  Result<v1::Campaign> SetPaused(const std::string& id_or_name, bool paused,
+                                 const Identity& caller = kLocalAdmin);
   // Queues jobs of a campaign that has ended again.
   Result<v1::Campaign> RerunCampaign(const v1::RerunCampaignRequest& request,
                                      const Identity& caller = kLocalAdmin);

@@ -283,7 +283,8 @@ Status FleetView::AddCampaigns(v1::FleetSummary& summary) {
   int stalled = 0;
   for (const v1::Campaign& campaign : campaigns) {
     const int queued = campaign.jobs().queued();
-    if (campaign.jobs().running() > 0 || queued == 0 || examined == kMostExamined) continue;
+    if (campaign.jobs().running() > 0 || queued == 0 || campaign.has_pause_time()) continue;
+    if (examined == kMostExamined) break;
     ++examined;
     ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::WaitingJobs> waiting,
                            sources_.waiting(campaign.campaign_id()));

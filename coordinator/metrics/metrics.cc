@@ -48,7 +48,8 @@ class Metrics::Impl : public prometheus::Collectable {
  public:
   Impl() {
     // Create every series with a fixed label set at the start, with value 0.
-    for (const char* state : {"queued", "running", "succeeded", "failed", "cancelled", "skipped"}) {
+    for (const char* state :
+         {"queued", "paused", "running", "succeeded", "failed", "cancelled", "skipped"}) {
       jobs.Add({{"state", state}});
     }
     for (const char* state : {"connected", "disconnected"}) agents.Add({{"state", state}});
@@ -103,7 +104,8 @@ class Metrics::Impl : public prometheus::Collectable {
                                                         0.1,   0.2,  0.5,  1,    5};
 
   const std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
-  Family<Gauge>& jobs = AddGauges("assay_jobs", "Jobs by state.");
+  Family<Gauge>& jobs =
+      AddGauges("assay_jobs", "Jobs by state; paused: queued, in a paused campaign.");
   Family<Counter>& job_ends =
       AddCounters("assay_jobs_total", "Attempts of jobs that ended, by benchmark and outcome.");
   Gauge& oldest = AddGauges("assay_job_queue_oldest_timestamp_seconds",
@@ -182,9 +184,10 @@ void Metrics::CallEnded(const char* method, Code code) {
 
 void Metrics::SetQueue(const storage::JobStore::QueueStats& stats) {
   const std::pair<const char*, int> counts[] = {
-      {"queued", stats.counts.queued()},       {"running", stats.counts.running()},
-      {"succeeded", stats.counts.succeeded()}, {"failed", stats.counts.failed()},
-      {"cancelled", stats.counts.cancelled()}, {"skipped", stats.counts.skipped()}};
+      {"queued", stats.counts.queued()},   {"paused", stats.paused},
+      {"running", stats.counts.running()}, {"succeeded", stats.counts.succeeded()},
+      {"failed", stats.counts.failed()},   {"cancelled", stats.counts.cancelled()},
+      {"skipped", stats.counts.skipped()}};
   for (const auto& [state, count] : counts) impl_->jobs.Add({{"state", state}}).Set(count);
   impl_->oldest.Set(stats.oldest_queued ? Seconds(stats.oldest_queued->time_since_epoch()) : 0);
 }

@@ -83,6 +83,28 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
     });
   }
 
+  Unary* PauseCampaign(Context* context, const v1::PauseCampaignRequest* request,
+                       v1::PauseCampaignResponse* response) override {
+    return calls_.Answer(context, "PauseCampaign", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(
+          *response->mutable_campaign(),
+          coordinator_.SetPaused(request->campaign(), true, assay::rpc::CallerOf(*context)));
+      return Status::Ok();
+    });
+  }
+
+  Unary* ResumeCampaign(Context* context, const v1::ResumeCampaignRequest* request,
+                        v1::ResumeCampaignResponse* response) override {
+    return calls_.Answer(context, "ResumeCampaign", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(
+          *response->mutable_campaign(),
+          coordinator_.SetPaused(request->campaign(), false, assay::rpc::CallerOf(*context)));
+      return Status::Ok();
+    });
+  }
+
   Unary* RerunCampaign(Context* context, const v1::RerunCampaignRequest* request,
                        v1::RerunCampaignResponse* response) override {
     return calls_.Answer(context, "RerunCampaign", [=, this]() -> Status {

@@ -214,7 +214,8 @@ Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& reque
       ++running[row.campaign_id];
       holders.push_back(row);
     }
-    if (IsQueued(row) && row.not_before <= now) queued.push_back(&row);
+    const bool paused = database_.campaigns.at(row.campaign_id).shown.has_pause_time();
+    if (IsQueued(row) && row.not_before <= now && !paused) queued.push_back(&row);
   }
   const auto is_known = [&](const std::string& node) {
     const auto known = database_.nodes.find(node);
@@ -337,6 +338,10 @@ Result<JobStore::QueueStats> FakeJobStore::GetQueueStats() {
   MutexLock lock(database_.mutex);
   QueueStats stats;
   for (const auto& [id, row] : database_.jobs) {
+    if (IsQueued(row) && database_.campaigns.at(row.campaign_id).shown.has_pause_time()) {
+      ++stats.paused;
+      continue;
+    }
     AddToCounts(row.shown.state(), 1, &stats.counts);
     if (!IsQueued(row)) continue;
     const WallTime created = schema::FromTimestamp(row.shown.create_time());
@@ -401,6 +406,7 @@ bool FakeJobStore::EndIfDone(const std::string& campaign_id) {
     const JobRow& row = database_.jobs.at(id);
     if (IsQueued(row) || IsRunning(row)) return false;
   }
+  campaign.shown.clear_pause_time();
   campaign.shown.set_state(campaign.cancel_requested ? v1::CAMPAIGN_STATE_CANCELLED
                                                      : v1::CAMPAIGN_STATE_COMPLETED);
   *campaign.shown.mutable_end_time() = schema::ToTimestamp(database_.clock.WallNow());

@@ -1,10 +1,26 @@
-// Runs campaigns again in memory.
+// Pauses campaigns and runs them again in memory.
 #include <vector>
 
 #include "storage/fakes/fake_stores.h"
 #include "storage/store_rules.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
+
+Status FakeJobStore::SetPaused(const std::string& campaign_id, bool paused, const std::string& by) {
+  MutexLock lock(database_.mutex);
+  ASSAY_RETURN_IF_ERROR(JobsOf(campaign_id).status());
+  v1::Campaign& shown = database_.campaigns.at(campaign_id).shown;
+  if (shown.state() != v1::CAMPAIGN_STATE_ACTIVE) return HasEnded(shown);
+  if (!paused) {
+    shown.clear_pause_time();
+    shown.clear_paused_by();
+  } else if (!shown.has_pause_time()) {
+    *shown.mutable_pause_time() = schema::ToTimestamp(database_.clock.WallNow());
+    shown.set_paused_by(by);
+  }
+  return Status::Ok();
+}
 
 Status FakeJobStore::RerunCampaign(const RerunRequest& request) {
   MutexLock lock(database_.mutex);
@@ -47,6 +63,7 @@ Status FakeJobStore::RerunCampaign(const RerunRequest& request) {
   shown.clear_verdict();
   shown.clear_rules();
   shown.clear_end_time();
+  shown.clear_pause_time();
   campaign.cancel_requested = false;
   return Status::Ok();
 }

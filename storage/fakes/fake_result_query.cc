@@ -101,9 +101,16 @@ bool Better(const v1::StoredResult& a, const v1::StoredResult& b) {
 void SetMedians(std::vector<double> medians, v1::ResultGroup& group) {
   if (medians.empty()) return;
   std::sort(medians.begin(), medians.end());
-  const size_t half = medians.size() / 2;
-  const bool odd = medians.size() % 2 == 1;
-  group.set_median(odd ? medians[half] : (medians[half - 1] + medians[half]) / 2);
+  // Interpolates as PostgreSQL's percentile_cont does.
+  const auto percentile = [&](double fraction) {
+    const double at = fraction * static_cast<double>(medians.size() - 1);
+    const auto below = static_cast<size_t>(at);
+    const double above = medians[std::min(below + 1, medians.size() - 1)];
+    return medians[below] + (at - static_cast<double>(below)) * (above - medians[below]);
+  };
+  group.set_p05(percentile(0.05));
+  group.set_median(percentile(0.5));
+  group.set_p95(percentile(0.95));
   group.set_low(medians.front());
   group.set_high(medians.back());
 }

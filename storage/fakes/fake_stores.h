@@ -112,6 +112,7 @@ class FakeJobStore : public JobStore {
   Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                    const Silence& silence) override;
   Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override;
+  Status SetPaused(const std::string& campaign_id, bool paused, const std::string& by) override;
   Status RerunCampaign(const RerunRequest& request) override;
   Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
   Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,

@@ -49,7 +49,8 @@ constexpr const char* kActive =
     "active AS (SELECT c.campaign_id, c.priority,"
     "  (SELECT count(*) FROM job r WHERE r.state = 'running' AND r.campaign_id = c.campaign_id) AS "
     "running"
-    "  FROM campaign c WHERE c.state = 'active' AND NOT c.cancel_requested";
+    "  FROM campaign c WHERE c.state = 'active' AND NOT c.cancel_requested"
+    "    AND c.pause_time IS NULL";
 
 constexpr const char* kColumns =
     "a.campaign_id, a.priority, a.running, q.sequence, q.job_id, q.node_count,"

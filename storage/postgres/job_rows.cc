@@ -63,7 +63,8 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
 std::string CampaignColumns() {
   return "c.campaign_id, c.name, c.state, c.verdict, c.rules, c.priority, " +
          Microseconds("c.create_time") + " AS create_time, " + Microseconds("c.end_time") +
-         " AS end_time, c.spec, t.*";
+         " AS end_time, " + Microseconds("c.pause_time") +
+         " AS pause_time, c.paused_by, c.spec, t.*";
 }
 
 v1::Campaign CampaignOf(const pqxx::row& row) {
@@ -77,6 +78,10 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
   *message.mutable_create_time() = schema::ToTimestamp(TimeOf(row["create_time"]));
   if (!row["end_time"].is_null()) {
     *message.mutable_end_time() = schema::ToTimestamp(TimeOf(row["end_time"]));
+  }
+  if (message.state() == v1::CAMPAIGN_STATE_ACTIVE && !row["pause_time"].is_null()) {
+    *message.mutable_pause_time() = schema::ToTimestamp(TimeOf(row["pause_time"]));
+    message.set_paused_by(row["paused_by"].as<std::string>(""));
   }
   message.mutable_spec()->ParseFromString(BytesOf(row["spec"]));
   MoveOutOfSpec(&message);

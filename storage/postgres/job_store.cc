@@ -199,6 +199,27 @@ class PostgresJobStore : public JobStore {
     return running;
   }
 
+  Status SetPaused(const std::string& campaign_id, bool paused, const std::string& by) override {
+    return pool_.Run("pause_campaign", [&](Transaction& transaction) -> Status {
+      const pqxx::result rows = transaction.exec_params(
+          "UPDATE campaign SET"
+          "  pause_time = CASE WHEN $2 THEN coalesce(pause_time, now()) END,"
+          "  paused_by = CASE WHEN pause_time IS NULL THEN $3 ELSE paused_by END "
+          "WHERE campaign_id = $1 AND state = 'active' RETURNING 1",
+          campaign_id, paused, by);
+      if (rows.empty()) {
+        const pqxx::result known = transaction.exec_params(
+            "SELECT name FROM campaign WHERE campaign_id = $1", campaign_id);
+        if (known.empty()) return NoCampaign(campaign_id);
+        v1::Campaign campaign;
+        campaign.set_name(known[0][0].as<std::string>());
+        return HasEnded(campaign);
+      }
+      if (!paused) transaction.exec_params("SELECT pg_notify($1, '')", kJobsQueuedChannel);
+      return Status::Ok();
+    });
+  }
+
   Status RerunCampaign(const RerunRequest& request) override {
     return pool_.Run("rerun_campaign", [&](Transaction& transaction) {
       return storage::RerunCampaign(transaction, request);
@@ -311,11 +332,13 @@ class PostgresJobStore : public JobStore {
       const pqxx::row row = transaction.exec1(
           "SELECT sum(queued), sum(running), sum(succeeded), sum(failed), sum(cancelled),"
           "  sum(skipped), " +
-          Microseconds(
-              "(SELECT min(create_time) FROM campaign c WHERE state = 'active' AND 0 <"
-              "  (SELECT sum(queued) FROM job_count n WHERE n.campaign_id = c.campaign_id))") +
-          " FROM job_count");
-      stats.counts.set_queued(row[0].as<int>(0));
+          Microseconds("(SELECT min(create_time) FROM campaign c WHERE state = 'active' AND 0 <"
+                       "  (SELECT sum(queued) FROM job_count n WHERE n.campaign_id = c.campaign_id)"
+                       "  AND pause_time IS NULL)") +
+          ", (SELECT sum(queued) FROM job_count JOIN campaign USING (campaign_id)"
+          "   WHERE state = 'active' AND pause_time IS NOT NULL) FROM job_count");
+      stats.paused = row[7].as<int>(0);
+      stats.counts.set_queued(row[0].as<int>(0) - stats.paused);
       stats.counts.set_running(row[1].as<int>(0));
       stats.counts.set_succeeded(row[2].as<int>(0));
       stats.counts.set_failed(row[3].as<int>(0));

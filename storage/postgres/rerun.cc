@@ -71,7 +71,7 @@ Status RerunCampaign(Transaction& transaction, const JobStore::RerunRequest& req
   *spec.add_reruns() = *std::move(rerun);
   transaction.exec_params(
       "UPDATE campaign SET state = 'active', cancel_requested = false, verdict = NULL,"
-      "  rules = NULL, end_time = NULL, spec = $2::bytea WHERE campaign_id = $1",
+      "  rules = NULL, end_time = NULL, pause_time = NULL, spec = $2::bytea WHERE campaign_id = $1",
       request.campaign_id, HexLiteral(DeterministicBytes(spec)));
   transaction.exec_params("SELECT pg_notify($1, '')", kJobsQueuedChannel);
   return Status::Ok();

@@ -77,8 +77,8 @@ std::string GroupTables(const ResultScan& scan, const GroupTexts& texts) {
          (scan.series.restricted ? " WHERE s.series_key = ANY($2::bigint[])" : "") +
          "), a AS MATERIALIZED (SELECT " + by +
          ", count(*) AS results, count(*) FILTER (WHERE NOT f.passed) AS failed,"
-         "  percentile_cont(0.5) WITHIN GROUP (ORDER BY f.median) FILTER (WHERE f.passed) AS "
-         "median,"
+         "  percentile_cont('{0.05, 0.5, 0.95}'::float8[]) WITHIN GROUP (ORDER BY f.median)"
+         "    FILTER (WHERE f.passed) AS percentiles,"
          "  min(f.median) FILTER (WHERE f.passed) AS low,"
          "  max(f.median) FILTER (WHERE f.passed) AS high, max(f.end_time) AS newest,"
          // The position of the best result. Microseconds are exact in a float8.
@@ -92,7 +92,8 @@ std::string GroupTables(const ResultScan& scan, const GroupTexts& texts) {
 
 std::string GroupSelect(const GroupTexts& texts) {
   return "SELECT ARRAY[" + Joined(texts.values) +
-         "]::text[] AS values, a.results, a.failed, a.median, a.low, a.high, " +
+         "]::text[] AS values, a.results, a.failed, a.percentiles[1] AS p05,"
+         " a.percentiles[2] AS median, a.percentiles[3] AS p95, a.low, a.high, " +
          Microseconds("a.newest") +
          " AS newest, ('epoch'::timestamptz + a.best[2] * interval '1 microsecond')::text AS ts,"
          " a.best[3]::bigint AS sequence, a.origins"
@@ -108,6 +109,8 @@ v1::ResultGroup GroupOf(const pqxx::row& row) {
     group.set_median(row["median"].as<double>());
     group.set_low(row["low"].as<double>());
     group.set_high(row["high"].as<double>());
+    group.set_p05(row["p05"].as<double>());
+    group.set_p95(row["p95"].as<double>());
   }
   if (!row["newest"].is_null()) {
     *group.mutable_newest_time() = schema::ToTimestamp(TimeOf(row["newest"]));

@@ -1,4 +1,4 @@
-// The contract of every JobStore: campaigns that run again.
+// The contract of every JobStore: campaigns that are paused or run again.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -74,6 +74,58 @@ TEST_P(JobRerunContract, Failed_QueuesOnlyJobsWithCasesWithoutAResult) {
   EXPECT_TRUE(Finish(again, Disposition::kSucceeded).campaign_ended);
   EXPECT_EQ(*jobs().ListUnjudged(), std::vector<std::string>{id});
   EXPECT_EQ(Campaign(id).cases_done(), 4);
+}
+
+TEST_P(JobRerunContract, Paused_StartsNoJob_UntilResumed) {
+  Connect({"a"});
+  const std::string id = Create(MakeCampaign({Job(), Job()}));
+  const LeasedJob running = Claim({"a"}).at(0);
+  ASSERT_TRUE(jobs().SetPaused(id, true, "alice").ok());
+  const v1::Campaign paused = Campaign(id);
+  EXPECT_EQ(paused.state(), v1::CAMPAIGN_STATE_ACTIVE);
+  EXPECT_TRUE(paused.has_pause_time());
+  EXPECT_EQ(paused.paused_by(), "alice");
+  EXPECT_EQ(jobs().GetQueueStats()->counts.queued(), 0);
+  EXPECT_EQ(jobs().GetQueueStats()->paused, 1);
+  EXPECT_FALSE(jobs().GetQueueStats()->oldest_queued.has_value());
+
+  ASSERT_TRUE(jobs().SetPaused(id, true, "bob").ok());
+  EXPECT_EQ(Campaign(id).paused_by(), "alice");
+  EXPECT_EQ(Campaign(id).pause_time().seconds(), paused.pause_time().seconds());
+
+  Finish(running, Disposition::kSucceeded);
+  EXPECT_TRUE(Claim({"a"}).empty());
+
+  ASSERT_TRUE(jobs().SetPaused(id, false, "bob").ok());
+  EXPECT_FALSE(Campaign(id).has_pause_time());
+  EXPECT_EQ(jobs().GetQueueStats()->counts.queued(), 1);
+  EXPECT_EQ(Claim({"a"}).size(), 1U);
+}
+
+TEST_P(JobRerunContract, Paused_EndsWithItsLastJobs_AndRunsAgainUnpaused) {
+  Connect({"a"});
+  const std::string id = Create(MakeCampaign({Job()}));
+  const LeasedJob running = Claim({"a"}).at(0);
+  ASSERT_TRUE(jobs().SetPaused(id, true, "alice").ok());
+  EXPECT_TRUE(Finish(running, Disposition::kFailed).campaign_ended);
+  EXPECT_FALSE(Campaign(id).has_pause_time());
+  for (const bool paused : {true, false}) {
+    EXPECT_EQ(jobs().SetPaused(id, paused, "alice").reason(), Reason::kCampaignEnded);
+    EXPECT_EQ(jobs().SetPaused("none", paused, "alice").code(), Code::kNotFound);
+  }
+  SetVerdict(id, v1::VERDICT_FAILED);
+  ASSERT_TRUE(Rerun(id, true).ok());
+  EXPECT_FALSE(Campaign(id).has_pause_time());
+  EXPECT_EQ(Claim({"a"}).size(), 1U);
+}
+
+TEST_P(JobRerunContract, Paused_CanBeCancelled) {
+  Connect({"a"});
+  const std::string id = Create(MakeCampaign({Job()}));
+  ASSERT_TRUE(jobs().SetPaused(id, true, "").ok());
+  ASSERT_TRUE(jobs().CancelCampaign(id).ok());
+  EXPECT_EQ(Campaign(id).state(), v1::CAMPAIGN_STATE_CANCELLED);
+  EXPECT_FALSE(Campaign(id).has_pause_time());
 }
 
 TEST_P(JobRerunContract, Cancelled_RunsAgain) {

@@ -158,6 +158,8 @@ TEST_P(ResultQueryContract, GroupsSummarizeEachCaseAndValue) {
   EXPECT_EQ(older.median(), 110);
   EXPECT_EQ(older.low(), 100);
   EXPECT_EQ(older.high(), 120);
+  EXPECT_DOUBLE_EQ(older.p05(), 101);
+  EXPECT_DOUBLE_EQ(older.p95(), 119);
   EXPECT_EQ(older.node_count(), 1);
   EXPECT_EQ(older.gpu_count(), 1);
   EXPECT_EQ(older.best().case_result().case_index(), 2);

@@ -26,7 +26,7 @@ TEST(CompletionTest, CommandsAndOptionsAreOffered) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(Offers({"ca"}), Words{"campaign"});
   EXPECT_EQ(Offers({"campaign", ""}), (Words{"submit", "check", "list", "show", "export", "watch",
-                                             "wait", "cancel", "rerun"}));
+                                             "wait", "cancel", "pause", "resume", "rerun"}));
   EXPECT_EQ(Offers({"campaign", "submit", "--dr"}), Words{"--dry-run"});
   EXPECT_EQ(Offers({"results", "-o", ""}), (Words{"table", "json", "csv"}));
   EXPECT_EQ(Offers({"campaign", "submit", "-o", ""}), (Words{"table", "json", "name"}));

@@ -69,6 +69,19 @@ struct FakeCoordinator::Campaigns final : v1::CampaignService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status PauseCampaign(grpc::ServerContext*, const v1::PauseCampaignRequest*,
+                             v1::PauseCampaignResponse* response) override {
+    *response->mutable_campaign() = fake.campaigns.at(0);
+    response->mutable_campaign()->mutable_pause_time()->set_seconds(1'700'000'000);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ResumeCampaign(grpc::ServerContext*, const v1::ResumeCampaignRequest*,
+                              v1::ResumeCampaignResponse* response) override {
+    *response->mutable_campaign() = fake.campaigns.at(0);
+    return grpc::Status::OK;
+  }
+
   grpc::Status ListCampaigns(grpc::ServerContext*, const v1::ListCampaignsRequest* request,
                              v1::ListCampaignsResponse* response) override {
     response->set_next_page_token(

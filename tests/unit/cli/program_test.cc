@@ -217,6 +217,20 @@ TEST_F(ServedTest, Cancel_OfAnEndedCampaign_DoesNothing) {
   EXPECT_WORDING("cli/nothing-to-cancel", run.out);
 }
 
+TEST_F(ServedTest, Pause_And_Resume_SayWhatWaits) {
+  fake_.campaigns[0].mutable_jobs()->set_queued(3);
+  ProgramRun run = Run({"campaign", "pause", "nightly"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_WORDING("cli/paused", run.out);
+  run = Run({"campaign", "resume", "nightly"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_WORDING("cli/resumed", run.out);
+  v1::Campaign& campaign = fake_.campaigns[0];
+  campaign.mutable_pause_time()->set_seconds(1'700'000'000);
+  campaign.set_paused_by("olga");
+  EXPECT_WORDING("cli/paused-campaign", Run({"campaign", "show", "nightly"}).out);
+}
+
 TEST_F(ServedTest, FaultsWithoutAFile_AreListedOnce) {
   fake_.create_error = InvalidArgument("the campaign has a fault: nodes: none is connected")
                            .WithViolations({{"nodes", "none is connected", 0}});

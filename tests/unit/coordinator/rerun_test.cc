@@ -1,4 +1,4 @@
-// Tests campaigns that run again.
+// Tests campaigns that are paused or run again.
 #include <gtest/gtest.h>
 
 #include "common/uuid.h"
@@ -73,6 +73,28 @@ TEST_F(RerunTest, All_AreJudgedByTheNewResultsAlone) {
     EXPECT_EQ(Campaign(campaign).rules(0).results_checked(), 2);
   }
   EXPECT_EQ(results.ListOfCampaign(campaign.campaign_id())->size(), 6U);
+}
+
+TEST_F(RerunTest, Paused_AssignsNothing_UntilResumed) {
+  const v1::Campaign campaign = Submit(TwoCases());
+  const v1::JobSpec first = AssignedTo(agent);
+  const v1::Campaign other = Submit(TwoCases());
+  const auto pause = [&](bool paused, const Identity& caller = kLocalAdmin) {
+    auto changed = coordinator->SetPaused(other.campaign_id(), paused, caller);
+    executor->RunReady();
+    return changed;
+  };
+  EXPECT_EQ(pause(true, {Role::kSubmitter, "", "mallory"}).status().code(), Code::kPermissionDenied);
+  const auto paused = pause(true, {Role::kOperator, "", "olga"});
+  ASSERT_TRUE(paused.ok()) << paused.status();
+  EXPECT_EQ(paused->paused_by(), "olga");
+  Complete(agent, first);
+  EXPECT_EQ(Campaign(other).jobs().queued(), 1);
+  EXPECT_TRUE(Campaign(other).waiting().empty());
+  ASSERT_TRUE(pause(false).ok());
+  Complete(agent, AssignedTo(agent));
+  EXPECT_EQ(Campaign(other).state(), v1::CAMPAIGN_STATE_COMPLETED);
+  EXPECT_EQ(pause(true).status().reason(), Reason::kCampaignEnded);
 }
 
 TEST_F(RerunTest, ImportsAndUnknownCampaigns_AreRefused) {
