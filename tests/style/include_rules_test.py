@@ -15,6 +15,7 @@ LIBRARIES = {
     "cuda": ("cuda", "cublas", "cooperative_groups", "nvml", "curand"),
     "nccl": ("nccl",),
     "prometheus": ("prometheus/",),
+    "absl": ("absl/",),
 }
 
 CORE = {"common", "model", "wire", "messages"}
@@ -55,6 +56,7 @@ RULES = [
     ("agent/", AGENT_MAIN),
     ("storage/postgres/", CORE | {"storage", "pqxx"}),
     ("storage/", CORE),
+    ("campaign/cron", {"common", "absl"}),
     ("campaign/", CORE | {"storage"}),
     ("coordinator/core/estimator", CORE | {"campaign", "coordinator/core", "storage", "measure"}),
     ("coordinator/core/figures/roofline", CORE | {"campaign", "coordinator/core", "storage",
