@@ -48,6 +48,18 @@ void MoveOutOfSpec(v1::Campaign* campaign) {
   campaign->mutable_schedule()->swap(*spec.mutable_schedule());
 }
 
+Status ScheduleExists(const std::string& name) {
+  return Status(Code::kAlreadyExists, Reason::kScheduleExists,
+                "a schedule " + Quote(name) + " exists already")
+      .WithHint("choose another name, or remove that schedule first");
+}
+
+Status TooManySchedules() {
+  return FailedPrecondition("there are " + std::to_string(kMaxSchedules) +
+                            " schedules, which is the limit")
+      .WithHint("remove one first");
+}
+
 Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
                                           const v1::Campaign& campaign, WallTime now) {
   for (const v1::Rerun& before : campaign.reruns()) {

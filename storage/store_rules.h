@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "storage/job_store.h"
+#include "storage/schedule_store.h"
 #include "storage/types.h"
 #include "wire/bytes.h"
 
@@ -40,6 +41,10 @@ std::string QuarantineReason(const std::string& what, const std::optional<v1::Fa
 // campaigns.
 std::string FailedJobsText();
 std::string FailedCampaignsText();
+
+// Return the errors of ScheduleStore::Create.
+Status ScheduleExists(const std::string& name);
+Status TooManySchedules();
 
 // Most requests to run a campaign again.
 inline constexpr int kMaxReruns = 100;

@@ -58,7 +58,7 @@ inline bool HasChoice(const NewJob& job) {
 struct NewCampaign {
   std::string campaign_id;
   std::string request_id;
-  // Its left_out, submitted_by and coverage become the campaign's.
+  // Its left_out, submitted_by, coverage and schedule become the campaign's.
   v1::CampaignSpec spec;
   // At least one. Every repetition has the same jobs in the same order.
   std::vector<NewJob> jobs;

@@ -16,6 +16,7 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
+#include "storage/schedule_store.h"
 #include "storage/work_store.h"
 
 namespace assay::storage {
@@ -93,6 +94,7 @@ struct FakeDatabase {
   std::map<std::string, JudgedLineage> judged ASSAY_GUARDED_BY(mutex);  // By lineage.
   std::map<std::string, v1::Baseline> baselines ASSAY_GUARDED_BY(mutex);
   std::map<std::string, v1::Annotation> annotations ASSAY_GUARDED_BY(mutex);  // By id.
+  std::map<std::string, v1::Schedule> schedules ASSAY_GUARDED_BY(mutex);      // By name.
   const std::string fleet_id = NewUuid();
   Leader leader ASSAY_GUARDED_BY(mutex);
   std::optional<MonotonicTime> led_until ASSAY_GUARDED_BY(mutex);  // Absent: not led.
@@ -258,6 +260,21 @@ class FakeAnalysisStore : public AnalysisStore {
   bool HasRegression(const std::string& incident_id, const RegressionQuery& query) const
       ASSAY_REQUIRES(database_.mutex);
 
+  FakeDatabase& database_;
+};
+
+class FakeScheduleStore : public ScheduleStore {
+ public:
+  explicit FakeScheduleStore(FakeDatabase& database) : database_(database) {}
+
+  Status Create(const v1::Schedule& schedule) override;
+  Result<v1::Schedule> Get(const std::string& id_or_name) override;
+  Result<std::vector<v1::Schedule>> List() override;
+  Status Delete(const std::string& schedule_id) override;
+  Result<std::vector<v1::Schedule>> ListDue(WallTime now, int limit) override;
+  Result<bool> RecordRun(const RecordedRun& recorded) override;
+
+ private:
   FakeDatabase& database_;
 };
 

@@ -23,7 +23,8 @@ class PostgresDatabase : public Database {
         fleet_(MakeFleetStore(*pool_)),
         results_(MakeResultStore(*pool_, *queries_)),
         work_(MakeWorkStore(*queries_)),
-        analysis_(MakeAnalysisStore(*pool_, *queries_)) {}
+        analysis_(MakeAnalysisStore(*pool_, *queries_)),
+        schedules_(MakeScheduleStore(*pool_)) {}
 
   Status Migrate() override { return storage::Migrate(*pool_); }
 
@@ -37,6 +38,7 @@ class PostgresDatabase : public Database {
   FleetStore& fleet() override { return *fleet_; }
   WorkStore& work() override { return *work_; }
   AnalysisStore& analysis() override { return *analysis_; }
+  ScheduleStore& schedules() override { return *schedules_; }
 
   void Listen(std::function<void()> on_queued) override {
     listener_ =
@@ -66,6 +68,7 @@ class PostgresDatabase : public Database {
   std::unique_ptr<ResultStore> results_;
   std::unique_ptr<WorkStore> work_;
   std::unique_ptr<AnalysisStore> analysis_;
+  std::unique_ptr<ScheduleStore> schedules_;
   std::unique_ptr<Listener> listener_;
 };
 

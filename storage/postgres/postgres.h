@@ -14,6 +14,7 @@
 #include "storage/postgres/pool.h"
 #include "storage/postgres/retention.h"
 #include "storage/result_store.h"
+#include "storage/schedule_store.h"
 #include "storage/work_store.h"
 
 namespace assay::storage {
@@ -43,6 +44,7 @@ class Database {
   virtual FleetStore& fleet() = 0;
   virtual WorkStore& work() = 0;
   virtual AnalysisStore& analysis() = 0;
+  virtual ScheduleStore& schedules() = 0;
 
   // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
   // calls `on_queued` whenever the thread has reconnected to the database, because notifications

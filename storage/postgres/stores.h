@@ -12,6 +12,7 @@
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
 #include "storage/result_store.h"
+#include "storage/schedule_store.h"
 #include "storage/work_store.h"
 
 namespace assay::storage {
@@ -23,6 +24,7 @@ inline constexpr const char* kJobsQueuedChannel = "assay_jobs_queued";
 std::unique_ptr<JobStore> MakeJobStore(Pool& pool);
 std::unique_ptr<NodeStore> MakeNodeStore(Pool& pool);
 std::unique_ptr<FleetStore> MakeFleetStore(Pool& pool);
+std::unique_ptr<ScheduleStore> MakeScheduleStore(Pool& pool);
 std::unique_ptr<WorkStore> MakeWorkStore(Pool& queries);
 // Creates a store for results. If the database rejects a result, for example because it contains
 // invalid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others. List

@@ -12,6 +12,7 @@
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_query_contract.h"
 #include "tests/contract/result_store_contract.h"
+#include "tests/contract/schedule_store_contract.h"
 #include "tests/contract/work_store_contract.h"
 #include "tests/virtual_clock.h"
 
@@ -26,6 +27,7 @@ class FakeStores : public Stores {
   FleetStore& fleet() override { return fleet_; }
   WorkStore& work() override { return work_; }
   AnalysisStore& analysis() override { return analysis_; }
+  ScheduleStore& schedules() override { return schedules_; }
   void ExpireLeases() override { clock_.Advance(std::chrono::hours(1)); }
   void Pass(Duration time) override { clock_.Advance(time); }
   int CountSeries() override {
@@ -52,6 +54,7 @@ class FakeStores : public Stores {
   FakeFleetStore fleet_{database_};
   FakeWorkStore work_{database_};
   FakeAnalysisStore analysis_{database_};
+  FakeScheduleStore schedules_{database_};
 };
 
 const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
@@ -68,6 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes), Nam
 INSTANTIATE_TEST_SUITE_P(Fakes, NodeStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ResultQueryContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ResultStoreContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, ScheduleStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, WorkStoreContract, ::testing::Values(kFakes), NameOfStores);
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "tests/contract/postgres_stores.h"
 #include "tests/contract/result_query_contract.h"
 #include "tests/contract/result_store_contract.h"
+#include "tests/contract/schedule_store_contract.h"
 #include "tests/contract/work_store_contract.h"
 #include "wire/result_filter.h"
 
@@ -46,6 +47,8 @@ INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres
 INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ResultQueryContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, ScheduleStoreContract, ::testing::Values(kPostgres),
+                         NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, WorkStoreContract, ::testing::Values(kPostgres), NameOfStores);
 
 TEST(Migrate, IsIdempotentAndRefusesNewerAndChangedDatabases) {

@@ -13,6 +13,7 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
+#include "storage/schedule_store.h"
 #include "storage/work_store.h"
 #include "tests/storage_records.h"
 
@@ -30,6 +31,7 @@ class Stores {
   virtual FleetStore& fleet() = 0;
   virtual WorkStore& work() = 0;
   virtual AnalysisStore& analysis() = 0;
+  virtual ScheduleStore& schedules() = 0;
   // Makes all leases expire.
   virtual void ExpireLeases() = 0;
   // Lets this much time pass for queued jobs, heartbeats and stored results.
@@ -50,6 +52,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
   FleetStore& fleet() { return stores_->fleet(); }
   WorkStore& work() { return stores_->work(); }
   AnalysisStore& analysis() { return stores_->analysis(); }
+  ScheduleStore& schedules() { return stores_->schedules(); }
 
   // Connects nodes of these ids, named "name-ID".
   void Connect(const std::vector<std::string>& ids) {
