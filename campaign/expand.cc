@@ -497,6 +497,7 @@ v1::Campaign Preview(const v1::CampaignSpec& spec, const Expansion& expansion) {
   campaign.mutable_spec()->clear_submitted_by();
   campaign.mutable_spec()->clear_coverage();
   campaign.mutable_spec()->clear_reruns();
+  campaign.mutable_spec()->clear_schedule();
   *campaign.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
   *campaign.mutable_coverage() = expansion.coverage;
   return campaign;

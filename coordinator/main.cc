@@ -361,15 +361,11 @@ class Process {
     core.poll = std::min<Duration>(core.poll, options.lease / 3);
     core.rerun_share = options.rerun_share;
     core.rerun_spacing = options.rerun_spacing;
-    const Environment environment{Clock::Real(),
-                                  *executor_,
-                                  database_->jobs(),
-                                  database_->results(),
-                                  database_->nodes(),
-                                  database_->fleet(),
-                                  database_->work(),
-                                  database_->analysis(),
-                                  metrics_};
+    const Environment environment{Clock::Real(),          *executor_,
+                                  database_->jobs(),      database_->results(),
+                                  database_->nodes(),     database_->fleet(),
+                                  database_->work(),      database_->analysis(),
+                                  database_->schedules(), metrics_};
     coordinator_ = std::make_unique<Coordinator>(environment, core);
     ASSAY_RETURN_IF_ERROR(Serve(options));
     const HostPort& listens = server_->address();

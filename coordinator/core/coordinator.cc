@@ -97,11 +97,21 @@ Coordinator::Coordinator(const Environment& environment, Options options)
                 [this](const Attempts::Ended& ended) { scheduler_->OnAttemptEnded(ended); }),
       results_(environment_, running_, sessions_, attempts_,
                [this](const std::string& campaign_id) { watchers_.Notify(campaign_id); }),
+      schedules_(environment_, options_, leadership_,
+                 {[this](const v1::CampaignSpec& spec) { return CheckScheduled(spec); },
+                  [this](const v1::CampaignSpec& spec, const std::string& campaign_id) {
+                    v1::CreateCampaignRequest request;
+                    *request.mutable_spec() = spec;
+                    return Create(request, campaign_id, spec.submitted_by(), spec.schedule());
+                  },
+                  [this](const std::string& campaign_id) {
+                    return CancelCampaign(campaign_id).status();
+                  }}),
       heartbeats_(std::make_shared<Heartbeats>(environment_, options_, running_, sessions_,
                                                attempts_, outage_)),
       scheduler_(std::make_shared<Scheduler>(environment_, options_, leadership_, running_,
                                              sessions_, quarantine_, attempts_, watchers_, outage_,
-                                             grace_)),
+                                             grace_, [this] { return schedules_.RunDue(); })),
       questions_(environment_),
       figures_(environment_, running_),
       judge_(environment_, options_, leadership_, [this] { scheduler_->Kick(); }),
@@ -196,15 +206,46 @@ Result<v1::CreateCampaignResponse> Coordinator::PreviewCampaign(
   return response;
 }
 
+Result<std::optional<v1::Campaign>> Coordinator::CheckScheduled(const v1::CampaignSpec& spec) {
+  v1::CreateCampaignRequest request;
+  *request.mutable_spec() = spec;
+  std::vector<v1::Node> fleet;
+  const Result<campaign::Expansion> expansion = Expand(request, fleet);
+  if (expansion.ok()) return std::optional(campaign::Preview(spec, *expansion));
+  const bool nodes_absent = expansion.status().reason() == Reason::kNodesAbsent;
+  if (!nodes_absent && expansion.status().reason() != Reason::kInvalidCampaign) {
+    return expansion.status();
+  }
+  if (fleet.empty()) {
+    return FailedPrecondition("no node has connected yet, so the campaign cannot be checked")
+        .WithHint("start an agent first");
+  }
+  if (!nodes_absent) {
+    const std::vector<v1::BenchmarkSchema> schemas =
+        campaign::FleetSchemas(fleet, [](const v1::Node&) { return true; });
+    ASSAY_RETURN_IF_ERROR(campaign::CheckCampaign(spec, schemas).status());
+  }
+  ASSAY_RETURN_IF_ERROR(CheckBaselines(spec));
+  return std::optional<v1::Campaign>();
+}
+
 Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest& request,
                                                  const Identity& caller) {
+  return Create(request, NewUuid(), caller.id, "");
+}
+
+Result<v1::Campaign> Coordinator::Create(const v1::CreateCampaignRequest& request,
+                                         const std::string& campaign_id,
+                                         const std::string& submitted_by,
+                                         const std::string& schedule) {
   std::vector<v1::Node> fleet;
   ASSAY_ASSIGN_OR_RETURN(campaign::Expansion expansion, Expand(request, fleet));
   storage::NewCampaign campaign;
-  campaign.campaign_id = NewUuid();
+  campaign.campaign_id = campaign_id;
   campaign.request_id = request.request_id().empty() ? NewUuid() : request.request_id();
   campaign.spec = request.spec();
-  campaign.spec.set_submitted_by(caller.id);
+  campaign.spec.set_submitted_by(submitted_by);
+  campaign.spec.set_schedule(schedule);
   campaign.spec.clear_reruns();
   *campaign.spec.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
   *campaign.spec.mutable_coverage() = std::move(expansion.coverage);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "coordinator/core/judging/judge.h"
 #include "coordinator/core/judging/questions.h"
 #include "coordinator/core/leadership.h"
+#include "coordinator/core/schedules.h"
 #include "coordinator/core/sessions/heartbeats.h"
 #include "coordinator/core/sessions/quarantine.h"
 #include "coordinator/core/sessions/session.h"
@@ -99,6 +101,7 @@ class Coordinator {
   const Figures& figures() const { return figures_; }
   // Judges new results. Call it on a thread of its own.
   Judge& judge() { return judge_; }
+  Schedules& schedules() { return schedules_; }
   // The next methods implement AnalysisService and NoteService.
   Result<v1::ListRegressionsResponse> ListRegressions(const v1::ListRegressionsRequest& request,
                                                       const PageRequest& page);
@@ -130,6 +133,11 @@ class Coordinator {
   Status CheckNodeName(const std::string& name);
   // Returns INVALID_ARGUMENT if accept rules name baselines that do not exist.
   Status CheckBaselines(const v1::CampaignSpec& spec);
+  // Checks the campaign of a schedule; see ScheduledCampaigns.
+  Result<std::optional<v1::Campaign>> CheckScheduled(const v1::CampaignSpec& spec);
+  Result<v1::Campaign> Create(const v1::CreateCampaignRequest& request,
+                              const std::string& campaign_id, const std::string& submitted_by,
+                              const std::string& schedule);
   // Checks the request, lists the fleet and expands the campaign.
   Result<campaign::Expansion> Expand(const v1::CreateCampaignRequest& request,
                                      std::vector<v1::Node>& fleet);
@@ -146,6 +154,7 @@ class Coordinator {
   RunningJobs running_;
   Attempts attempts_;
   ResultIntake results_;
+  Schedules schedules_;
   const std::shared_ptr<Heartbeats> heartbeats_;
   const std::shared_ptr<Scheduler> scheduler_;
   const Questions questions_;

@@ -10,6 +10,7 @@
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
+#include "storage/schedule_store.h"
 #include "storage/work_store.h"
 
 namespace assay::coordinator {
@@ -30,6 +31,8 @@ class Observer {
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
+  // Called when a run of a schedule was due. The outcome is "created", "skipped" or "failed".
+  virtual void ScheduleRan(const std::string& /*outcome*/) {}
 };
 
 // The dependencies of a Coordinator, which must all outlive it. The methods of the stores block, so
@@ -43,6 +46,7 @@ struct Environment {
   storage::FleetStore& fleet;
   storage::WorkStore& work;
   storage::AnalysisStore& analysis;
+  storage::ScheduleStore& schedules;
   Observer& observer;
 };
 

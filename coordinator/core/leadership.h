@@ -21,7 +21,8 @@ struct Place {
 };
 
 // Knows which coordinator is the leader. Only the leader claims jobs, keeps the agents' sessions,
-// judges campaigns and dials agents. All coordinators answer requests of users. Thread-safe.
+// judges campaigns, runs schedules and dials agents. All coordinators answer requests of users.
+// Thread-safe.
 //
 //   +----------+   elected, or its own predecessor led    +--------+
 //   | follower | ---------------------------------------> | leader |

@@ -59,6 +59,9 @@ class Metrics::Impl : public prometheus::Collectable {
     for (const char* outcome : {"stored", "replayed", "stale", "rejected", "imported"}) {
       results.Add({{"outcome", outcome}});
     }
+    for (const char* outcome : {"created", "skipped", "failed"}) {
+      schedule_runs.Add({{"outcome", outcome}});
+    }
     for (const char* state : {"in_use", "idle", "waiting"}) pool.Add({{"state", state}});
     build.Add({{"version", ASSAY_VERSION}}).Set(1);
   }
@@ -124,6 +127,8 @@ class Metrics::Impl : public prometheus::Collectable {
   Family<Gauge>& agents = AddGauges("assay_agents", "Agents by state.");
   Family<Counter>& results =
       AddCounters("assay_results_ingested_total", "Results that arrived, by outcome.");
+  Family<Counter>& schedule_runs = AddCounters(
+      "assay_schedule_runs_total", "Runs of recurring campaigns that were due, by outcome.");
   Family<Histogram>& queries =
       AddHistograms("assay_db_query_duration_seconds",
                     "Time of database queries, waiting for a connection included.");
@@ -172,6 +177,10 @@ void Metrics::JobOverhead(Duration start_delay, Duration outside_runner) {
 
 void Metrics::ResultsIngested(const std::string& outcome, int count) {
   impl_->results.Add({{"outcome", outcome}}).Increment(count);
+}
+
+void Metrics::ScheduleRan(const std::string& outcome) {
+  impl_->schedule_runs.Add({{"outcome", outcome}}).Increment();
 }
 
 void Metrics::QueryEnded(const char* name, Duration took) {

@@ -33,6 +33,7 @@ class Metrics : public Observer {
                 Duration running) override;
   void JobOverhead(Duration start_delay, Duration outside_runner) override;
   void ResultsIngested(const std::string& outcome, int count) override;
+  void ScheduleRan(const std::string& outcome) override;
 
   void QueryEnded(const char* name, Duration took);
   void CallEnded(const char* method, Code code);

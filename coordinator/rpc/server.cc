@@ -16,6 +16,7 @@
 #include "coordinator/rpc/analysis_services.h"
 #include "coordinator/rpc/dialer.h"
 #include "coordinator/rpc/fleet_watch.h"
+#include "coordinator/rpc/schedule_service.h"
 #include "coordinator/rpc/service.h"
 #include "coordinator/rpc/stream_link.h"
 #include "coordinator/rpc/watch.h"
@@ -377,6 +378,7 @@ Server::Server(Coordinator& coordinator, ServerOptions options)
   services_.push_back(std::make_unique<ResultServiceImpl>(coordinator, calls_));
   services_.push_back(NewAnalysisService(coordinator, calls_));
   services_.push_back(NewNoteService(coordinator, calls_));
+  services_.push_back(NewScheduleService(coordinator, calls_));
 }
 
 Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOptions options) {

@@ -31,7 +31,8 @@ constexpr Duration kTimeoutSlack = std::chrono::minutes(5);
 
 Scheduler::Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
                      RunningJobs& running, const Sessions& sessions, Quarantine& quarantine,
-                     Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace)
+                     Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace,
+                     std::function<Status()> run_schedules)
     : environment_(environment),
       options_(options),
       leadership_(leadership),
@@ -41,7 +42,8 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Lea
       attempts_(attempts),
       watchers_(watchers),
       outage_(outage),
-      grace_(grace) {}
+      grace_(grace),
+      run_schedules_(std::move(run_schedules)) {}
 
 void Scheduler::Start() {
   // Before the first agent comes, which a follower would send away.
@@ -129,7 +131,9 @@ void Scheduler::Poll() {
     ASSAY_RETURN_IF_ERROR(Elect());
     if (!leadership_.IsLeader()) return Status::Ok();
     ASSAY_RETURN_IF_ERROR(Sweep());
-    return JudgeAll();
+    ASSAY_RETURN_IF_ERROR(JudgeAll());
+    // Before all agents have had time to connect, a campaign would miss nodes.
+    return grace_.Active() ? Status::Ok() : run_schedules_();
   });
   const bool away = outage_.Note(status);
   if (!away && !status.ok()) Log().error("the scheduler's poll failed: {}", status.ToString());

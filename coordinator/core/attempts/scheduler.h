@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,12 +24,13 @@ namespace assay::coordinator {
 
 // Schedules jobs and detects lost attempts while this coordinator is the leader. If the database
 // does not answer, all work is postponed until the next poll. Thread-safe. Must be created with
-// std::make_shared.
+// std::make_shared. Each poll of a leader calls `run_schedules`.
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
             RunningJobs& running, const Sessions& sessions, Quarantine& quarantine,
-            Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace);
+            Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace,
+            std::function<Status()> run_schedules);
 
   // Stands for election, and starts the poll, which repeats until Stop. Blocks on the database.
   void Start();
@@ -69,6 +71,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Watchers& watchers_;
   Outage& outage_;
   GracePeriod& grace_;
+  const std::function<Status()> run_schedules_;
 
   std::atomic<bool> stopped_{false};
   Mutex mutex_;

@@ -96,9 +96,10 @@ class FleetFixture : public ::testing::Test {
   // Starts a coordinator on the same database and executor. Coordinators with equal seats replace
   // each other; those with different ones are replicas.
   std::unique_ptr<Coordinator> MakeCoordinator(const Place& place) {
-    auto made = std::make_unique<Coordinator>(
-        Environment{clock, *executor, jobs, results, nodes, fleet, work, analysis, observer},
-        Options{"coordinator-" + std::to_string(++coordinators)});
+    auto made =
+        std::make_unique<Coordinator>(Environment{clock, *executor, jobs, results, nodes, fleet,
+                                                  work, analysis, schedules, observer},
+                                      Options{"coordinator-" + std::to_string(++coordinators)});
     made->Start(place);
     return made;
   }
@@ -232,6 +233,7 @@ class FleetFixture : public ::testing::Test {
   storage::FakeFleetStore fleet{database};
   storage::FakeWorkStore work{database};
   storage::FakeAnalysisStore analysis{database};
+  storage::FakeScheduleStore schedules{database};
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;

@@ -216,9 +216,10 @@ TEST_F(JudgeTest, WithoutReruns_NothingIsConfirmed) {
   executor = std::make_unique<ManualExecutor>(clock);
   Options options{"no-reruns"};
   options.rerun_share = 0;
-  coordinator = std::make_unique<Coordinator>(
-      Environment{clock, *executor, jobs, results, nodes, fleet, work, analysis, observer},
-      options);
+  coordinator =
+      std::make_unique<Coordinator>(Environment{clock, *executor, jobs, results, nodes, fleet, work,
+                                                analysis, schedules, observer},
+                                    options);
   coordinator->Start({});
   executor->RunReady();
   for (const v1::Node& node : nodes_of_fleet) Attach(node);

@@ -88,11 +88,13 @@ class WebTest : public testing::Test {
   storage::FakeFleetStore fleet_{database_};
   storage::FakeWorkStore work_{database_};
   storage::FakeAnalysisStore analysis_{database_};
+  storage::FakeScheduleStore schedules_{database_};
   Observer observer_;
   std::unique_ptr<Executor> executor_ = NewThreadPool(2, "test");
-  std::unique_ptr<Coordinator> coordinator_ = std::make_unique<Coordinator>(
-      Environment{clock_, *executor_, jobs_, results_, nodes_, fleet_, work_, analysis_, observer_},
-      Options{"c"});
+  std::unique_ptr<Coordinator> coordinator_ =
+      std::make_unique<Coordinator>(Environment{clock_, *executor_, jobs_, results_, nodes_, fleet_,
+                                                work_, analysis_, schedules_, observer_},
+                                    Options{"c"});
   Mutex mutex_;
   std::vector<std::pair<std::string, Code>> calls_ ASSAY_GUARDED_BY(mutex_);
   std::unique_ptr<rpc::Server> server_;

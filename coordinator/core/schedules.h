@@ -1,0 +1,67 @@
+// Creates the campaigns of schedules.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/v1/schedule_service.pb.h"
+#include "common/status.h"
+#include "coordinator/core/environment.h"
+#include "coordinator/core/leadership.h"
+#include "wire/roles.h"
+
+namespace assay::coordinator {
+
+// What schedules need of campaigns.
+struct ScheduledCampaigns {
+  // Returns the campaign as it would be created now, or OK without a campaign if its only errors
+  // are nodes that are not there now.
+  std::function<Result<std::optional<v1::Campaign>>(const v1::CampaignSpec&)> check;
+  // Creates the campaign with this id, or returns ALREADY_EXISTS. The spec's fields submitted_by
+  // and schedule become the campaign's.
+  std::function<Result<v1::Campaign>(const v1::CampaignSpec&, const std::string& campaign_id)>
+      create;
+  std::function<Status(const std::string& campaign_id)> cancel;
+};
+
+// Stores schedules, and creates their campaigns when they are due. The id of a run's campaign
+// follows from the schedule and the time at which it was due. So a campaign is created only once,
+// even if a coordinator ends between creating it and recording the run. Thread-safe. Methods block
+// on the database.
+class Schedules {
+ public:
+  // All arguments must outlive this object.
+  Schedules(const Environment& environment, const Options& options, const Leadership& leadership,
+            ScheduledCampaigns campaigns)
+      : environment_(environment),
+        options_(options),
+        leadership_(leadership),
+        campaigns_(std::move(campaigns)) {}
+
+  // Checks a schedule and, unless `validate_only` is set, stores it under `schedule_id`. Storing it
+  // again has no effect.
+  Result<v1::CreateScheduleResponse> Create(const v1::CreateScheduleRequest& request,
+                                            const std::string& schedule_id, const Identity& caller);
+  // The campaigns have only their names, because all schedules must fit into one answer.
+  Result<std::vector<v1::Schedule>> List();
+  Status Delete(const std::string& id_or_name, const Identity& caller);
+
+  // Creates the campaigns that are due. Only the leader may call this. Returns UNAVAILABLE if the
+  // database does not answer; the runs stay due then. Stops after one poll's time and leaves the
+  // others to the next call.
+  Status RunDue();
+
+ private:
+  Status RunOne(const v1::Schedule& schedule, WallTime now);
+  // Decides about a run, and creates its campaign.
+  Result<v1::ScheduledRun> Run(const v1::Schedule& schedule, WallTime now);
+
+  const Environment& environment_;
+  const Options& options_;
+  const Leadership& leadership_;
+  const ScheduledCampaigns campaigns_;
+};
+
+}  // namespace assay::coordinator

@@ -1,0 +1,16 @@
+// The service for campaigns that recur.
+#pragma once
+
+#include <grpcpp/impl/service_type.h>
+
+#include <memory>
+
+#include "coordinator/core/coordinator.h"
+#include "coordinator/rpc/calls.h"
+
+namespace assay::coordinator::rpc {
+
+// Both arguments must outlive the service.
+std::unique_ptr<grpc::Service> NewScheduleService(Coordinator& coordinator, const Calls& calls);
+
+}  // namespace assay::coordinator::rpc
