@@ -122,6 +122,7 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddConnectionOptions(*app, context.client);
   AddUpCommand(*app, context);
   AddCampaignCommands(*app, context);
+  AddScheduleCommands(*app, context);
   AddNodeCommands(*app, context);
   AddBenchmarkCommands(*app, context);
   AddRunCommand(*app, context);

@@ -44,6 +44,7 @@ void AddCheckCommand(CLI::App& campaign, Context& context);
 void AddSubmitCommand(CLI::App& campaign, Context& context);
 void AddRerunCommand(CLI::App& campaign, Context& context);
 void AddWatchCommands(CLI::App& campaign, Context& context);
+void AddScheduleCommands(CLI::App& app, Context& context);
 void AddNodeCommands(CLI::App& app, Context& context);
 void AddBenchmarkCommands(CLI::App& app, Context& context);
 void AddResultsCommand(CLI::App& app, Context& context);

@@ -100,7 +100,8 @@ Status Client::Add(const std::string& address, const ClientOptions& options) {
   servers_.push_back({parsed->ToString(),
                       {v1::CampaignService::NewStub(channel), v1::NodeService::NewStub(channel),
                        v1::ResultService::NewStub(channel), v1::AgentService::NewStub(channel),
-                       v1::AnalysisService::NewStub(channel), v1::NoteService::NewStub(channel)}});
+                       v1::AnalysisService::NewStub(channel), v1::NoteService::NewStub(channel),
+                       v1::ScheduleService::NewStub(channel)}});
   return Status::Ok();
 }
 

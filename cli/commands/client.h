@@ -18,6 +18,7 @@
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
+#include "assay/v1/schedule_service.grpc.pb.h"
 #include "cli/commands/exit_code.h"
 #include "common/status.h"
 #include "wire/credentials.h"
@@ -40,10 +41,13 @@ struct ClientOptions {
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
 // True if a call may be sent again when the client does not know whether the server has executed
-// it. RemoveNode cannot be repeated, because the second call would fail with "no such node", and
-// CreateAnnotation would add a second annotation.
+// it. RemoveNode and DeleteSchedule cannot be repeated, because the second call would fail with "no
+// such node", CreateSchedule would find its own schedule, and CreateAnnotation would add a second
+// annotation.
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest> &&
+                                    !std::is_same_v<Request, v1::CreateScheduleRequest> &&
+                                    !std::is_same_v<Request, v1::DeleteScheduleRequest> &&
                                     !std::is_same_v<Request, v1::CreateAnnotationRequest>;
 
 // Owns a channel to each server, with its stubs. All calls go to the same server until that server
@@ -95,7 +99,8 @@ class Client {
     std::string address;
     std::tuple<std::unique_ptr<v1::CampaignService::Stub>, std::unique_ptr<v1::NodeService::Stub>,
                std::unique_ptr<v1::ResultService::Stub>, std::unique_ptr<v1::AgentService::Stub>,
-               std::unique_ptr<v1::AnalysisService::Stub>, std::unique_ptr<v1::NoteService::Stub>>
+               std::unique_ptr<v1::AnalysisService::Stub>, std::unique_ptr<v1::NoteService::Stub>,
+               std::unique_ptr<v1::ScheduleService::Stub>>
         stubs;
   };
 

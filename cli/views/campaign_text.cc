@@ -127,6 +127,11 @@ std::string RerunText(const v1::Campaign& campaign, int width) {
   return Line(2, text, width);
 }
 
+std::string ScheduleOriginText(const v1::Campaign& campaign, int width) {
+  return campaign.schedule().empty() ? ""
+                                     : Line(2, "From:  schedule " + campaign.schedule(), width);
+}
+
 std::string LeftOutText(const v1::Campaign& campaign, int width) {
   if (campaign.left_out().empty()) return "";
   std::string text = Line(

@@ -36,6 +36,9 @@ std::string CoverageText(const v1::Campaign& campaign, int width);
 // like CoverageText. Returns an empty string if the campaign was never run again.
 std::string RerunText(const v1::Campaign& campaign, int width);
 
+// Names the schedule that created the campaign. Returns an empty string if a user did.
+std::string ScheduleOriginText(const v1::Campaign& campaign, int width);
+
 // Describes the cases that a campaign leaves out because too few nodes can run them. The first line
 // is "  Left out: 12 cases that no matching node can take". The next lines list some of the
 // reasons. Each reason names the affected benchmarks and their lines in the campaign file. Wraps

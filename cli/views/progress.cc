@@ -273,7 +273,8 @@ std::string CampaignProgress::Summary(const Style& style) const {
   std::string text = Headline(style);
   text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
           "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +
-          std::to_string(campaign_.case_count()) + " done\n" + RerunText(campaign_, style.width) +
+          std::to_string(campaign_.case_count()) + " done\n" +
+          ScheduleOriginText(campaign_, style.width) + RerunText(campaign_, style.width) +
           CoverageText(campaign_, style.width) + LeftOutText(campaign_, style.width);
   for (const std::string& line : Waits()) {
     text += "  Waits: " + Wrap(line, style.width - kWaitIndent, kWaitIndent) + "\n";

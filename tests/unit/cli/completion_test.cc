@@ -36,6 +36,8 @@ TEST(CompletionTest, CommandsAndOptionsAreOffered) {
   EXPECT_EQ(Offers({"baseline", "show", "-o", ""}), (Words{"table", "json", "csv"}));
   EXPECT_EQ(Offers({"re"}), (Words{"results", "regressions", "report"}));
   EXPECT_EQ(Offers({"baseline", ""}), (Words{"set", "list", "show"}));
+  EXPECT_EQ(Offers({"schedule", ""}), (Words{"add", "list", "remove"}));
+  EXPECT_EQ(Offers({"schedule", "add", "--ti"}), Words{"--time-zone"});
   EXPECT_EQ(Offers({"regressions", "ack", "--f"}), Words{"--false-alarm"});
   EXPECT_EQ(Offers({"compare", "--m"}), Words{"--margin"});
   EXPECT_EQ(Offers({"node", "list", "--coord"}), Words{"--coordinator"});

@@ -360,13 +360,44 @@ struct FakeCoordinator::Notes final : v1::NoteService::Service {
   FakeCoordinator& fake;
 };
 
+struct FakeCoordinator::Schedules final : v1::ScheduleService::Service {
+  explicit Schedules(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status CreateSchedule(grpc::ServerContext*, const v1::CreateScheduleRequest* request,
+                              v1::CreateScheduleResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_schedule_ = *request;
+    if (!fake.schedule_error.ok()) return rpc::ToGrpc(fake.schedule_error);
+    *response = fake.schedule;
+    *response->mutable_schedule() = request->schedule();
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListSchedules(grpc::ServerContext*, const v1::ListSchedulesRequest*,
+                             v1::ListSchedulesResponse* response) override {
+    response->mutable_schedules()->Assign(fake.schedules.begin(), fake.schedules.end());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status DeleteSchedule(grpc::ServerContext*, const v1::DeleteScheduleRequest* request,
+                              v1::DeleteScheduleResponse*) override {
+    for (const v1::Schedule& one : fake.schedules) {
+      if (one.name() == request->schedule()) return grpc::Status::OK;
+    }
+    return NotThere("schedule \"" + request->schedule() + "\"");
+  }
+
+  FakeCoordinator& fake;
+};
+
 FakeCoordinator::FakeCoordinator()
     : campaign_service_(std::make_unique<Campaigns>(*this)),
       node_service_(std::make_unique<Nodes>(*this)),
       result_service_(std::make_unique<Results>(*this)),
       agent_service_(std::make_unique<Agent>(*this)),
       analysis_service_(std::make_unique<Analysis>(*this)),
-      note_service_(std::make_unique<Notes>(*this)) {}
+      note_service_(std::make_unique<Notes>(*this)),
+      schedule_service_(std::make_unique<Schedules>(*this)) {}
 
 FakeCoordinator::~FakeCoordinator() { Stop(); }
 
@@ -382,6 +413,7 @@ void FakeCoordinator::Start(int port) {
   builder.RegisterService(agent_service_.get());
   builder.RegisterService(analysis_service_.get());
   builder.RegisterService(note_service_.get());
+  builder.RegisterService(schedule_service_.get());
   server_ = builder.BuildAndStart();
 }
 
@@ -399,6 +431,11 @@ void FakeCoordinator::Stop() {
 v1::CreateCampaignRequest FakeCoordinator::last_create() const {
   const std::lock_guard lock(mutex_);
   return last_create_;
+}
+
+v1::CreateScheduleRequest FakeCoordinator::last_schedule() const {
+  const std::lock_guard lock(mutex_);
+  return last_schedule_;
 }
 
 std::string FakeCoordinator::last_order() const {

@@ -16,6 +16,7 @@
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
+#include "assay/v1/schedule_service.grpc.pb.h"
 #include "common/status.h"
 
 namespace assay::cli {
@@ -59,6 +60,9 @@ class FakeCoordinator {
   v1::ListOutliersResponse outliers;
   v1::GetCostsResponse costs;
   std::vector<v1::Baseline> baselines;
+  v1::CreateScheduleResponse schedule;  // Of CreateSchedule.
+  Status schedule_error;
+  std::vector<v1::Schedule> schedules;
   std::vector<v1::RunJobResponse> run_events;
   Status run_error;
 
@@ -78,6 +82,7 @@ class FakeCoordinator {
   v1::CreateBaselineRequest last_baseline() const;
   v1::CreateAnnotationRequest last_annotation() const;
   v1::AcknowledgeRegressionRequest last_acknowledge() const;
+  v1::CreateScheduleRequest last_schedule() const;
   int create_calls() const;
   // Blocks until a watch has sent its whole list and its stream stays open.
   void AwaitHangingWatch();
@@ -89,6 +94,7 @@ class FakeCoordinator {
   struct Agent;
   struct Analysis;
   struct Notes;
+  struct Schedules;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -107,6 +113,7 @@ class FakeCoordinator {
   v1::CreateBaselineRequest last_baseline_;
   v1::CreateAnnotationRequest last_annotation_;
   v1::AcknowledgeRegressionRequest last_acknowledge_;
+  v1::CreateScheduleRequest last_schedule_;
   int create_calls_ = 0;
   bool hanging_ = false;
   bool stopping_ = false;
@@ -117,6 +124,7 @@ class FakeCoordinator {
   std::unique_ptr<Agent> agent_service_;
   std::unique_ptr<Analysis> analysis_service_;
   std::unique_ptr<Notes> note_service_;
+  std::unique_ptr<Schedules> schedule_service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };
