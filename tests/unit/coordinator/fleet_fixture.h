@@ -42,6 +42,18 @@ class FlakyJobStore : public storage::FakeJobStore {
   }
 };
 
+// A schedule store whose database can be lost before a run is recorded.
+class FlakyScheduleStore : public storage::FakeScheduleStore {
+ public:
+  using FakeScheduleStore::FakeScheduleStore;
+  bool away = false;
+
+  Result<bool> RecordRun(const storage::RecordedRun& recorded) override {
+    if (away) return Unavailable("the database is away");
+    return FakeScheduleStore::RecordRun(recorded);
+  }
+};
+
 // The agent's end of a session.
 class FakeAgent : public SessionSink {
  public:
@@ -233,7 +245,7 @@ class FleetFixture : public ::testing::Test {
   storage::FakeFleetStore fleet{database};
   storage::FakeWorkStore work{database};
   storage::FakeAnalysisStore analysis{database};
-  storage::FakeScheduleStore schedules{database};
+  FlakyScheduleStore schedules{database};
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;
