@@ -36,7 +36,7 @@ std::string CampaignOf(const v1::Schedule& schedule) {
 }
 
 std::string LabelledLine(const std::string& label, const std::string& text, int width) {
-  constexpr int kIndent = 11;
+  constexpr int kIndent = 12;
   const int room = width > 0 ? std::max(width - kIndent, 1) : 0;
   std::string line = "  " + label + ":";
   line.resize(kIndent, ' ');
@@ -111,7 +111,7 @@ std::string ScheduleText(const v1::CreateScheduleResponse& response, const Style
   text += LabelledLine("Campaign", campaign, style.width);
   for (int i = 0; i < response.next_times_size(); ++i) {
     const std::string time = TimeIn(response.next_times(i), schedule);
-    text += i == 0 ? LabelledLine("Next", time, style.width) : "           " + time + "\n";
+    text += i == 0 ? LabelledLine("Next", time, style.width) : "            " + time + "\n";
   }
   return text + LabelledLine("Missed", MissedText(schedule), style.width) +
          LabelledLine("Overlap", OverlapText(schedule), style.width);

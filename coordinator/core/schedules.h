@@ -14,7 +14,7 @@
 
 namespace assay::coordinator {
 
-// What schedules need of campaigns.
+// The operations on campaigns that schedules need.
 struct ScheduledCampaigns {
   // Returns the campaign as it would be created now, or OK without a campaign if its only errors
   // are nodes that are not there now.
