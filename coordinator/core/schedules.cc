@@ -233,7 +233,10 @@ Result<v1::ScheduledRun> Schedules::Run(const v1::Schedule& schedule, WallTime n
   spec.set_submitted_by(schedule.created_by());
   spec.set_schedule(schedule.name());
   const Status created = campaigns_.create(spec, id).status();
-  if (created.code() == Code::kUnavailable) return created;
+  // A campaign that takes the database too long would keep all other schedules waiting.
+  if (created.code() == Code::kUnavailable && created.reason() != Reason::kStatementTimeout) {
+    return created;
+  }
   if (!created.ok() && created.reason() != Reason::kCampaignExists) {
     return with(v1::ScheduledRun::OUTCOME_FAILED, MessageOf(created));
   }

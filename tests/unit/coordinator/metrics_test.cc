@@ -31,6 +31,14 @@ TEST(Metrics, SimulatedNodesAreCountedApart) {
   EXPECT_TRUE(Exports(metrics, R"(assay_agents{simulated="true",state="connected"} 0)"));
 }
 
+TEST(Metrics, RunsOfSchedulesAreCounted) {
+  Metrics metrics;
+  EXPECT_TRUE(Exports(metrics, R"(assay_schedule_runs_total{outcome="failed"} 0)"));
+  metrics.ScheduleRan("failed");
+  EXPECT_TRUE(Exports(metrics, R"(assay_schedule_runs_total{outcome="failed"} 1)"));
+  EXPECT_TRUE(Exports(metrics, R"(assay_schedule_runs_total{outcome="created"} 0)"));
+}
+
 TEST(Metrics, FindingsThatHaveEndedAreZero) {
   Metrics metrics;
   EXPECT_TRUE(Exports(metrics, R"(assay_incidents{state="confirmed"} 0)"));

@@ -13,6 +13,7 @@
 #include "assay/v1/fleet_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
+#include "assay/v1/schedule_service.grpc.pb.h"
 #include "common/uuid.h"
 #include "common/violations.h"
 #include "coordinator/rpc/stream_link.h"
@@ -123,6 +124,29 @@ grpc::StatusCode CodeOf(Stub& stub,
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
   Response response;
   return (stub.*method)(&context, request, &response).error_code();
+}
+
+TEST_F(ServerTest, CallsForSchedules_AreAnswered) {
+  Serve();
+  using Schedules = v1::ScheduleService::Stub;
+  const auto schedules = v1::ScheduleService::NewStub(channel_);
+  v1::CreateScheduleRequest create;
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::CreateSchedule, create), grpc::INVALID_ARGUMENT);
+  create.mutable_schedule()->set_name("nightly");
+  create.mutable_schedule()->set_cron("@daily");
+  *create.mutable_schedule()->mutable_spec() = MakeSpec("cpu_gemm");
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::CreateSchedule, create), grpc::FAILED_PRECONDITION)
+      << "no node has connected yet";
+  const v1::Node node = MakeFleetNode("a", '1', 0);
+  ASSERT_TRUE(nodes_.Connect("c", node.description(), "", std::chrono::minutes(1)).ok());
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::CreateSchedule, create), grpc::OK);
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::CreateSchedule, create), grpc::ALREADY_EXISTS);
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::ListSchedules, {}), grpc::OK);
+  v1::DeleteScheduleRequest remove;
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::DeleteSchedule, remove), grpc::INVALID_ARGUMENT);
+  remove.set_schedule("nightly");
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::DeleteSchedule, remove), grpc::OK);
+  EXPECT_EQ(CodeOf(*schedules, &Schedules::DeleteSchedule, remove), grpc::NOT_FOUND);
 }
 
 TEST_F(ServerTest, CallsForFigures_AreAnswered) {
