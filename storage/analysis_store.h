@@ -25,6 +25,8 @@ struct Run {
   std::optional<double> uncertainty;  // Half of the confidence interval, over the median.
   // Has one of the flags in kExcludingFlags, so the run says little about the hardware.
   bool excluded = false;
+  std::vector<std::string> flags;
+  std::optional<double> efficiency_spec;
   std::string result_id;
 };
 
@@ -53,8 +55,8 @@ struct Runs {
   int failed = 0;
 };
 
-// Flags of results that no analysis uses. Throttled runs and runs with a neighbour are used, because
-// these are what makes a GPU slow: see docs/decisions/0011-judge-throttled-runs.md.
+// Flags of results that no analysis uses. Throttled runs and runs with a neighbour are used,
+// because these are what makes a GPU slow: see docs/decisions/0011-judge-throttled-runs.md.
 inline constexpr const char* kExcludingFlags[] = {"unverified"};
 
 // Lineages with results that were stored since an earlier look.
@@ -66,7 +68,8 @@ struct ChangedLineages {
 
 // Findings of a pass over some lineages, to be stored atomically.
 struct Findings {
-  // The lineages that were judged. Their outliers and driver medians replace the earlier ones.
+  // The lineages that were judged. What is known by lineage replaces what was known earlier: all
+  // below from `outliers` to `node_flags`.
   std::vector<std::string> lineage_ids;
   // Inserted, or replaced if the id exists.
   std::vector<v1::Regression> regressions;
@@ -81,16 +84,54 @@ struct Findings {
     std::vector<std::string> without_peers;
   };
   std::vector<Judged> judged;
-  // Median performance by lineage and driver, for dashboards.
+  // The rest is for dashboards. Throttled runs are never mixed with others.
+  // The runs of a lineage on one driver.
   struct DriverMedian {
     v1::CaseIdentity identity;
     std::string driver;
+    bool throttled = false;
+    double median = 0;
+    std::optional<double> noise;  // Standard deviation between runs of a place, as a fraction.
+    std::optional<double> noise_floor;  // Median uncertainty of a run, as a fraction.
+    std::optional<double> efficiency_spec;
+    int runs = 0;
+    int places = 0;
+    WallTime oldest{};
+    WallTime newest{};
+  };
+  std::vector<DriverMedian> driver_medians;
+  // The runs of a lineage on one driver, compared with those on the driver before it.
+  struct DriverChange {
+    v1::CaseComparison comparison;  // A is `driver_before`.
+    double p_value = 1;
+    std::string driver_before;
+    std::string driver;
+    bool throttled = false;
+    WallTime first{};  // End of the first run on `driver`.
+  };
+  std::vector<DriverChange> driver_changes;
+  // The runs of a lineage at one provider and price.
+  struct CaseCost {
+    v1::CaseIdentity identity;
+    std::string provider;
+    double dollars_per_hour = 0;  // For what the case uses of its nodes.
+    bool throttled = false;
     double median = 0;
     int runs = 0;
     int places = 0;
     WallTime newest{};
   };
-  std::vector<DriverMedian> driver_medians;
+  std::vector<CaseCost> case_costs;
+  // The runs of a lineage on one node that have a flag.
+  struct NodeFlag {
+    v1::CaseIdentity identity;
+    std::string node_name;
+    std::string flag;
+    int flagged_runs = 0;
+    int runs = 0;       // With the flag or without.
+    WallTime newest{};  // End of the newest run with the flag.
+  };
+  std::vector<NodeFlag> node_flags;
   std::string cursor;
   std::optional<WallTime> judged_until;
 };
@@ -164,8 +205,8 @@ class AnalysisStore {
   virtual Result<Page<v1::Regression>> ListRegressions(const RegressionQuery& query,
                                                        const PageRequest& page) = 0;
   // Counts the regressions that are neither RESOLVED nor CLEARED, by place. Leaves out those whose
-  // cause is not the place: a driver, an agent, or a case that became slower at many places. Returns
-  // the `limit` places with most regressions.
+  // cause is not the place: a driver, an agent, or a case that became slower at many places.
+  // Returns the `limit` places with most regressions.
   virtual Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) = 0;
   // Counts open incidents and outliers. Returns the `limit` models with most outliers.
   virtual Result<FindingCounts> CountFindings(int limit) = 0;

@@ -76,6 +76,10 @@ class RunsBuilder {
     run.median = result.measurements(0).median();
     run.uncertainty = schema::Uncertainty(result.measurements(0));
     run.excluded = IsExcluded(result.conditions().flags());
+    run.flags.assign(result.conditions().flags().begin(), result.conditions().flags().end());
+    if (result.prediction().has_efficiency_spec()) {
+      run.efficiency_spec = result.prediction().efficiency_spec();
+    }
     run.result_id = stored.result_id();
   }
 
@@ -183,6 +187,20 @@ void FakeAnalysisStore::ReplaceOutliers(const Findings& findings) {
   }
 }
 
+void FakeAnalysisStore::ReplaceSummaries(const Findings& findings) {
+  const auto replace = [&](auto& rows, const auto& fresh, const auto& lineage_of) {
+    std::erase_if(rows,
+                  [&](const auto& row) { return Has(findings.lineage_ids, lineage_of(row)); });
+    rows.insert(rows.end(), fresh.begin(), fresh.end());
+  };
+  const auto own = [](const auto& row) { return row.identity.lineage_id(); };
+  const auto compared = [](const auto& row) { return row.comparison.case_().lineage_id(); };
+  replace(database_.driver_medians, findings.driver_medians, own);
+  replace(database_.driver_changes, findings.driver_changes, compared);
+  replace(database_.case_costs, findings.case_costs, own);
+  replace(database_.node_flags, findings.node_flags, own);
+}
+
 Status FakeAnalysisStore::PutFindings(const Findings& findings, int64_t term) {
   MutexLock lock(database_.mutex);
   if (!database_.IsTerm(term)) return AnotherScheduler();
@@ -197,6 +215,7 @@ Status FakeAnalysisStore::PutFindings(const Findings& findings, int64_t term) {
     database_.incidents[incident.incident_id()] = incident;
   }
   ReplaceOutliers(findings);
+  ReplaceSummaries(findings);
   if (!findings.cursor.empty()) database_.judge_state.cursor = findings.cursor;
   if (findings.judged_until) database_.judge_state.judged_until = findings.judged_until;
   return Status::Ok();

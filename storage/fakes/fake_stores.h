@@ -92,6 +92,11 @@ struct FakeDatabase {
   std::map<std::string, v1::Incident> incidents ASSAY_GUARDED_BY(mutex);      // By id.
   std::vector<v1::Outlier> outliers ASSAY_GUARDED_BY(mutex);
   std::map<std::string, JudgedLineage> judged ASSAY_GUARDED_BY(mutex);  // By lineage.
+  // No store returns these: only dashboards read them.
+  std::vector<Findings::DriverMedian> driver_medians ASSAY_GUARDED_BY(mutex);
+  std::vector<Findings::DriverChange> driver_changes ASSAY_GUARDED_BY(mutex);
+  std::vector<Findings::CaseCost> case_costs ASSAY_GUARDED_BY(mutex);
+  std::vector<Findings::NodeFlag> node_flags ASSAY_GUARDED_BY(mutex);
   std::map<std::string, v1::Baseline> baselines ASSAY_GUARDED_BY(mutex);
   std::map<std::string, v1::Annotation> annotations ASSAY_GUARDED_BY(mutex);  // By id.
   std::map<std::string, v1::Schedule> schedules ASSAY_GUARDED_BY(mutex);      // By name.
@@ -228,7 +233,6 @@ class FakeWorkStore : public WorkStore {
   FakeDatabase& database_;
 };
 
-// Does not keep the medians of drivers, because only dashboards read them.
 class FakeAnalysisStore : public AnalysisStore {
  public:
   explicit FakeAnalysisStore(FakeDatabase& database) : database_(database) {}
@@ -256,6 +260,7 @@ class FakeAnalysisStore : public AnalysisStore {
   // Returns whether the lineage has results of simulated nodes.
   bool IsSimulated(const std::string& lineage_id) const ASSAY_REQUIRES(database_.mutex);
   void ReplaceOutliers(const Findings& findings) ASSAY_REQUIRES(database_.mutex);
+  void ReplaceSummaries(const Findings& findings) ASSAY_REQUIRES(database_.mutex);
   // Returns whether an incident has a regression that the query selects by node and lineage.
   bool HasRegression(const std::string& incident_id, const RegressionQuery& query) const
       ASSAY_REQUIRES(database_.mutex);

@@ -1,7 +1,8 @@
 -- Views for filters, dashboards and people. Runs whenever this file has changed.
 
 DROP VIEW IF EXISTS result_view, job_view, node_view, regression_view, incident_view, outlier_view,
-  driver_median_view, baseline_view, annotation_view;
+  driver_median_view, driver_change_view, case_cost_view, node_flag_view, baseline_view,
+  annotation_view;
 
 -- Parameters for people: "dtype=bf16 m=8192".
 CREATE OR REPLACE FUNCTION assay_parameter_text(parameters jsonb) RETURNS text
@@ -75,11 +76,47 @@ SELECT kind::text AS kind, benchmark, benchmark_version, parameters,
        end_time, result_id, simulated
 FROM outlier;
 
+-- One row per case, driver and state of the clocks: throttled runs have rows of their own.
 CREATE VIEW driver_median_view AS
 SELECT benchmark, benchmark_version, parameters, assay_parameter_text(parameters) AS parameter_text,
-       metric, unit, direction::text AS direction, gpu_model, lineage_id, driver, driver_order,
-       median, runs, places, newest_time, simulated
+       metric, unit, direction::text AS direction, gpu_model, gpu_mig_profile, gpu_count, conditions,
+       standard, throttled, lineage_id, driver, driver_order, median, noise, noise_floor,
+       efficiency_spec, runs, places, oldest_time, newest_time, simulated
 FROM driver_median;
+
+-- One row per case and new driver. `change` is -0.06 for a loss of 6%. `verdict` considers how many
+-- cases the drivers were compared in: the procedure of Benjamini and Hochberg at 1%, as
+-- AdjustForCount in analysis/comparison.h.
+CREATE VIEW driver_change_view AS
+SELECT benchmark, benchmark_version, parameters, assay_parameter_text(parameters) AS parameter_text,
+       metric, unit, direction::text AS direction, gpu_model, gpu_mig_profile, gpu_count, conditions,
+       standard, throttled, lineage_id, driver_before, driver, driver_order,
+       CASE WHEN verdict NOT IN ('regressed', 'improved') OR p_value <= p_limit THEN verdict
+            ELSE 'inconclusive' END AS verdict,
+       ratio, ratio - 1 AS change, ratio_low - 1 AS change_low, ratio_high - 1 AS change_high,
+       median_before, median, places, runs_before, runs, missing, missing_count, change_time,
+       simulated
+FROM (SELECT *, max(p_value) FILTER (WHERE p_value <= 0.01 * not_larger / compared)
+              OVER (PARTITION BY driver_before, driver, gpu_model, simulated) AS p_limit
+      FROM (SELECT *,
+                   count(ratio_low) OVER (PARTITION BY driver_before, driver, gpu_model, simulated
+                                          ORDER BY p_value) AS not_larger,
+                   nullif(count(ratio_low) OVER (PARTITION BY driver_before, driver, gpu_model,
+                                                 simulated), 0) AS compared
+            FROM driver_change) counted) limited;
+
+-- One row per case and offer. `per_dollar` is what a dollar an hour buys, in the metric's unit.
+CREATE VIEW case_cost_view AS
+SELECT benchmark, benchmark_version, parameters, assay_parameter_text(parameters) AS parameter_text,
+       metric, unit, direction::text AS direction, gpu_model, gpu_mig_profile, gpu_count, conditions,
+       standard, throttled, lineage_id, provider, dollars_per_hour, median,
+       CASE WHEN direction = 'higher' THEN median / nullif(dollars_per_hour, 0) END AS per_dollar,
+       runs, places, newest_time, simulated
+FROM case_cost;
+
+CREATE VIEW node_flag_view AS
+SELECT node_name, flag, gpu_model, lineage_id, flagged_runs, runs, newest_time, simulated
+FROM node_flag;
 
 -- One row per case of a baseline.
 CREATE VIEW baseline_view AS

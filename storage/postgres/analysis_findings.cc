@@ -47,14 +47,24 @@ Status PutKept(Transaction& transaction, const std::string& table, const std::st
   return InsertRows(transaction, table, key, rows);
 }
 
+// Stores summaries. Those of a lineage have different keys.
+template <typename Summary>
+Status PutSummaries(Transaction& transaction, const std::string& table,
+                    const std::vector<Summary>& summaries) {
+  Rows rows;
+  for (const Summary& summary : summaries) rows[std::to_string(rows.size())] = RowOf(summary);
+  return InsertRows(transaction, table, "", rows);
+}
+
 // Replaces what is known of each lineage.
 Status PutLineages(Transaction& transaction, const Findings& findings) {
   const std::string ids = ArrayOf(findings.lineage_ids);
-  for (const char* table : {"outlier", "judged_lineage", "driver_median"}) {
+  for (const char* table :
+       {"outlier", "judged_lineage", "driver_median", "driver_change", "case_cost", "node_flag"}) {
     transaction.exec_params(
         std::string("DELETE FROM ") + table + " WHERE lineage_id = ANY($1::text[])", ids);
   }
-  Rows outliers, judged, medians;
+  Rows outliers, judged;
   for (const v1::Outlier& outlier : findings.outliers) {
     outliers[std::to_string(outliers.size())] = RowOf(outlier);
   }
@@ -69,12 +79,12 @@ Status PutLineages(Transaction& transaction, const Findings& findings) {
                               {"with_peers", one.with_peers},
                               {"without_peers", one.without_peers}};
   }
-  for (const Findings::DriverMedian& median : findings.driver_medians) {
-    medians[median.identity.lineage_id() + " " + median.driver] = RowOf(median);
-  }
   ASSAY_RETURN_IF_ERROR(InsertRows(transaction, "outlier", "", outliers));
   ASSAY_RETURN_IF_ERROR(InsertRows(transaction, "judged_lineage", "lineage_id", judged));
-  return InsertRows(transaction, "driver_median", "lineage_id, driver", medians);
+  ASSAY_RETURN_IF_ERROR(PutSummaries(transaction, "driver_median", findings.driver_medians));
+  ASSAY_RETURN_IF_ERROR(PutSummaries(transaction, "driver_change", findings.driver_changes));
+  ASSAY_RETURN_IF_ERROR(PutSummaries(transaction, "case_cost", findings.case_costs));
+  return PutSummaries(transaction, "node_flag", findings.node_flags);
 }
 
 // SQL conditions and the values to which they refer.

@@ -1,8 +1,11 @@
 #include "storage/postgres/analysis_rows.h"
 
 #include <chrono>
+#include <cmath>
+#include <optional>
 #include <utility>
 
+#include "common/text.h"
 #include "storage/store_rules.h"
 #include "wire/timestamps.h"
 
@@ -49,6 +52,51 @@ json CaseRow(const v1::CaseIdentity& identity) {
           {"direction", std::move(direction)},
           {"gpu_model", TextOrNull(identity.hardware().gpu_model())},
           {"simulated", identity.simulated()}};
+}
+
+json NumberOrNull(const std::optional<double>& number) { return number ? json(*number) : json(); }
+
+bool IsGraph(const v1::CaseIdentity& identity) {
+  const auto launch = identity.parameters().find("launch");
+  return launch != identity.parameters().end() && launch->second == "graph";
+}
+
+// Returns what makes a case differ from others with the same parameters and GPU model, in words.
+std::string ConditionsOf(const v1::CaseIdentity& identity, bool throttled) {
+  const v1::Environment& hardware = identity.hardware();
+  std::vector<std::string> words;
+  if (throttled) words.push_back("throttled");
+  if (identity.cache() == "hot") words.push_back("hot cache");
+  if (!identity.fill().empty() && identity.fill() != "random") words.push_back(identity.fill());
+  if (IsGraph(identity)) words.push_back("graph launches");
+  if (!hardware.mig_profile().empty()) words.push_back("MIG " + hardware.mig_profile());
+  if (!hardware.gpu_form_factor().empty()) words.push_back(hardware.gpu_form_factor());
+  if (hardware.gpu_count() > 1) {
+    words.push_back(Counted(hardware.gpu_count(), "GPU") + " " + hardware.topology());
+  }
+  if (hardware.node_count() > 1) words.push_back(Counted(hardware.node_count(), "node"));
+  if (hardware.has_power_limit_watts()) {
+    words.push_back(std::to_string(std::lround(hardware.power_limit_watts())) + " W");
+  }
+  if (hardware.has_ecc_enabled() && !hardware.ecc_enabled()) words.push_back("ECC off");
+  if (hardware.clocks_locked()) words.push_back("locked clocks");
+  if (hardware.gpu_count() == 0) words.push_back(hardware.cpu_model());
+  const std::map<std::string, std::string> nccl(hardware.nccl().begin(), hardware.nccl().end());
+  for (const auto& [name, value] : nccl) words.push_back(name + "=" + value);
+  return Join(words, ", ");
+}
+
+// Returns the columns that summaries share.
+json SummaryRow(const v1::CaseIdentity& identity, bool throttled) {
+  json row = CaseRow(identity);
+  const bool standard = !throttled && identity.cache() != "hot" && !IsGraph(identity) &&
+                        (identity.fill().empty() || identity.fill() == "random");
+  row.update({{"throttled", throttled},
+              {"standard", standard},
+              {"conditions", TextOrNull(ConditionsOf(identity, throttled))},
+              {"gpu_mig_profile", TextOrNull(identity.hardware().mig_profile())},
+              {"gpu_count", identity.hardware().gpu_count()}});
+  return row;
 }
 
 }  // namespace
@@ -122,13 +170,61 @@ json RowOf(const v1::Outlier& outlier) {
 }
 
 json RowOf(const Findings::DriverMedian& median) {
-  json row = CaseRow(median.identity);
+  json row = SummaryRow(median.identity, median.throttled);
   row.update({{"driver", median.driver},
               {"median", median.median},
+              {"noise", NumberOrNull(median.noise)},
+              {"noise_floor", NumberOrNull(median.noise_floor)},
+              {"efficiency_spec", NumberOrNull(median.efficiency_spec)},
               {"runs", median.runs},
               {"places", median.places},
+              {"oldest_time", TimeOrNull(schema::ToTimestamp(median.oldest))},
               {"newest_time", TimeOrNull(schema::ToTimestamp(median.newest))}});
   return row;
+}
+
+json RowOf(const Findings::DriverChange& change) {
+  const v1::CaseComparison& compared = change.comparison;
+  json row = SummaryRow(compared.case_(), change.throttled);
+  row.update(
+      {{"driver_before", change.driver_before},
+       {"driver", change.driver},
+       {"verdict", WordOrNull(compared.verdict())},
+       {"ratio", compared.ratio()},
+       {"ratio_low", compared.has_ratio_low() ? json(compared.ratio_low()) : json()},
+       {"ratio_high", compared.has_ratio_high() ? json(compared.ratio_high()) : json()},
+       {"p_value", change.p_value},
+       {"median_before", compared.median_a()},
+       {"median", compared.median_b()},
+       {"places", compared.common_places() > 0 ? compared.common_places() : compared.places_b()},
+       {"runs_before", compared.runs_a()},
+       {"runs", compared.runs_b()},
+       {"missing", WordOrNull(compared.missing())},
+       {"missing_count", compared.missing_count()},
+       {"change_time", TimeOrNull(schema::ToTimestamp(change.first))}});
+  return row;
+}
+
+json RowOf(const Findings::CaseCost& cost) {
+  json row = SummaryRow(cost.identity, cost.throttled);
+  row.update({{"provider", cost.provider},
+              {"dollars_per_hour", cost.dollars_per_hour},
+              {"median", cost.median},
+              {"runs", cost.runs},
+              {"places", cost.places},
+              {"newest_time", TimeOrNull(schema::ToTimestamp(cost.newest))}});
+  return row;
+}
+
+json RowOf(const Findings::NodeFlag& flag) {
+  return {{"lineage_id", flag.identity.lineage_id()},
+          {"node_name", flag.node_name},
+          {"flag", flag.flag},
+          {"gpu_model", TextOrNull(flag.identity.hardware().gpu_model())},
+          {"simulated", flag.identity.simulated()},
+          {"flagged_runs", flag.flagged_runs},
+          {"runs", flag.runs},
+          {"newest_time", TimeOrNull(schema::ToTimestamp(flag.newest))}};
 }
 
 json RowOf(const v1::Baseline& baseline) {

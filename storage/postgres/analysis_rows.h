@@ -21,6 +21,9 @@ nlohmann::json RowOf(const v1::Incident& incident);
 // The outlier must have exactly one case.
 nlohmann::json RowOf(const v1::Outlier& outlier);
 nlohmann::json RowOf(const Findings::DriverMedian& median);
+nlohmann::json RowOf(const Findings::DriverChange& change);
+nlohmann::json RowOf(const Findings::CaseCost& cost);
+nlohmann::json RowOf(const Findings::NodeFlag& flag);
 nlohmann::json RowOf(const v1::Baseline& baseline);
 // Returns the row of one case.
 nlohmann::json RowOf(const v1::Baseline& baseline, int position);

@@ -33,7 +33,9 @@ const std::string& RunColumns() {
            " CASE WHEN r.median <> 0 THEN (r.ci_high - r.ci_low) / 2 / abs(r.median) END AS "
            "uncertainty,"
            " coalesce(r.flag && ARRAY[" +
-           list + "], false) AS excluded, r.result_id, r.outcome IS NOT DISTINCT FROM 'ok' AS ok";
+           list +
+           "], false) AS excluded, r.result_id, r.outcome IS NOT DISTINCT FROM 'ok' AS ok,"
+           " r.flag, r.efficiency_spec";
   }();
   return columns;
 }
@@ -158,6 +160,8 @@ class RunsBuilder {
     if (!row[first + 4].is_null()) run.uncertainty = NumberOf<double>(row[first + 4]);
     run.excluded = IsTrue(row[first + 5]);
     run.result_id.assign(row[first + 6].c_str(), row[first + 6].size());
+    if (!row[first + 8].is_null()) run.flags = TextsOf(row[first + 8]);
+    if (!row[first + 9].is_null()) run.efficiency_spec = NumberOf<double>(row[first + 9]);
   }
 
   void AddFailed(int failed) { runs_.failed += failed; }

@@ -132,7 +132,16 @@ TEST(AnalysisViews, ShowFindingsToPeople) {
   outlier.set_kind(v1::OUTLIER_KIND_SLOW);
   *outlier.mutable_place() = regression.place();
   *outlier.add_cases()->mutable_case_() = identity;
-  findings.driver_medians = {{identity, "590.10", 700, 9, 3, WallTime(std::chrono::seconds(60))}};
+  identity.mutable_hardware()->set_gpu_count(2);
+  identity.mutable_hardware()->set_topology("nvlink");
+  identity.mutable_hardware()->set_mig_profile("1g.18gb");
+  const WallTime time{std::chrono::seconds(60)};
+  Findings::DriverMedian median{identity, "590.10", false, 700, 0.01, {}, 0.75, 9, 3, time, time};
+  findings.driver_medians = {median, median};
+  findings.driver_medians[1].throttled = true;
+  findings.driver_medians[1].noise_floor = 0.002;
+  findings.case_costs = {{identity, "vast.ai", 2, false, 700, 9, 3, time}};
+  findings.node_flags = {{identity, "g'1", "throttled", 4, 9, time}};
   ASSERT_TRUE(stores.analysis().PutFindings(findings, 0).ok());
   v1::Baseline baseline;
   baseline.set_name("golden");
@@ -155,11 +164,73 @@ TEST(AnalysisViews, ShowFindingsToPeople) {
             "confirmed|no_peer|t|gemm|dtype=bf16 m=8192|higher|H200|g'1|GPU-1|-0.25|-|");
   EXPECT_EQ(row("SELECT state, cause, open FROM incident_view"), "cleared|case|f|");
   EXPECT_EQ(row("SELECT kind, gpu_id, z, power_limited FROM outlier_view"), "slow|GPU-1|0|f|");
-  EXPECT_EQ(row("SELECT driver, driver_order, median, runs, places, extract(epoch FROM "
-                "newest_time)::int FROM driver_median_view"),
-            "590.10|{590,10}|700|9|3|60|");
+  EXPECT_EQ(row("SELECT driver, driver_order, median, noise, noise_floor, efficiency_spec, runs,"
+                "  places, extract(epoch FROM newest_time)::int, standard, conditions "
+                "FROM driver_median_view WHERE NOT throttled"),
+            "590.10|{590,10}|700|0.01|-|0.75|9|3|60|t|MIG 1g.18gb, 2 GPUs nvlink|");
+  EXPECT_EQ(row("SELECT noise_floor, standard, conditions FROM driver_median_view WHERE throttled"),
+            "0.002|f|throttled, MIG 1g.18gb, 2 GPUs nvlink|");
+  EXPECT_EQ(row("SELECT provider, dollars_per_hour, per_dollar, places FROM case_cost_view"),
+            "vast.ai|2|350|3|");
+  EXPECT_EQ(row("SELECT node_name, flag, flagged_runs, runs FROM node_flag_view"),
+            "g'1|throttled|4|9|");
   EXPECT_EQ(row("SELECT name, benchmark, median FROM baseline_view"), "golden|gemm|0|");
   EXPECT_EQ(row("SELECT text, node_name FROM annotation_view"), "moved|-|");
+}
+
+// Returns the verdict and p value of a case as analyses do: regressed if there is a p value
+// below 1.
+Findings::DriverChange Change(const std::string& lineage_id, double p_value) {
+  Findings::DriverChange change;
+  change.comparison.mutable_case_()->set_lineage_id(lineage_id);
+  change.comparison.set_verdict(v1::COMPARISON_VERDICT_REGRESSED);
+  change.comparison.set_ratio(0.9);
+  change.comparison.set_ratio_low(0.8);
+  change.comparison.set_ratio_high(0.99);
+  change.p_value = p_value;
+  change.driver_before = "580.1";
+  change.driver = "590.1";
+  return change;
+}
+
+TEST(AnalysisViews, VerdictsOnADriverHoldOverAllItsCases) {
+  PostgresStores stores;
+  // At 1% and with four cases, the limits of Benjamini and Hochberg are 0.25% to 1%.
+  Findings findings;
+  findings.driver_changes = {Change("a", 0.001), Change("b", 0.0049), Change("c", 0.009),
+                             Change("d", 0.0101)};
+  // Too few runs: does not count as a comparison.
+  findings.driver_changes.push_back(Change("e", 1));
+  findings.driver_changes.back().comparison.clear_ratio_low();
+  findings.driver_changes.back().comparison.clear_ratio_high();
+  findings.driver_changes.back().comparison.set_verdict(v1::COMPARISON_VERDICT_INCONCLUSIVE);
+  // Another driver is another comparison.
+  findings.driver_changes.push_back(Change("f", 0.0099));
+  findings.driver_changes.back().driver = "600.1";
+  for (const auto& change : findings.driver_changes) {
+    findings.lineage_ids.push_back(change.comparison.case_().lineage_id());
+  }
+  const auto verdicts = [&] {
+    pqxx::connection reader(stores.conninfo() + " user=assay_reader");
+    pqxx::work work(reader);
+    std::vector<std::string> rows;
+    for (const auto& row :
+         work.exec("SELECT lineage_id || ' ' || verdict FROM driver_change_view ORDER BY 1")) {
+      rows.push_back(row[0].as<std::string>());
+    }
+    return rows;
+  };
+  ASSERT_TRUE(stores.analysis().PutFindings(findings, 0).ok());
+  EXPECT_THAT(verdicts(),
+              ::testing::ElementsAre("a regressed", "b regressed", "c inconclusive",
+                                     "d inconclusive", "e inconclusive", "f regressed"));
+  Findings next;
+  next.lineage_ids = {"a", "d", "e"};
+  next.driver_changes = {Change("a", 0.001)};
+  ASSERT_TRUE(stores.analysis().PutFindings(next, 0).ok());
+  EXPECT_THAT(verdicts(),
+              ::testing::ElementsAre("a regressed", "b regressed", "c regressed", "f regressed"))
+      << "replaced by lineage";
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Implements Questions::Compare.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -8,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/comparison.h"
 #include "common/text.h"
+#include "coordinator/core/judging/case_comparison.h"
 #include "coordinator/core/judging/histories.h"
 #include "coordinator/core/judging/questions.h"
 #include "model/filter.h"
@@ -151,60 +150,6 @@ std::string CaseKey(const v1::CaseIdentity& identity, bool across_hardware) {
   const std::map<std::string, std::string> sorted(key.parameters().begin(), key.parameters().end());
   for (const auto& [name, value] : sorted) text += "|" + name + "=" + value;
   return text;
-}
-
-double SecondsOf(WallTime time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
-std::vector<analysis::TimedValue> TimedValues(const History& history) {
-  std::vector<analysis::TimedValue> values;
-  for (size_t i = 0; i < history.used.size(); ++i) {
-    values.push_back({history.values[i], SecondsOf(history.used[i]->end_time)});
-  }
-  return values;
-}
-
-struct CaseSides {
-  std::vector<const History*> a, b;
-};
-
-analysis::Comparison CompareCase(const CaseSides& sides, const analysis::ComparisonRule& rule) {
-  std::map<std::string, analysis::PlaceRuns> places;
-  const auto add = [](const History& history, std::vector<analysis::TimedValue>& values) {
-    const std::vector<analysis::TimedValue> more = TimedValues(history);
-    values.insert(values.end(), more.begin(), more.end());
-  };
-  for (const History* history : sides.a) add(*history, places[history->place_key].a);
-  for (const History* history : sides.b) add(*history, places[history->place_key].b);
-  std::vector<analysis::PlaceRuns> list;
-  for (auto& [key, runs] : places) list.push_back(std::move(runs));
-  return analysis::Compare(list, rule);
-}
-
-v1::CaseComparison ToMessage(const CaseSides& sides, const analysis::Comparison& compared) {
-  v1::CaseComparison message;
-  *message.mutable_case_() = sides.b.front()->identity;
-  if (sides.a.front()->identity.lineage_id() != message.case_().lineage_id()) {
-    message.mutable_case_()->clear_lineage_id();
-  }
-  message.set_verdict(static_cast<v1::ComparisonVerdict>(static_cast<int>(compared.verdict) + 1));
-  message.set_ratio(compared.ratio);
-  if (compared.has_interval) {
-    message.set_ratio_low(compared.low);
-    message.set_ratio_high(compared.high);
-  }
-  message.set_median_a(MedianOverPlaces(sides.a));
-  message.set_median_b(MedianOverPlaces(sides.b));
-  message.set_places_a(static_cast<int>(compared.places_a));
-  message.set_places_b(static_cast<int>(compared.places_b));
-  message.set_common_places(static_cast<int>(compared.common_places));
-  message.set_runs_a(static_cast<int>(compared.runs_a));
-  message.set_runs_b(static_cast<int>(compared.runs_b));
-  message.set_these_places_only(compared.these_places_only);
-  message.set_missing(static_cast<v1::MissingEvidence>(compared.missing));
-  message.set_missing_count(static_cast<int>(compared.missing_count));
-  return message;
 }
 
 // Returns the fields in which no value of one side is a value of the other.
@@ -373,7 +318,7 @@ Result<v1::CompareResultsResponse> Questions::Compare(
   }
   analysis::AdjustForCount(comparisons, rule);
   for (size_t i = 0; i < common.size(); ++i) {
-    *response.add_cases() = ToMessage(*common[i], comparisons[i]);
+    *response.add_cases() = ComparisonMessage(*common[i], comparisons[i]);
   }
   if (common.empty() && !a.histories.empty() && !b.histories.empty()) {
     for (const std::string& name : DifferingFields(a, b)) response.add_differing_fields(name);

@@ -11,6 +11,7 @@
 #include "coordinator/core/judging/incident_records.h"
 #include "coordinator/core/judging/peer_findings.h"
 #include "coordinator/core/judging/records.h"
+#include "coordinator/core/judging/summaries.h"
 #include "storage/analysis_rules.h"
 #include "wire/timestamps.h"
 
@@ -172,6 +173,11 @@ Result<WallTime> Judge::JudgeLineage(const std::string& lineage_id, int64_t term
     for (v1::Regression& one : place.Judge(noise)) findings.regressions.push_back(std::move(one));
   }
   ASSAY_RETURN_IF_ERROR(AddPeerFindings(environment_, runs, histories, findings));
+  const bool priced = HasPrices(runs);
+  if (priced && !prices_) {
+    ASSAY_ASSIGN_OR_RETURN(prices_, Prices::Read(environment_));
+  }
+  AddSummaries(runs, histories, priced ? &*prices_ : nullptr, findings);
   if (!findings.regressions.empty()) {
     ASSAY_ASSIGN_OR_RETURN(const PlaceIndices indices, PlaceIndices::Read(environment_));
     for (v1::Regression& one : findings.regressions) indices.Complete(*one.mutable_place());
@@ -188,6 +194,7 @@ Status Judge::Pass() {
                          environment_.analysis.ListChangedLineages(state.cursor));
   judged_until_ = state.judged_until.value_or(WallTime());
   new_runs_ = 0;
+  prices_.reset();
   WallTime newest = judged_until_;
   for (const std::string& lineage_id : changed.lineage_ids) {
     if (leadership_.Term() != term) return Status::Ok();

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "common/status.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/judging/prices.h"
 #include "coordinator/core/judging/reruns.h"
 #include "coordinator/core/leadership.h"
 
@@ -15,7 +17,7 @@ namespace assay::coordinator {
 // may be repeated: the records of findings have ids that follow from the runs.
 //
 //   new results --> histories --> steps, suspects --> regressions (DETECTED)
-//                            \--> outliers, medians by driver
+//                            \--> outliers, summaries for dashboards
 //   regressions --> incidents --> reruns (Reruns) --> CONFIRMED or CLEARED
 //
 // Not thread-safe: call Pass on one thread, which it may block for a minute.
@@ -41,6 +43,7 @@ class Judge {
   // State of the present pass: results up to this end were judged before, and so many are new.
   WallTime judged_until_{};
   size_t new_runs_ = 0;
+  std::optional<Prices> prices_;  // Read when first needed.
 };
 
 }  // namespace assay::coordinator

@@ -117,42 +117,11 @@ void AddOutliers(const Environment& environment, const std::string& driver, cons
   }
 }
 
-void AddDriverMedians(const Runs& runs, const std::vector<History>& histories, Findings& findings) {
-  struct OfDriver {
-    std::vector<double> medians;  // Of places.
-    int runs = 0;
-    WallTime newest{};
-  };
-  std::map<std::string, OfDriver> drivers;
-  for (const History& history : histories) {
-    std::map<std::string, std::vector<double>> of_place;
-    for (const Run* run : history.used) {
-      const std::string& driver = DriverOf(runs, *run);
-      of_place[driver].push_back(run->median);
-      drivers[driver].newest = std::max(drivers[driver].newest, run->end_time);
-    }
-    for (auto& [driver, medians] : of_place) {
-      drivers[driver].runs += static_cast<int>(medians.size());
-      drivers[driver].medians.push_back(analysis::MedianOf(std::move(medians)));
-    }
-  }
-  for (auto& [driver, of] : drivers) {
-    Findings::DriverMedian& added = findings.driver_medians.emplace_back();
-    added.identity = histories.front().identity;
-    added.driver = driver;
-    added.runs = of.runs;
-    added.places = static_cast<int>(of.medians.size());
-    added.median = analysis::MedianOf(std::move(of.medians));
-    added.newest = of.newest;
-  }
-}
-
 }  // namespace
 
 Status AddPeerFindings(const Environment& environment, const Runs& runs,
                        const std::vector<History>& histories, Findings& findings) {
   if (histories.empty()) return Status::Ok();
-  AddDriverMedians(runs, histories, findings);
   Findings::Judged& judged = findings.judged.emplace_back();
   judged.lineage_id = histories.front().identity.lineage_id();
   for (const auto& [driver, peers] : PeersByDriver(runs, histories)) {

@@ -12,6 +12,7 @@
 #include "campaign/accept_rule.h"
 #include "common/text.h"
 #include "coordinator/core/judging/histories.h"
+#include "coordinator/core/judging/prices.h"
 #include "coordinator/core/judging/records.h"
 #include "storage/analysis_rules.h"
 #include "wire/timestamps.h"
@@ -60,33 +61,6 @@ std::pair<std::string, std::optional<double>> RateUnitOf(const v1::CaseIdentity&
   }
   return {"", std::nullopt};
 }
-
-// Prices of places, by the numbers of GPUs of their nodes.
-class Prices {
- public:
-  explicit Prices(const std::vector<v1::Node>& nodes) {
-    for (const v1::Node& node : nodes) {
-      gpus_[node.description().node_id()] = node.description().inventory().gpus_size();
-    }
-  }
-
-  // Returns US dollars an hour for what the case uses of its nodes. nullopt if it is not known.
-  std::optional<double> PerHour(const v1::CaseIdentity& identity,
-                                const storage::RunOrigin& origin) const {
-    if (!origin.price_per_hour || *origin.price_per_hour <= 0 || origin.node_ids.empty()) {
-      return std::nullopt;
-    }
-    const int used = identity.hardware().gpu_count();
-    const auto nodes = static_cast<double>(std::max(1, identity.hardware().node_count()));
-    if (used == 0) return *origin.price_per_hour * nodes;
-    const auto known = gpus_.find(origin.node_ids.front());
-    if (known == gpus_.end() || known->second == 0) return std::nullopt;
-    return *origin.price_per_hour * used / known->second;
-  }
-
- private:
-  std::map<std::string, int> gpus_;  // By node id.
-};
 
 // The histories of one case at one provider.
 struct CostGroup {
@@ -174,10 +148,7 @@ Result<v1::GetHistoryResponse> Questions::GetHistory(const v1::GetHistoryRequest
 
 Result<v1::GetCostsResponse> Questions::GetCosts(const v1::GetCostsRequest& request) const {
   ASSAY_ASSIGN_OR_RETURN(const Runs runs, environment_.analysis.ListRuns(request.filter()));
-  ASSAY_ASSIGN_OR_RETURN(
-      const std::vector<v1::Node> nodes,
-      environment_.nodes.ListNodes(Duration::max(), storage::NodeStore::Benchmarks::kNo));
-  const Prices prices(nodes);
+  ASSAY_ASSIGN_OR_RETURN(const Prices prices, Prices::Read(environment_));
   v1::GetCostsResponse response;
   // A node may have changed its provider or price, so each of these has histories of its own.
   std::map<std::pair<std::string, double>, Runs> offers;

@@ -42,8 +42,21 @@ class JudgeTest : public FleetFixture {
       v1::CaseResult result = ResultOf(job, 0, median(i));
       *result.mutable_start_time() = schema::ToTimestamp(clock.WallNow());
       *result.mutable_end_time() = schema::ToTimestamp(clock.WallNow());
+      if (dress) dress(i, result);
       SayResult(agent, result);
       SayFinished(agent, job);
+    }
+  }
+
+  // Lets all nodes leave, and return with this driver.
+  void Upgrade(const std::string& driver) {
+    for (size_t i = 0; i < kNodes; ++i) {
+      agents[agents.size() - kNodes]->session->OnClosed();
+      executor->RunReady();
+      v1::NodeDescription& description = *nodes_of_fleet[i].mutable_description();
+      description.mutable_inventory()->set_driver_version(driver);
+      description.set_agent_instance_id(driver + std::to_string(i));
+      Attach(nodes_of_fleet[i]);
     }
   }
 
@@ -91,6 +104,8 @@ class JudgeTest : public FleetFixture {
   static constexpr size_t kNodes = 8;
   std::vector<v1::Node> nodes_of_fleet;
   std::vector<std::string> done = std::vector<std::string>(kNodes);
+  // Completes the result of a node, by its index, if set.
+  std::function<void(size_t node, v1::CaseResult& result)> dress;
   uint64_t sequence = 10;
   int night = 0;
 };
@@ -180,13 +195,7 @@ TEST_F(JudgeTest, NewDriver_IsOneIncident) {
   for (int i = 0; i < 12; ++i) {
     RunNight([](size_t node, int one) { return 100 * Noise(node, one, 0.005); });
   }
-  for (size_t i = 0; i < kNodes; ++i) {
-    agents[i]->session->OnClosed();
-    executor->RunReady();
-    nodes_of_fleet[i].mutable_description()->mutable_inventory()->set_driver_version("590.10");
-    nodes_of_fleet[i].mutable_description()->set_agent_instance_id("upgraded-" + std::to_string(i));
-    Attach(nodes_of_fleet[i]);
-  }
+  Upgrade("590.10");
   for (int i = 0; i < 8; ++i) {
     RunNight([](size_t node, int one) { return 92 * Noise(node, one, 0.005); });
   }
@@ -210,6 +219,62 @@ TEST_F(JudgeTest, NewDriver_IsOneIncident) {
   EXPECT_EQ(compared->cases(0).verdict(), v1::COMPARISON_VERDICT_REGRESSED);
   EXPECT_EQ(compared->cases(0).common_places(), 8);
   EXPECT_NEAR(compared->cases(0).ratio(), 0.92, 0.01);
+}
+
+TEST_F(JudgeTest, Summaries_KeepDriversOffersAndThrottledRunsApart) {
+  // Node 0 is throttled, and node 1 costs more.
+  dress = [](size_t node, v1::CaseResult& result) {
+    if (node == 0) result.mutable_conditions()->add_flags("throttled");
+    if (node == 2) result.mutable_conditions()->add_flags("a flag of a newer agent");
+    result.mutable_provenance()->set_provider("vast.ai");
+    result.mutable_provenance()->set_price_per_hour(node == 1 ? 4 : 2);
+    result.mutable_prediction()->set_efficiency_spec(node == 0 ? 0.3 : 0.7);
+  };
+  const auto speed = [](double level) {
+    return [=](size_t node, int one) {
+      return level * Noise(node, one, 0.005) * (node == 0 ? 0.5 : 1);
+    };
+  };
+  for (int i = 0; i < 4; ++i) RunNight(speed(100));
+  Upgrade("590.10");
+  for (int i = 0; i < 3; ++i) RunNight(speed(90.6));
+
+  const MutexLock lock(database.mutex);
+  ASSERT_EQ(database.driver_medians.size(), 4U) << "two drivers, throttled or not";
+  for (const auto& one : database.driver_medians) {
+    const bool old = one.driver == "580.95.05";
+    EXPECT_NEAR(one.median, (old ? 100 : 90.6) * (one.throttled ? 0.5 : 1), 0.5);
+    EXPECT_EQ(one.places, one.throttled ? 1 : 7);
+    EXPECT_EQ(one.runs, one.places * (old ? 4 : 3));
+    EXPECT_EQ(one.efficiency_spec, one.throttled ? 0.3 : 0.7);
+    ASSERT_TRUE(one.noise);
+    EXPECT_GT(*one.noise, 0.0002);
+    EXPECT_LT(*one.noise, 0.01);
+    EXPECT_LT(one.oldest, one.newest);
+  }
+  ASSERT_EQ(database.driver_changes.size(), 2U);
+  for (const auto& one : database.driver_changes) {
+    EXPECT_EQ(one.driver_before + " " + one.driver, "580.95.05 590.10");
+    EXPECT_NEAR(one.comparison.ratio(), 0.906, 0.01);
+    EXPECT_EQ(one.comparison.common_places(), one.throttled ? 1 : 7);
+    // One GPU whose runs do not alternate has no verdict.
+    EXPECT_EQ(one.comparison.verdict(), one.throttled ? v1::COMPARISON_VERDICT_INCONCLUSIVE
+                                                      : v1::COMPARISON_VERDICT_REGRESSED);
+    EXPECT_EQ(one.comparison.has_ratio_low(), !one.throttled);
+    EXPECT_EQ(one.comparison.missing(), one.throttled ? v1::MISSING_EVIDENCE_ALTERNATING_RUNS
+                                                      : v1::MISSING_EVIDENCE_UNSPECIFIED);
+  }
+  ASSERT_EQ(database.case_costs.size(), 3U);
+  for (const auto& one : database.case_costs) {
+    EXPECT_EQ(one.provider, "vast.ai");
+    EXPECT_EQ(one.places, one.dollars_per_hour == 4 || one.throttled ? 1 : 6);
+    EXPECT_EQ(one.runs, one.places * 7);
+  }
+  ASSERT_EQ(database.node_flags.size(), 2U);
+  EXPECT_EQ(database.node_flags[0].node_name + " " + database.node_flags[0].flag, "n1 throttled");
+  EXPECT_EQ(database.node_flags[1].node_name + " " + database.node_flags[1].flag, "n3 other");
+  EXPECT_EQ(database.node_flags[0].flagged_runs, 7);
+  EXPECT_EQ(database.node_flags[0].runs, 7);
 }
 
 TEST_F(JudgeTest, WithoutReruns_NothingIsConfirmed) {
