@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# ./dev bench [trust | history [--rows N] | fleet [--all] | console | predict]: what Assay itself costs, what
-# floods of hostile peers cost, what results cost to store and to find, what 100, 1,000 and (--all)
-# 10,000 simulated nodes cost, or how quick the console or predictions are. Ends with 1 if a figure
-# misses its limit.
+# ./dev bench [trust | history [--rows N] | dashboards [--rows N] | fleet [--all] | console | predict]:
+# what Assay itself costs, what floods of hostile peers cost, what results cost to store and to find,
+# how quick dashboards on PostgreSQL are, what 100, 1,000 and (--all) 10,000 simulated nodes cost, or
+# how quick the console or predictions are. Ends with 1 if a figure misses its limit.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -20,6 +20,11 @@ if [[ "${1:-}" == history ]]; then
   "$root/build/tests/storage_bench" results
   say "what questions to a history cost"
   exec "$root/build/tests/history_bench" "${@:2}"
+fi
+if [[ "${1:-}" == dashboards ]]; then
+  say "how quick dashboards on PostgreSQL are"
+  exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
+    python3 "$root/tests/e2e/dashboards_bench.py" "${@:2}"
 fi
 if [[ "${1:-}" == fleet ]]; then
   say "what fleets of simulated nodes cost"
