@@ -90,6 +90,9 @@ CREATE TABLE node_flag (
   PRIMARY KEY (lineage_id, node_name, flag)
 );
 
+-- Failures are few. Without this index, those of a month would be searched among all its results.
+CREATE INDEX result_failed ON result (ts DESC, sequence DESC) WHERE outcome = 'failed';
+
 -- Judges all lineages again, which fills these tables in the first pass of the new coordinator.
 -- Findings keep their ids, so none is reported twice.
 UPDATE judge_state SET cursor = '';

@@ -82,18 +82,18 @@ SELECT gen_random_uuid(), ended, series_key, origin_key, 'planted', 'job' || nig
 FROM (SELECT *, CASE metric WHEN 'time' THEN level / performance ELSE level * performance END AS value
       FROM planted_run) r
 JOIN series s ON s.series_id = 'series ' || r.id || r.driver
-JOIN origin o ON o.origin_id = concat_ws(' ', node, gpu, mig IS NOT NULL);
+JOIN origin o ON o.origin_id = concat_ws(' ', r.node, r.gpu, mig IS NOT NULL);
 -- Absurd values that nothing verified, and failures of which two are of a verification.
 INSERT INTO result (result_id, ts, series_key, origin_key, campaign_id, job_id, case_index, repetition,
                     end_time, "primary", outcome, failure_reason, n, median, flag)
 SELECT gen_random_uuid(), now() - made.ago, series_key, origin_key, 'planted', 'other', number, 0,
        now() - made.ago, true, outcome::case_outcome, reason, 30, value, flags
-FROM (VALUES (1, '1 0 false', 'ok', NULL, interval '1 day', 5000, ARRAY['unverified']),
-             (2, '1 1 false', 'ok', NULL, interval '2 days', 5000, ARRAY['unverified', 'busy_host']),
-             (3, '2 7 false', 'failed', 'VERIFICATION_FAILED', interval '1 day', NULL, NULL),
-             (4, '2 7 false', 'failed', 'VERIFICATION_FAILED', interval '3 days', NULL, NULL),
-             (5, '2 6 false', 'failed', 'VERIFICATION_FAILED', interval '15 days', NULL, NULL),
-             (6, '1 7 false', 'failed', 'TIMEOUT', interval '1 day', NULL, NULL))
+FROM (VALUES (1, '1 0 f', 'ok', NULL, interval '1 day', 5000, ARRAY['unverified']),
+             (2, '1 1 f', 'ok', NULL, interval '2 days', 5000, ARRAY['unverified', 'busy_host']),
+             (3, '2 7 f', 'failed', 'VERIFICATION_FAILED', interval '1 day', NULL, NULL),
+             (4, '2 7 f', 'failed', 'VERIFICATION_FAILED', interval '3 days', NULL, NULL),
+             (5, '2 6 f', 'failed', 'VERIFICATION_FAILED', interval '15 days', NULL, NULL),
+             (6, '1 7 f', 'failed', 'TIMEOUT', interval '1 day', NULL, NULL))
        AS made (number, origin, outcome, reason, ago, value, flags)
 JOIN origin ON origin_id = made.origin
 JOIN series ON series_id = 'series 1{NEW}';

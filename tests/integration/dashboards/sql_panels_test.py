@@ -264,7 +264,10 @@ class SqlPanelsTest(unittest.TestCase):
         self.assertEqual(self.rows("findings", "Implausible GPUs"), [{"places": "0"}])
 
     def test_failed_verification_names_the_gpu(self):
-        row, = self.rows("findings", "Failed verification")
+        rows = self.rows("findings", "Failed verification")
+        self.assertEqual([(row["GPU"], row["Cases"]) for row in rows],
+                         [("GPU-2-7", "2"), ("GPU-2-6", "1")])
+        row, = self.rows("findings", "Failed verification", days=7)
         self.assertEqual((row["Node"], row["GPU"], row["Cases"], row["Benchmarks"]),
                          (planted.NODES[1], "GPU-2-7", "2", "gemm"))
         stored = self.fleet.cli_json("results", "--limit", "1", "--filter",
