@@ -132,7 +132,8 @@ def plant(fleet):
         fleet.postgres.rows(f"INSERT INTO node_session VALUES ('id{number}', NULL, now())")
     names = "{" + ",".join('"' + name.replace('"', '\\"') + '"' for name in NODES) + "}"
     fleet.postgres.rows(SEED.replace("@NAMES@", names))
-    fleet.restart_coordinator("--judge-every", "500ms")
+    # Reruns need nodes that are connected.
+    fleet.restart_coordinator("--judge-every", "500ms", "--rerun-share", "0")
     harness.eventually(
         lambda: int(fleet.postgres.value(
             "SELECT count(*) FROM incident WHERE cause = 'driver' AND state = 'confirmed'")),
