@@ -1,6 +1,7 @@
 // The state of the fleet as WatchFleet sends it, and how its squares are coloured.
 
 import type {
+  CordonJson,
   FleetGpuJson,
   FleetNodeJson,
   FleetSummaryJson,
@@ -43,6 +44,7 @@ export const CONDITIONS = [
   { key: "failing", label: "failing preflight" },
   { key: "outlier", label: "outlier" },
   { key: "regressed", label: "regressed" },
+  { key: "cordoned", label: "cordoned" },
   { key: "running", label: "running a job" },
   { key: "idle", label: "idle" },
 ] as const;
@@ -58,6 +60,8 @@ export function conditionOf(node: FleetNodeJson, gpu?: FleetGpuJson): Condition 
   if ((gpu?.regressionCount ?? 0) > 0 || (!gpu && (node.regressionCount ?? 0) > 0)) {
     return "regressed";
   }
+  // A person wants the node to be idle, so it is no finding.
+  if (node.cordon) return "cordoned";
   return (node.runningJobCount ?? 0) > 0 ? "running" : "idle";
 }
 
@@ -72,6 +76,12 @@ export function conditionLabel(node: FleetNodeJson): string {
 
 function conditionIndex(node: FleetNodeJson, gpu: FleetGpuJson | undefined): number {
   return CONDITIONS.findIndex(({ key }) => key === conditionOf(node, gpu));
+}
+
+// The state of a cordoned node: "draining" while jobs still run that the deadline will stop.
+export function cordonLabel(cordon: CordonJson, runningJobs: number): string {
+  if (!cordon.drainDeadline) return "cordoned";
+  return runningJobs > 0 ? "draining" : "drained";
 }
 
 export function isOutlier(gpu: FleetGpuJson | undefined): boolean {
@@ -89,6 +99,8 @@ export function matchesOnly(node: FleetNodeJson, only: string): boolean {
       return Boolean(node.quarantine);
     case "failing":
       return (node.healthErrorCount ?? 0) > 0;
+    case "cordoned":
+      return node.cordon !== undefined;
     case "regressed":
       return (
         (node.regressionCount ?? 0) > 0 ||
@@ -166,6 +178,7 @@ const LIGHT: Palette = {
     failing: "#e0564b",
     regressed: "#f08a80",
     outlier: "#e5a836",
+    cordoned: "#8a94a1",
     running: "#3b8fd0",
     idle: "#bcd5ea",
   },
@@ -179,6 +192,7 @@ const DARK: Palette = {
     failing: "#f0776d",
     regressed: "#f6a49c",
     outlier: "#deb050",
+    cordoned: "#6d7885",
     running: "#5aa5ea",
     idle: "#2f5273",
   },

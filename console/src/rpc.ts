@@ -4,6 +4,7 @@ import type * as analysis from "proto/analysis_service_pb";
 import type * as campaigns from "proto/campaign_service_pb";
 import type * as nodes from "proto/node_service_pb";
 import type * as results from "proto/result_service_pb";
+import type * as schedules from "proto/schedule_service_pb";
 import { method } from "./api";
 
 export const GetFleet = method<nodes.GetFleetRequestJson, nodes.GetFleetResponseJson>(
@@ -39,6 +40,11 @@ export const GetCampaignProgress = method<
   campaigns.GetCampaignProgressRequestJson,
   campaigns.GetCampaignProgressResponseJson
 >("CampaignService", "GetCampaignProgress");
+
+export const ListSchedules = method<
+  schedules.ListSchedulesRequestJson,
+  schedules.ListSchedulesResponseJson
+>("ScheduleService", "ListSchedules");
 
 export const ListResults = method<results.ListResultsRequestJson, results.ListResultsResponseJson>(
   "ResultService",

@@ -4,7 +4,9 @@ import type { FleetGpuJson, FleetNodeJson } from "proto/node_service_pb";
 import {
   applyMessage,
   colouring,
+  conditionLabel,
   conditionOf,
+  cordonLabel,
   gpusText,
   groupNodes,
   interpolate,
@@ -88,6 +90,24 @@ test("the worst condition wins", () => {
   const quarantined = node("a", { healthErrorCount: 1, quarantine: "3 jobs failed" });
   assert.equal(conditionOf(quarantined, slow), "quarantined");
   assert.equal(conditionOf({ ...quarantined, state: "NODE_STATE_DISCONNECTED" }, slow), "lost");
+});
+
+test("a cordon is calm and hides no finding", () => {
+  const cordon = { time: "2026-11-24T08:00:00Z", reason: "new fans" };
+  assert.equal(conditionLabel(node("a", { cordon })), "cordoned");
+  assert.equal(conditionLabel(node("a", { cordon, runningJobCount: 1 })), "cordoned");
+  const slow = gpu(0, { outlierKind: "OUTLIER_KIND_SLOW", outlierRatio: 0.8 });
+  assert.equal(conditionLabel(node("a", { cordon, gpus: [slow, gpu(1)] })), "outlier");
+  assert.equal(conditionLabel(node("a", { cordon, state: "NODE_STATE_DISCONNECTED" })), "lost");
+  assert.equal(matchesOnly(node("a", { cordon, gpus: [slow] }), "cordoned"), true);
+  assert.equal(matchesOnly(node("a"), "cordoned"), false);
+});
+
+test("a drain ends with the last job", () => {
+  const drain = { drainDeadline: "2026-11-24T08:30:00Z" };
+  assert.equal(cordonLabel({}, 2), "cordoned");
+  assert.equal(cordonLabel(drain, 2), "draining");
+  assert.equal(cordonLabel(drain, 0), "drained");
 });
 
 test("a choice of the headline finds its nodes", () => {

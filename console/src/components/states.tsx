@@ -4,23 +4,35 @@ import type { JSX } from "preact";
 import type { RegressionStateJson } from "proto/analysis_pb";
 import type { CampaignJson, VerdictJson } from "proto/campaign_service_pb";
 import type { FailureJson } from "proto/failure_pb";
+import type { CordonJson } from "proto/node_service_pb";
+import { cordonLabel } from "../fleet";
 import { words } from "../format";
 import { to } from "../router";
-import { Badge, LongText, type Tone } from "./basic";
+import { Badge, LongText, Time, type Tone } from "./basic";
 
 export function isActive(campaign: CampaignJson): boolean {
   return campaign.state === "CAMPAIGN_STATE_ACTIVE";
 }
 
-// Returns true if nothing of an active campaign runs, although jobs are left.
+export function isPaused(campaign: CampaignJson): boolean {
+  return isActive(campaign) && campaign.pauseTime !== undefined;
+}
+
+// Returns true if nothing of an active campaign runs, although jobs are left and it is not paused.
 export function isWaiting(campaign: CampaignJson): boolean {
   return (
-    isActive(campaign) && (campaign.jobs?.running ?? 0) === 0 && (campaign.jobs?.queued ?? 0) > 0
+    isActive(campaign) &&
+    !isPaused(campaign) &&
+    (campaign.jobs?.running ?? 0) === 0 &&
+    (campaign.jobs?.queued ?? 0) > 0
   );
 }
 
 // One badge for state and verdict.
 export function CampaignBadge({ campaign }: { campaign: CampaignJson }): JSX.Element {
+  if (isPaused(campaign)) {
+    return <Badge title={campaign.pausedBy && `by ${campaign.pausedBy}`}>paused</Badge>;
+  }
   if (isWaiting(campaign)) return <Badge tone="warn">waiting</Badge>;
   if (isActive(campaign)) return <Badge tone="accent">running</Badge>;
   if (campaign.state === "CAMPAIGN_STATE_CANCELLED") return <Badge>cancelled</Badge>;
@@ -33,6 +45,30 @@ export function VerdictBadge({ verdict }: { verdict: VerdictJson | undefined }):
   if (verdict === "VERDICT_PASSED") return <Badge tone="good">passed</Badge>;
   if (verdict === "VERDICT_FAILED") return <Badge tone="bad">failed</Badge>;
   return <Badge>not decided</Badge>;
+}
+
+// A cordon is what a person wants, so its badge is calm.
+export function CordonBadge(props: { cordon: CordonJson; runningJobs: number }): JSX.Element {
+  const { cordon } = props;
+  const title = [cordon.reason?.slice(0, 200), cordon.cordonedBy && `by ${cordon.cordonedBy}`];
+  return (
+    <Badge title={title.filter(Boolean).join(", ")}>{cordonLabel(cordon, props.runningJobs)}</Badge>
+  );
+}
+
+// Who cordoned a node, when and why: "since 2026-11-24 09:12:00 by carla: new fans".
+export function CordonText({ cordon }: { cordon: CordonJson }): JSX.Element {
+  return (
+    <>
+      since <Time at={cordon.time} />
+      {cordon.cordonedBy && ` by ${cordon.cordonedBy}`}
+      {cordon.reason && (
+        <>
+          : <LongText text={cordon.reason} />
+        </>
+      )}
+    </>
+  );
 }
 
 const REGRESSION_TONES: Partial<Record<RegressionStateJson, Tone>> = {

@@ -32,6 +32,7 @@ import {
   CampaignBadge,
   FailureView,
   isActive,
+  isPaused,
   isWaiting,
   NodeLinks,
   reasonName,
@@ -66,6 +67,7 @@ import {
 import { navigate, route, to } from "../router";
 import { GetCampaign, GetCampaignProgress, ListResults, WatchCampaign } from "../rpc";
 import { ANY_RESULTS } from "../simulated";
+import { Waiting } from "./campaign_waiting";
 
 const PROGRESS_SECONDS = 5;
 const RESULT_SECONDS = 10;
@@ -217,7 +219,7 @@ function Overview(props: {
         {(jobs.cancelled ?? 0) > 0 && <Stat name="Cancelled" value={count(jobs.cancelled)} />}
       </div>
       <Command
-        text={`assay campaign ${active ? "watch" : "show"} ${quoteShell(campaign.campaignId ?? "")}`}
+        text={`assay campaign ${isPaused(campaign) ? "resume" : active ? "watch" : "show"} ${quoteShell(campaign.campaignId ?? "")}`}
       />
     </section>
   );
@@ -230,6 +232,15 @@ function TimeLeft(props: {
   left: number | undefined;
 }): JSX.Element {
   const { campaign, estimate, left } = props;
+  if (isPaused(campaign)) {
+    return (
+      <Stat name="Time left" value="paused">
+        <Age at={campaign.pauseTime} />
+        {campaign.pausedBy && ` by ${campaign.pausedBy}`}
+        {left !== undefined && `; then about ${roughTime(left)}`}
+      </Stat>
+    );
+  }
   if (isWaiting(campaign)) {
     const absent = (campaign.waiting?.length ?? 0) > 0;
     return (
@@ -262,49 +273,6 @@ function Stat(props: {
       <strong class={props.bad ? "bad" : undefined}>{props.value}</strong>
       {props.children && <small class="muted">{props.children}</small>}
     </div>
-  );
-}
-
-function Waiting({ campaign }: { campaign: CampaignJson }): JSX.Element | null {
-  const waiting = campaign.waiting ?? [];
-  if (waiting.length === 0) return null;
-  return (
-    <Section title="Waiting for nodes">
-      <ul class="list">
-        {waiting.map((group, index) => (
-          <li key={index}>
-            <div>
-              <strong>{plural(group.jobs, "job")}</strong>{" "}
-              {(group.needed ?? 0) >= (group.nodes?.length ?? 0)
-                ? (group.nodes?.length ?? 0) === 1
-                  ? "for this node:"
-                  : "for all of these nodes:"
-                : `for ${count(group.needed)} of these nodes:`}
-            </div>
-            {(group.nodes ?? []).slice(0, 20).map((node) => (
-              <div class="line" key={node.nodeId}>
-                <a href={to("node", node.name)}>{node.name?.slice(0, 100)}</a>
-                {node.quarantine ? (
-                  <>
-                    <Badge tone="bad">quarantined</Badge>
-                    <span class="muted">{node.quarantine}</span>
-                  </>
-                ) : node.lastHeartbeatTime ? (
-                  <span class="muted">
-                    last heard <Age at={node.lastHeartbeatTime} />
-                  </span>
-                ) : (
-                  <span class="muted">removed from the fleet</span>
-                )}
-              </div>
-            ))}
-            {(group.nodes?.length ?? 0) > 20 && (
-              <span class="muted">and {count(group.nodes!.length - 20)} more</span>
-            )}
-          </li>
-        ))}
-      </ul>
-    </Section>
   );
 }
 
@@ -751,6 +719,10 @@ function Details(props: {
             ["Id", <code>{campaign.campaignId}</code>],
             ["Created", <Time at={campaign.createTime} />],
             campaign.endTime !== undefined && ["Ended", <Time at={campaign.endTime} />],
+            !!campaign.schedule && [
+              "Schedule",
+              <a href={to("campaigns")}>{campaign.schedule}</a>,
+            ],
             ["Submitted by", campaign.submittedBy || <span class="muted">unknown</span>],
             spec && ["Nodes", spec.nodeFilter ? <code>{spec.nodeFilter}</code> : "all"],
             spec && [

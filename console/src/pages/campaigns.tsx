@@ -10,6 +10,7 @@ import { count, duration, timeMillis } from "../format";
 import { useCall } from "../hooks";
 import { param, setParams, to } from "../router";
 import { ListCampaigns } from "../rpc";
+import { Schedules } from "./schedules";
 
 const PAGE_SIZE = 50;
 
@@ -19,7 +20,12 @@ const COLUMNS: readonly Column<CampaignJson>[] = [
     title: "Campaign",
     value: (campaign) => campaign.name,
     cell: (campaign) => (
-      <a href={to("campaign", campaign.campaignId)}>{campaign.name || campaign.campaignId}</a>
+      <a
+        href={to("campaign", campaign.campaignId)}
+        title={campaign.schedule && `from the schedule ${campaign.schedule}`}
+      >
+        {campaign.name || campaign.campaignId}
+      </a>
     ),
   },
   {
@@ -124,6 +130,7 @@ export function CampaignsPage(): JSX.Element {
         )}
       </PageHead>
       <ErrorNote error={error} />
+      {!token && <Schedules />}
       <div class="panel">
         {!data && !error && <Skeleton lines={8} />}
         {data && (

@@ -13,6 +13,7 @@ import {
   type Fleet,
   colouring,
   conditionLabel,
+  cordonLabel,
   fromSnapshot,
   gpuModel,
   gpusText,
@@ -229,6 +230,7 @@ function Headline(props: { summary: FleetSummaryJson | undefined; only: string }
       text: summary.stalledCampaignCount === 1 ? "stalled campaign" : "stalled campaigns",
       page: "campaigns",
     },
+    { number: summary.cordonedNodeCount, text: "cordoned", only: "cordoned", calm: true },
     {
       number: summary.detectedIncidentCount,
       text: "being checked by reruns",
@@ -587,6 +589,10 @@ function TipView({
     if (gpu) add(label, colours.text(node, gpu));
   }
   add("Quarantine", node.quarantine?.slice(0, 160));
+  if (node.cordon) {
+    const label = cordonLabel(node.cordon, node.runningJobCount ?? 0);
+    add("Cordon", [label, node.cordon.reason?.slice(0, 160)].filter(Boolean).join(": "));
+  }
   if (lost) add("Last heard", age(node.lastHeartbeatTime));
   if (node.healthErrorCount) add("Preflight", plural(node.healthErrorCount, "error"));
   if (gpu) {

@@ -3,7 +3,8 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { FleetGpuJson, FleetNodeJson } from "proto/node_service_pb";
-import { Age, Badge } from "../components/basic";
+import { Age, Badge, type Tone } from "../components/basic";
+import { CordonBadge } from "../components/states";
 import { type Column, Table } from "../components/table";
 import {
   CONDITIONS,
@@ -162,19 +163,24 @@ function findingsOf(node: FleetNodeJson): number {
   return findings;
 }
 
+const TONES: Record<string, Tone> = {
+  "running a job": "accent",
+  idle: "plain",
+  outlier: "warn",
+};
+
 function StateBadge({ node }: { node: FleetNodeJson }): JSX.Element {
   const label = conditionLabel(node);
-  const tone =
-    label === "running a job"
-      ? "accent"
-      : label === "idle"
-        ? "plain"
-        : label === "outlier"
-          ? "warn"
-          : "bad";
+  const jobs = node.runningJobCount ?? 0;
+  // A finding does not hide that a person has taken the node out.
   return (
-    <Badge tone={tone} title={node.quarantine?.slice(0, 200)}>
-      {label}
-    </Badge>
+    <span class="badges">
+      {label !== "cordoned" && (
+        <Badge tone={TONES[label] ?? "bad"} title={node.quarantine?.slice(0, 200)}>
+          {label}
+        </Badge>
+      )}
+      {node.cordon && <CordonBadge cordon={node.cordon} runningJobs={jobs} />}
+    </span>
   );
 }

@@ -4,7 +4,6 @@ import type { JSX } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
 import type { GpuInventoryJson, GpuLinkJson } from "proto/inventory_pb";
 import type { NodeJson } from "proto/node_service_pb";
-import type { GpuTelemetryJson } from "proto/telemetry_pb";
 import {
   Age,
   Badge,
@@ -14,12 +13,12 @@ import {
   LongText,
   NotMeasured,
   PageHead,
-  Reading,
   Section,
   Skeleton,
   Time,
 } from "../components/basic";
 import { Figure } from "../components/figure";
+import { CordonBadge, CordonText } from "../components/states";
 import { type Column, Table } from "../components/table";
 import { caseNames } from "../figures/names";
 import { drawShares, MOST_PERCENT } from "../plots";
@@ -27,7 +26,6 @@ import {
   bytes,
   count,
   dollars,
-  duration,
   num,
   percent,
   plural,
@@ -40,6 +38,7 @@ import { route, to } from "../router";
 import { GetCosts, GetNode, ListOutliers, ListRegressions } from "../rpc";
 import { type Share, usePeerShares } from "../spec";
 import { Incidents, Outliers } from "./findings";
+import { GpuErrors, Gpus } from "./node_gpus";
 
 const POLL_SECONDS = 10;
 
@@ -82,6 +81,9 @@ function StateBadges({ node }: { node: NodeJson }): JSX.Element {
         <Badge tone="bad">lost</Badge>
       )}
       {node.quarantine && <Badge tone="bad">quarantined</Badge>}
+      {node.cordon && (
+        <CordonBadge cordon={node.cordon} runningJobs={node.jobIds?.length ?? 0} />
+      )}
       {node.description?.inventory?.simulated && (
         <Badge title="No hardware is measured">simulated</Badge>
       )}
@@ -107,6 +109,7 @@ function NodeView({ node }: { node: NodeJson }): JSX.Element {
           The quarantine ends when a check of the node passes.
         </p>
       )}
+      <CordonNote node={node} />
       <Summary node={node} />
       {differing.length > 0 && (
         <Section title="Outliers, against GPUs of the same hardware and driver">
@@ -142,11 +145,38 @@ function NodeView({ node }: { node: NodeJson }): JSX.Element {
           <Command text={`assay node show ${quoteShell(name)}`} />
         </Section>
       )}
+      {gpus.length > 0 && (node.telemetry?.length ?? 0) > 0 && (
+        <Section title="Errors of GPUs">
+          <GpuErrors gpus={gpus} telemetry={node.telemetry!} />
+        </Section>
+      )}
       {gpus.length > 0 && <Shares node={node} />}
       {gpus.length > 1 && <Topology gpus={gpus} links={inventory.gpuLinks ?? []} />}
       <Costs node={node} />
       <Inventory node={node} />
     </>
+  );
+}
+
+// Says why the node gets no new jobs, and how that ends.
+function CordonNote({ node }: { node: NodeJson }): JSX.Element | null {
+  const { cordon } = node;
+  if (!cordon) return null;
+  const jobs = node.jobIds?.length ?? 0;
+  return (
+    <section class="panel">
+      <p>
+        <strong>Gets no new jobs</strong> <CordonText cordon={cordon} />
+      </p>
+      {cordon.drainDeadline && jobs > 0 && (
+        <p>
+          {plural(jobs, "job")} still {jobs === 1 ? "runs" : "run"}. At{" "}
+          <Time at={cordon.drainDeadline} />, the coordinator stops what is left and queues it
+          again.
+        </p>
+      )}
+      <Command text={`assay node uncordon ${quoteShell(node.description?.name ?? "")}`} />
+    </section>
   );
 }
 
@@ -191,6 +221,11 @@ function Summary({ node }: { node: NodeJson }): JSX.Element {
         <strong>{price === undefined ? "unknown" : `${dollars(price)}/h`}</strong>
         {price !== undefined && gpus.length > 1 && (
           <small class="muted">{dollars(price / gpus.length)}/h per GPU</small>
+        )}
+        {num(node.settings?.pricePerHour) !== undefined && (
+          <small class="muted" title="with assay node price, in place of what the agent says">
+            set by an operator
+          </small>
         )}
       </div>
       <div>
@@ -237,196 +272,6 @@ function Health({ node, calm }: { node: NodeJson; calm: boolean }): JSX.Element 
         </ul>
       )}
     </Section>
-  );
-}
-
-interface GpuRow {
-  gpu: GpuInventoryJson;
-  now: GpuTelemetryJson | undefined;
-}
-
-// A bar behind a number, from 0 to 1.
-function Meter(props: { part: number | undefined; hot?: boolean; children: string }): JSX.Element {
-  const { part } = props;
-  if (part === undefined) return <NotMeasured />;
-  return (
-    <span class="meter">
-      <span class="meter-text">{props.children}</span>
-      <span class="meter-bar" aria-hidden="true">
-        <span
-          class={props.hot ? "hot" : undefined}
-          style={{ width: `${Math.min(100, 100 * part)}%` }}
-        />
-      </span>
-    </span>
-  );
-}
-
-function ratio(part: number | undefined, whole: number | undefined): number | undefined {
-  return part !== undefined && whole ? part / whole : undefined;
-}
-
-const GPU_COLUMNS: readonly Column<GpuRow>[] = [
-  {
-    key: "index",
-    title: "GPU",
-    value: ({ gpu }) => gpu.index ?? 0,
-    cell: ({ gpu }) => <span title={gpu.uuid}>{gpu.index ?? 0}</span>,
-  },
-  {
-    key: "model",
-    title: "Model",
-    value: ({ gpu }) => gpu.model,
-    cell: ({ gpu }) => [gpu.model, gpu.formFactor, gpu.migProfile].filter(Boolean).join(" "),
-  },
-  {
-    key: "temperature",
-    title: "Temperature",
-    numeric: true,
-    value: ({ now }) => num(now?.temperatureCelsius),
-    cell: ({ now }) => <Reading of={num(now?.temperatureCelsius)?.toFixed(0)} unit="C" />,
-  },
-  {
-    key: "power",
-    title: "Power",
-    value: ({ now }) => num(now?.powerWatts),
-    cell: ({ gpu, now }) => {
-      const power = num(now?.powerWatts);
-      const limit = num(now?.powerLimitWatts) ?? num(gpu.powerLimitWatts);
-      return (
-        <Meter part={power === undefined ? undefined : (ratio(power, limit) ?? 0)}>
-          {`${power?.toFixed(0)}${limit ? ` of ${limit.toFixed(0)}` : ""} W`}
-        </Meter>
-      );
-    },
-  },
-  {
-    key: "clock",
-    title: "SM clock",
-    value: ({ now }) => num(now?.smClockMhz),
-    cell: ({ gpu, now }) => {
-      const clock = num(now?.smClockMhz);
-      return (
-        <Meter part={clock === undefined ? undefined : (ratio(clock, gpu.smClockMaxMhz) ?? 0)}>
-          {`${clock?.toFixed(0)}${gpu.smClockMaxMhz ? ` of ${gpu.smClockMaxMhz}` : ""} MHz`}
-        </Meter>
-      );
-    },
-  },
-  {
-    key: "utilization",
-    title: "Busy",
-    value: ({ now }) => num(now?.utilization),
-    cell: ({ now }) => {
-      const part = num(now?.utilization);
-      return <Meter part={part}>{`${((part ?? 0) * 100).toFixed(0)}%`}</Meter>;
-    },
-  },
-  {
-    key: "memory",
-    title: "Memory in use",
-    value: ({ now }) => num(now?.memoryUsedBytes),
-    cell: ({ gpu, now }) => {
-      const used = num(now?.memoryUsedBytes);
-      const total = num(gpu.memoryBytes);
-      if (used === undefined) return total === undefined ? <NotMeasured /> : `of ${bytes(total)}`;
-      return (
-        <Meter part={ratio(used, total) ?? 0}>
-          {total ? `${bytes(used)} of ${bytes(total)}` : bytes(used)}
-        </Meter>
-      );
-    },
-  },
-  {
-    key: "throttle",
-    title: "Throttled",
-    value: ({ now }) => now?.throttleReasons?.join(", "),
-    cell: ({ now }) => {
-      if (!now) return <NotMeasured />;
-      const reasons = (now.throttleReasons ?? []).map((reason) => reason.replaceAll("_", " "));
-      const times = (now.throttleTimes ?? [])
-        .map((time) => `${time.reason}: ${duration(num(time.seconds))}`)
-        .join("\n");
-      return (
-        <span title={times && `since the driver was loaded\n${times}`}>
-          {reasons.length > 0 ? <Badge tone="warn">{reasons.join(", ")}</Badge> : "no"}
-        </span>
-      );
-    },
-  },
-  {
-    key: "errors",
-    title: "Errors",
-    value: ({ now }) => num(now?.eccUncorrected),
-    cell: ({ now }) => <Errors of={now} />,
-  },
-  {
-    key: "pcie",
-    title: "PCIe",
-    value: ({ gpu }) => gpu.pcieGeneration,
-    cell: ({ gpu }) => {
-      if (gpu.pcieGeneration === undefined) return <NotMeasured />;
-      const below =
-        (gpu.pcieGeneration ?? 0) < (gpu.pcieGenerationMax ?? 0) ||
-        (gpu.pcieWidth ?? 0) < (gpu.pcieWidthMax ?? 0);
-      const text = `gen ${gpu.pcieGeneration} x${gpu.pcieWidth ?? "?"}`;
-      return below ? (
-        <Badge tone="warn" title={`can do gen ${gpu.pcieGenerationMax} x${gpu.pcieWidthMax}`}>
-          {text}
-        </Badge>
-      ) : (
-        text
-      );
-    },
-  },
-];
-
-function Errors({ of }: { of: GpuTelemetryJson | undefined }): JSX.Element {
-  if (!of) return <NotMeasured />;
-  const uncorrected = num(of.eccUncorrected);
-  const corrected = num(of.eccCorrected) ?? 0;
-  return (
-    <span class="badges">
-      {(uncorrected ?? 0) > 0 && <Badge tone="bad">{count(uncorrected)} uncorrected ECC</Badge>}
-      {of.lastXid !== undefined && (
-        <span title={of.lastXidTime}>
-          <Badge tone="bad">Xid {of.lastXid}</Badge>
-        </span>
-      )}
-      {of.rowRemapFailed && <Badge tone="bad">row remap failed</Badge>}
-      {of.rowRemapPending && <Badge tone="warn">row remap pending</Badge>}
-      {(uncorrected ?? 0) === 0 &&
-        of.lastXid === undefined &&
-        !of.rowRemapFailed &&
-        !of.rowRemapPending && (
-          <span class={uncorrected === undefined ? "muted" : undefined}>
-            {uncorrected === undefined
-              ? "no ECC counts"
-              : corrected > 0
-                ? `${count(corrected)} corrected`
-                : "none"}
-          </span>
-        )}
-    </span>
-  );
-}
-
-function Gpus(props: {
-  gpus: readonly GpuInventoryJson[];
-  telemetry: readonly GpuTelemetryJson[];
-}): JSX.Element {
-  const rows = useMemo(() => {
-    const byIndex = new Map(props.telemetry.map((one) => [one.index ?? 0, one]));
-    return props.gpus.map((gpu) => ({ gpu, now: byIndex.get(gpu.index ?? 0) }));
-  }, [props.gpus, props.telemetry]);
-  return (
-    <Table
-      label="GPUs"
-      main
-      rows={rows}
-      columns={GPU_COLUMNS}
-      rowKey={({ gpu }) => gpu.uuid ?? String(gpu.index)}
-    />
   );
 }
 
@@ -622,6 +467,7 @@ function Inventory({ node }: { node: NodeJson }): JSX.Element {
   const inventory = description.inventory ?? {};
   const { cpu, software = {} } = inventory;
   const labels = Object.entries(description.labels ?? {});
+  const { labels: set = {}, removedLabels: removed = [] } = node.settings ?? {};
   return (
     <div class="columns">
       <Section title="Host">
@@ -677,9 +523,22 @@ function Inventory({ node }: { node: NodeJson }): JSX.Element {
               .slice(0, 50)
               .map(
                 ([name, value]) =>
-                  [`label ${name.slice(0, 60)}`, <LongText text={value} />] as const,
+                  [
+                    `label ${name.slice(0, 60)}`,
+                    <>
+                      <LongText text={value} />
+                      {Object.hasOwn(set, name) && <small class="muted"> set by an operator</small>}
+                    </>,
+                  ] as const,
               ),
             labels.length > 50 && ["More labels", count(labels.length - 50)],
+            removed.length > 0 && [
+              "Labels removed",
+              <>
+                <LongText text={removed.join(", ")} />
+                <small class="muted"> by an operator</small>
+              </>,
+            ],
           ]}
         />
       </Section>
