@@ -77,6 +77,7 @@ benchmarks:
   - gemm: {m: 8192, n: =m, k: =m, dtype: bf16}
   - memory_bandwidth: {bytes: 1GiB}
 """
+PAUSED = LONG.replace("soak", "burn-in")
 # By prefix of the nodes' names.
 FAULTS = {
     "vast-": "  - slow_gpu: {node: vast-0003, gpu: 3, factor: 0.88}\n"
@@ -121,6 +122,8 @@ def pages(fleet):
         "roofline": f"roofline?{SIMULATED}%20AND%20campaign%20%3D%20roofline",
         "links": "links?campaign=links",
         "node": "node/vast-0003",
+        "cordoned": "node/vast-0004",
+        "paused": "campaign/burn-in",
         "findings": "findings?simulated=true",
     }
     return {name: f"{fleet.console}#/{page}" for name, page in found.items()}
@@ -194,7 +197,18 @@ class ConsoleFleet(harness.Fleet):
         self.lose_node()
         self.submit(ABSENT)
         self.plant_failing_node()
+        self.operate()
         self.submit(LONG)
+
+    def operate(self):
+        """Does what operators do: cordons, labels and prices a node, pauses a campaign and adds a
+        schedule."""
+        self.cli("node", "cordon", "vast-0004", "--reason", "new fans")
+        self.cli("node", "label", "vast-0004", "rack=9")
+        self.cli("node", "price", "vast-0004", "19.50")
+        self.cli("campaign", "pause", self.submit(PAUSED))
+        self.cli("schedule", "add", self.write_campaign(NIGHTLY), "--cron", "0 2 * * *",
+                 "--time-zone", "Europe/Berlin")
 
     def plant_hostile_node(self):
         """Connects a node whose name and label are hostile to pages."""

@@ -68,14 +68,18 @@ class ConsoleTest(harness.FleetCase):
     def test_pages_name_what_was_planted(self):
         self.browser.resize(1280)
         expected = {
-            "fleet": ("vast-0003", "lambda-0002", "lost", "confirmed regression"),
-            "campaigns": ("nightly", "soak", "waits-for-a-node", "all-reduce-sweep"),
+            "fleet": ("vast-0003", "lambda-0002", "lost", "confirmed regression", "1 cordoned"),
+            "campaigns": ("nightly", "soak", "waits-for-a-node", "all-reduce-sweep", "paused",
+                          "0 2 * * *", "Europe/Berlin"),
             "campaign": ("gemm", "memory_bandwidth", "60% of spec", "bad-0001"),
             "results": ("softmax", "TFLOP/s", "GB/s"),
             "series": ("590.10", "vast-0003"),
             "compare": ("580.95.05", "590.10", "regressed"),
             "links": ("vast-0005", "vast-0007", "tcp_bandwidth", "bad link"),
-            "node": ("H200", "590.10", "vast.ai"),
+            "node": ("H200", "590.10", "vast.ai", "NVLink errors"),
+            "cordoned": ("cordoned", "Gets no new jobs", "new fans", "$19.50", "label rack",
+                         "set by an operator"),
+            "paused": ("paused", "assay campaign resume"),
             "findings": ("590.10", "vast-0003", "lambda-0002"),
         }
         for page, words in expected.items():
