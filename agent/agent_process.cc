@@ -210,7 +210,7 @@ v1::NodeDescription AgentProcess::Describe(v1::HealthFinding* trouble) const {
   node.set_name(identity_               ? identity_->name
                 : options_.name.empty() ? node.inventory().hostname()
                                         : options_.name);
-  node.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
+  *node.mutable_labels() = options_.labels;
   node.set_provider(options_.provider);
   node.set_region(options_.region);
   if (options_.price_per_hour) node.set_price_per_hour(*options_.price_per_hour);

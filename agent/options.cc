@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <utility>
 #include <vector>
@@ -18,9 +17,6 @@ namespace assay::agent {
 namespace {
 
 constexpr int kUsageError = 2;
-// The limits of wire/bounds.h.
-constexpr size_t kMaxLabels = 64;
-constexpr size_t kMaxLabelBytes = 256;
 constexpr char kNotPlain[] = ": write text in UTF-8 without control characters";
 
 // Returns the default folder for state; empty if it cannot be determined.
@@ -40,25 +36,19 @@ bool IsHostId(const std::string& text) {
 }
 
 // Adds "rack=7" to `labels`.
-Status AddLabel(const std::string& text, std::map<std::string, std::string>* labels) {
+Status AddLabel(const std::string& text, schema::Labels* labels) {
   const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return InvalidArgument("write KEY=VALUE; " + Quote(text) + " has no \"=\"");
+  }
   const std::string key = text.substr(0, equals);
-  const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::strchr("_-.", c) != nullptr;
-  });
-  if (equals == std::string::npos || !plain) {
-    return InvalidArgument("--label " + text +
-                           ": write KEY=VALUE; a key has letters, digits, \"_\", \"-\" and \".\"");
-  }
-  if (!labels->emplace(key, text.substr(equals + 1)).second) {
-    return InvalidArgument("--label " + text + ": " + key + " is given twice");
-  }
-  if (std::max(key.size(), text.size() - equals - 1) > kMaxLabelBytes) {
-    return InvalidArgument("--label " + Cut(text) + ": write at most " +
-                           std::to_string(kMaxLabelBytes) + " bytes for a key or a value");
-  }
-  if (labels->size() > kMaxLabels) {
-    return InvalidArgument("more than " + std::to_string(kMaxLabels) + " labels");
+  const std::string value = text.substr(equals + 1);
+  ASSAY_RETURN_IF_ERROR(schema::CheckLabel(key, value));
+  if (labels->contains(key)) return InvalidArgument(key + " is given twice");
+  ASSAY_RETURN_IF_ERROR(schema::CheckLabelCase(key, *labels));
+  (*labels)[key] = value;
+  if (labels->size() > schema::kMaxLabels) {
+    return InvalidArgument("more than " + std::to_string(schema::kMaxLabels) + " labels");
   }
   return Status::Ok();
 }
@@ -143,17 +133,19 @@ ParsedOptions ParseOptions(int argc, char** argv) {
        {std::pair("--provider", &options.provider), {"--region", &options.region}}) {
     if (!IsPlainText(*text)) return UsageError(std::string(flag) + kNotPlain);
   }
-  // The negated comparison also refuses NaN.
-  if (const auto price = options.price_per_hour; price && !(*price >= 0 && *price <= 1e6)) {
-    return UsageError("--price: write US dollars an hour, from 0 to 1e6");
+  if (const auto price = options.price_per_hour) {
+    const Status sane = schema::CheckPrice(*price);
+    if (!sane.ok()) return UsageError("--price: " + sane.message());
   }
   if (!IsHostId(options.nccl_host_id)) {
     return UsageError("--nccl-host-id: write at most 64 letters, digits, \"_\", \"-\" and \".\"");
   }
   for (const std::string& label : labels) {
-    if (!IsPlainText(label)) return UsageError(std::string("--label") + kNotPlain);
     const Status added = AddLabel(label, &options.labels);
-    if (!added.ok()) return UsageError(added.message());
+    if (!added.ok()) {
+      return UsageError("--label: " + added.message() +
+                        (added.hint().empty() ? "" : "; " + added.hint()));
+    }
   }
   std::vector<std::pair<const char*, std::string>> addresses = {{"--listen", options.listen},
                                                                 {"--http", options.http}};

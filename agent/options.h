@@ -1,13 +1,13 @@
 // The command line of assay-agent.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/status.h"
 #include "wire/credentials.h"
+#include "wire/node_labels.h"
 
 namespace assay::agent {
 
@@ -17,7 +17,7 @@ struct AgentOptions {
   std::string listen = "127.0.0.1:7901";  // Empty: no gRPC.
   std::string http = "127.0.0.1:9901";    // Empty: no HTTP.
   std::string name;
-  std::map<std::string, std::string> labels;
+  schema::Labels labels;
   std::string provider;
   std::string region;
   std::optional<double> price_per_hour;

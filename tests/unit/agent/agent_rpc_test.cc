@@ -285,6 +285,35 @@ TEST(AgentOptionsTest, CoordinatorsAreAList) {
   EXPECT_EQ(parse().exit_code, 2);
 }
 
+TEST(AgentOptionsTest, LabelsAreChecked) {
+  const auto parse = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "assay-agent");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    return ParseOptions(static_cast<int>(arguments.size()), arguments.data());
+  };
+  const ParsedOptions parsed = parse({"--label", "rack=7", "--label", "row=a=b", "--label", "x="});
+  ASSERT_TRUE(parsed.options);
+  EXPECT_EQ(parsed.options->labels.size(), 3U);
+  EXPECT_EQ(parsed.options->labels.at("row"), "a=b");
+  for (const std::vector<std::string>& labels :
+       std::vector<std::vector<std::string>>{{"rack"},
+                                             {"=7"},
+                                             {"a b=7"},
+                                             {"rack=\x01"},
+                                             {"rack=" + std::string(257, 'x')},
+                                             {"rack=7", "rack=7"},
+                                             {"rack=7", "Rack=7"}}) {
+    std::vector<std::string> words;
+    for (const std::string& label : labels) words.insert(words.end(), {"--label", label});
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(parse(words).exit_code, 2) << labels.back();
+    const std::string error = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(error.find("--label"), std::string::npos) << error;
+    if (labels.back() == "Rack=7") EXPECT_NE(error.find("rack"), std::string::npos) << error;
+  }
+}
+
 TEST_F(AgentRpcTest, SecondAgentOnTheSameFolderIsRefused) {
   StartAgent();
   AgentOptions options;

@@ -1,0 +1,31 @@
+// Rules for the labels and the price of a node, which its agent's options and operators set.
+#pragma once
+
+#include <google/protobuf/map.h>
+
+#include <string>
+
+#include "common/status.h"
+
+namespace assay::schema {
+
+using Labels = google::protobuf::Map<std::string, std::string>;
+
+// The limits of wire/bounds.h for NodeDescription.labels.
+inline constexpr size_t kMaxLabels = 64;
+inline constexpr size_t kMaxLabelBytes = 256;
+
+inline constexpr double kMaxPricePerHour = 1e6;
+
+// Returns an error unless the key has letters, digits, "_", "-" and "." alone, the value is text
+// without control characters, and both are short enough.
+Status CheckLabel(const std::string& key, const std::string& value);
+
+// Returns an error if one of `labels` differs from `key` only in case. Filters ignore the case of
+// keys, so that such labels could not be told apart.
+Status CheckLabelCase(const std::string& key, const Labels& labels);
+
+// Returns an error unless the price, in US dollars an hour, is from 0 to kMaxPricePerHour.
+Status CheckPrice(double price_per_hour);
+
+}  // namespace assay::schema
