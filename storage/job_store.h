@@ -64,8 +64,8 @@ class JobStore {
     Duration stale{0};
   };
   // Returns the queued jobs of a campaign that cannot start because too many of their candidate
-  // nodes are absent or quarantined. The jobs are grouped by these nodes. Returns an empty list if
-  // the campaign does not exist.
+  // nodes are absent, quarantined or cordoned. The jobs are grouped by these nodes. Returns an
+  // empty list if the campaign does not exist.
   virtual Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                            const Silence& silence) = 0;
 
@@ -113,9 +113,9 @@ class JobStore {
   // Leases queued jobs that fit on the free nodes among `node_ids`. Prefers jobs with higher
   // priority, then campaigns with fewer running jobs, then older jobs. A job gets all its nodes or
   // none. No job and no exclusive node is ever leased to two owners. Ignores nodes that the
-  // NodeStore does not know or that are quarantined. To limit the work, examines only the first
-  // jobs of each queue, including at most 32 jobs per campaign that are not pinned to certain
-  // nodes.
+  // NodeStore does not know or that are quarantined or cordoned. To limit the work, examines only
+  // the first jobs of each queue, including at most 32 jobs per campaign that are not pinned to
+  // certain nodes.
   //
   // Reserves nodes for a job that has waited for `patience`, so that small jobs cannot delay a
   // large job indefinitely.
@@ -135,6 +135,13 @@ class JobStore {
   // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
   // RUNNING until a coordinator ends them with FinishAttempt.
   virtual Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) = 0;
+
+  struct DrainedJob {
+    LeasedJob job;
+    std::vector<std::string> node_names;  // The drained nodes. Sorted.
+  };
+  // Returns running jobs with a node whose drain deadline has passed, in the order of their ids.
+  virtual Result<std::vector<DrainedJob>> ListDrained(int limit) = 0;
 
   // Ends an attempt to run a job: stores the outcome and frees the job's nodes and GPUs. Also ends
   // the campaign if all its other jobs have ended. If cancellation of the job was requested, the

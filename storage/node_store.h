@@ -2,7 +2,9 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,9 @@ class NodeStore {
     // Those of them that are simulated.
     int simulated_connected = 0;
     int simulated_disconnected = 0;
+    // Those that are cordoned, connected or not.
+    int cordoned = 0;
+    int simulated_cordoned = 0;
   };
   virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
@@ -65,6 +70,27 @@ class NodeStore {
   virtual Result<std::vector<std::string>> ListQuarantined() = 0;
   // Ends the quarantine of a node, because a check passed. Clears its counts of failures.
   virtual Status EndQuarantine(const std::string& node_id) = 0;
+
+  // Keeps new jobs off a node. A claim that is in progress ends first, so no job starts on the node
+  // after the call. On a cordoned node, replaces what the request gives, and keeps the time.
+  struct CordonRequest {
+    std::string node;    // Id or name.
+    std::string reason;  // Empty: an earlier cordon's reason stays.
+    std::string cordoned_by;
+    // Time until running jobs are stopped. Absent: they are not, and an earlier drain ends.
+    std::optional<Duration> drain;
+  };
+  // Returns NOT_FOUND as GetNode does.
+  virtual Status Cordon(const CordonRequest& request) = 0;
+  // Lets the node get jobs again. Does nothing if it is not cordoned. NOT_FOUND.
+  virtual Status Uncordon(const std::string& id_or_name) = 0;
+
+  // Changes labels and the price of a node. They replace those that its agent was started with in
+  // all descriptions that this class returns, also after the agent has connected again. Returns
+  // NOT_FOUND, and INVALID_ARGUMENT as NewSettings does.
+  virtual Status Update(const v1::UpdateNodeRequest& request) = 0;
+  // Returns the settings of all nodes that have some, by node id.
+  virtual Result<std::map<std::string, v1::NodeSettings>> ListSettings() = 0;
 
   // Addresses of agents that coordinators connect to.
   virtual Status AddDialAddress(const std::string& address) = 0;

@@ -1,11 +1,13 @@
 #include "storage/store_rules.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 
 #include "common/digest.h"
 #include "common/text.h"
+#include "wire/node_labels.h"
 #include "wire/reasons.h"
 #include "wire/timestamps.h"
 
@@ -20,6 +22,61 @@ Status NoSuch(const std::string& what, const std::string& name,
 
 std::string PayloadHash(const v1::CaseResult& result) {
   return Sha256Hex(DeterministicBytes(result));
+}
+
+void ApplySettings(const v1::NodeSettings& settings, v1::NodeDescription* node) {
+  auto& labels = *node->mutable_labels();
+  for (const std::string& key : settings.removed_labels()) labels.erase(key);
+  for (const auto& [key, value] : settings.labels()) {
+    for (auto other = labels.begin(); other != labels.end();) {
+      const bool same = Lower(other->first) == Lower(key);
+      other = same ? labels.erase(other) : std::next(other);
+    }
+  }
+  labels.insert(settings.labels().begin(), settings.labels().end());
+  if (settings.has_price_per_hour()) node->set_price_per_hour(settings.price_per_hour());
+}
+
+Result<v1::NodeSettings> NewSettings(const v1::UpdateNodeRequest& change,
+                                     const v1::NodeDescription& own,
+                                     const v1::NodeSettings& before) {
+  v1::NodeDescription node = own;
+  ApplySettings(before, &node);
+  auto& labels = *node.mutable_labels();
+  v1::NodeSettings after = before;
+  // Labels that the agent no longer has need no removal.
+  std::set<std::string> removed;
+  for (const std::string& key : before.removed_labels()) {
+    if (own.labels().contains(key)) removed.insert(key);
+  }
+  for (const std::string& key : change.removed_labels()) {
+    ASSAY_RETURN_IF_ERROR(schema::CheckLabel(key, ""));
+    if (change.labels().contains(key)) {
+      return InvalidArgument("label " + key + " is both set and removed");
+    }
+    if (!labels.contains(key)) ASSAY_RETURN_IF_ERROR(schema::CheckLabelCase(key, labels));
+    labels.erase(key);
+    after.mutable_labels()->erase(key);
+    if (own.labels().contains(key)) removed.insert(key);
+  }
+  for (const auto& [key, value] : change.labels()) {
+    ASSAY_RETURN_IF_ERROR(schema::CheckLabel(key, value));
+    ASSAY_RETURN_IF_ERROR(schema::CheckLabelCase(key, labels));
+    labels[key] = value;
+    (*after.mutable_labels())[key] = value;
+    removed.erase(key);
+  }
+  if (labels.size() > schema::kMaxLabels) {
+    return InvalidArgument("node " + Quote(own.name()) + " would have " +
+                           std::to_string(labels.size()) + " labels; at most " +
+                           std::to_string(schema::kMaxLabels) + " are allowed");
+  }
+  after.mutable_removed_labels()->Assign(removed.begin(), removed.end());
+  if (change.has_price_per_hour()) {
+    ASSAY_RETURN_IF_ERROR(schema::CheckPrice(change.price_per_hour()));
+    after.set_price_per_hour(change.price_per_hour());
+  }
+  return after;
 }
 
 v1::JobState StateAfter(Disposition disposition) {

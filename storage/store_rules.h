@@ -28,6 +28,17 @@ using schema::DeterministicBytes;
 // Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
 std::string PayloadHash(const v1::CaseResult& result);
 
+// Replaces labels and the price of a description, as its agent sent it, by the node's settings. A
+// label of the agent that differs from a set one only in case is removed.
+void ApplySettings(const v1::NodeSettings& settings, v1::NodeDescription* node);
+
+// Returns the settings of a node after a change. `own` is the description that its agent sent.
+// Returns INVALID_ARGUMENT if a label or the price is invalid, if a label differs from another one
+// of the node only in case, or if the node would have too many labels.
+Result<v1::NodeSettings> NewSettings(const v1::UpdateNodeRequest& change,
+                                     const v1::NodeDescription& own,
+                                     const v1::NodeSettings& before);
+
 // Returns the state of a job after an attempt.
 v1::JobState StateAfter(Disposition disposition);
 

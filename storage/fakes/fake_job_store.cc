@@ -166,8 +166,10 @@ Result<std::vector<v1::WaitingJobs>> FakeJobStore::ListWaiting(const std::string
         const bool in_session = !node->second.owner.empty();
         const std::string& quarantine = node->second.shown.quarantine();
         const bool there = silent <= (in_session ? silence.stale : silence.grace);
-        if (there && quarantine.empty()) continue;
+        const bool cordoned = node->second.shown.has_cordon();
+        if (there && quarantine.empty() && !cordoned) continue;
         away.set_quarantine(quarantine);
+        if (cordoned) *away.mutable_cordon() = node->second.shown.cordon();
         away.set_name(node->second.shown.description().name());
         *away.mutable_last_heartbeat_time() = node->second.shown.last_heartbeat_time();
       }
@@ -220,6 +222,7 @@ Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& reque
   const auto is_known = [&](const std::string& node) {
     const auto known = database_.nodes.find(node);
     return known != database_.nodes.end() && known->second.shown.quarantine().empty() &&
+           !known->second.shown.has_cordon() &&
            std::find(request.node_ids.begin(), request.node_ids.end(), node) !=
                request.node_ids.end();
   };
@@ -306,6 +309,28 @@ Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(Duration ago, int limit
     leased.push_back(*row);
   }
   return leased;
+}
+
+Result<std::vector<JobStore::DrainedJob>> FakeJobStore::ListDrained(int limit) {
+  MutexLock lock(database_.mutex);
+  const WallTime now = database_.clock.WallNow();
+  std::vector<DrainedJob> drained;
+  for (const auto& [id, row] : database_.jobs) {
+    if (!IsRunning(row) || static_cast<int>(drained.size()) == limit) continue;
+    std::vector<std::string> names;
+    for (const std::string& node_id : row.node_ids) {
+      const auto node = database_.nodes.find(node_id);
+      if (node == database_.nodes.end()) continue;
+      const v1::Node& shown = node->second.shown;
+      if (!shown.cordon().has_drain_deadline()) continue;
+      if (schema::FromTimestamp(shown.cordon().drain_deadline()) > now) continue;
+      names.push_back(shown.description().name());
+    }
+    if (names.empty()) continue;
+    std::sort(names.begin(), names.end());
+    drained.push_back({row, std::move(names)});
+  }
+  return drained;
 }
 
 Result<std::vector<std::string>> FakeJobStore::ListUnjudged() {

@@ -89,7 +89,9 @@ Result<NodeStore::NodeCounts> FakeNodeStore::CountNodes(Duration stale_after) {
   for (const v1::Node& node : nodes) {
     const bool connected = node.state() == v1::NODE_STATE_CONNECTED;
     ++(connected ? counts.connected : counts.disconnected);
+    if (node.has_cordon()) ++counts.cordoned;
     if (!node.description().inventory().simulated()) continue;
+    if (node.has_cordon()) ++counts.simulated_cordoned;
     ++(connected ? counts.simulated_connected : counts.simulated_disconnected);
   }
   return counts;
@@ -130,6 +132,46 @@ Status FakeNodeStore::EndQuarantine(const std::string& node_id) {
   return Status::Ok();
 }
 
+Status FakeNodeStore::Cordon(const CordonRequest& request) {
+  MutexLock lock(database_.mutex);
+  ASSAY_ASSIGN_OR_RETURN(NodeRow* const row, Find(request.node));
+  const WallTime now = database_.clock.WallNow();
+  v1::Cordon& cordon = *row->shown.mutable_cordon();
+  if (!cordon.has_time()) *cordon.mutable_time() = schema::ToTimestamp(now);
+  if (!request.reason.empty()) cordon.set_reason(request.reason);
+  cordon.set_cordoned_by(request.cordoned_by);
+  cordon.clear_drain_deadline();
+  if (request.drain) {
+    *cordon.mutable_drain_deadline() = schema::ToTimestamp(now + *request.drain);
+  }
+  return Status::Ok();
+}
+
+Status FakeNodeStore::Uncordon(const std::string& id_or_name) {
+  MutexLock lock(database_.mutex);
+  ASSAY_ASSIGN_OR_RETURN(NodeRow* const row, Find(id_or_name));
+  row->shown.clear_cordon();
+  return Status::Ok();
+}
+
+Status FakeNodeStore::Update(const v1::UpdateNodeRequest& request) {
+  MutexLock lock(database_.mutex);
+  ASSAY_ASSIGN_OR_RETURN(NodeRow* const row, Find(request.node()));
+  v1::Node& node = row->shown;
+  ASSAY_ASSIGN_OR_RETURN(*node.mutable_settings(),
+                         NewSettings(request, node.description(), node.settings()));
+  return Status::Ok();
+}
+
+Result<std::map<std::string, v1::NodeSettings>> FakeNodeStore::ListSettings() {
+  MutexLock lock(database_.mutex);
+  std::map<std::string, v1::NodeSettings> settings;
+  for (const auto& [id, row] : database_.nodes) {
+    if (row.shown.settings().ByteSizeLong() > 0) settings[id] = row.shown.settings();
+  }
+  return settings;
+}
+
 Status FakeNodeStore::AddDialAddress(const std::string& address) {
   MutexLock lock(database_.mutex);
   database_.dial_addresses.insert(address);
@@ -155,6 +197,7 @@ Status FakeNodeStore::RemoveNode(const std::string& id_or_name) {
 
 v1::Node FakeNodeStore::Message(const NodeRow& row, Duration stale_after) const {
   v1::Node message = row.shown;
+  ApplySettings(row.shown.settings(), message.mutable_description());
   const bool heard = database_.clock.Now() - row.heard_at <= stale_after;
   message.set_state(heard && !row.owner.empty() ? v1::NODE_STATE_CONNECTED
                                                 : v1::NODE_STATE_DISCONNECTED);

@@ -48,7 +48,7 @@ struct FakeDatabase {
   };
 
   struct NodeRow {
-    v1::Node shown;     // Without state and jobs.
+    v1::Node shown;     // Without state and jobs. Its description is the agent's.
     std::string owner;  // Empty: no session.
     MonotonicTime heard_at{};
     // The jobs that failed here since one last succeeded, and their campaigns.
@@ -126,6 +126,7 @@ class FakeJobStore : public JobStore {
                                              const std::vector<ReportedJob>& jobs) override;
   Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) override;
   Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) override;
+  Result<std::vector<DrainedJob>> ListDrained(int limit) override;
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override;
   Result<std::vector<std::string>> ListUnjudged() override;
   Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
@@ -175,6 +176,10 @@ class FakeNodeStore : public NodeStore {
   Result<std::shared_ptr<const v1::Schemas>> GetSchemas(const std::string& schemas_hash) override;
   Result<std::vector<std::string>> ListQuarantined() override;
   Status EndQuarantine(const std::string& node_id) override;
+  Status Cordon(const CordonRequest& request) override;
+  Status Uncordon(const std::string& id_or_name) override;
+  Status Update(const v1::UpdateNodeRequest& request) override;
+  Result<std::map<std::string, v1::NodeSettings>> ListSettings() override;
   Status AddDialAddress(const std::string& address) override;
   Result<std::vector<std::string>> ListDialAddresses() override;
   Status RemoveNode(const std::string& id_or_name) override;

@@ -9,6 +9,8 @@ ALTER TABLE node
   ADD label_settings jsonb NOT NULL DEFAULT '{}',
   ADD price_setting float8;             -- In place of the agent's. NULL: the agent's.
 CREATE INDEX node_cordoned ON node (node_id) WHERE cordon_time IS NOT NULL;
+CREATE INDEX node_with_settings ON node (node_id)
+  WHERE label_settings <> '{}' OR price_setting IS NOT NULL;
 
 ALTER TABLE campaign
   ADD pause_time timestamptz,           -- NULL: not paused.

@@ -37,15 +37,23 @@ SELECT j.job_id, j.campaign_id, c.name AS campaign, j.benchmark, j.state::text A
        j.create_time, j.start_time, j.end_time
 FROM job j JOIN campaign c USING (campaign_id);
 
+-- Labels and price are those that results get: an operator's, else the agent's.
 CREATE VIEW node_view AS
 SELECT n.node_id, n.name, s.owner IS NOT NULL AS in_session, s.last_heartbeat_time,
        n.first_seen_time, n.description_json #>> '{inventory,driverVersion}' AS driver,
        jsonb_array_length(coalesce(n.description_json #> '{inventory,gpus}', '[]')) AS gpu_count,
        n.description_json #>> '{inventory,gpus,0,model}' AS gpu_model,
        n.description_json ->> 'provider' AS provider, n.description_json ->> 'region' AS region,
-       (n.description_json ->> 'pricePerHour')::float8 AS price_per_hour,
+       coalesce(n.price_setting, (n.description_json ->> 'pricePerHour')::float8) AS price_per_hour,
+       (SELECT coalesce(jsonb_object_agg(own.key, own.value), '{}')
+        FROM jsonb_each(coalesce(n.description_json -> 'labels', '{}')) AS own
+        WHERE NOT EXISTS (SELECT FROM jsonb_each(n.label_settings) AS set
+                          WHERE CASE WHEN set.value = 'null' THEN set.key = own.key
+                                     ELSE lower(set.key) = lower(own.key) END))
+         || jsonb_strip_nulls(n.label_settings) AS label,
        coalesce((n.description_json #>> '{inventory,simulated}')::boolean, false) AS simulated,
-       n.quarantine, n.quarantine_time
+       n.quarantine, n.quarantine_time, n.cordon_time, n.cordon_reason, n.cordoned_by,
+       n.drain_deadline
 FROM node n JOIN node_session s USING (node_id);
 
 -- One row per step of a case at a place. `change` is -0.06 for a loss of 6%.

@@ -163,7 +163,7 @@ class Claim {
       : transaction_(transaction), request_(request), sets_(sets) {}
 
   std::vector<LeasedJob> Run() {
-    node_ids_ = WithoutQuarantined();
+    node_ids_ = NodesForJobs();
     nodes_ = ArrayOf(node_ids_);
     holdings_.Load(transaction_.exec_params(
         "SELECT node_id, gpu_index FROM allocation WHERE node_id = ANY($1::text[])", nodes_));
@@ -185,14 +185,15 @@ class Claim {
   }
 
  private:
-  std::vector<std::string> WithoutQuarantined() {
-    std::unordered_set<std::string> quarantined;
-    for (const auto& row :
-         transaction_.exec("SELECT node_id FROM node WHERE quarantine IS NOT NULL")) {
-      quarantined.insert(row[0].as<std::string>());
+  // Returns the nodes of the request that are neither quarantined nor cordoned.
+  std::vector<std::string> NodesForJobs() {
+    std::unordered_set<std::string> barred;
+    for (const auto& row : transaction_.exec(
+             "SELECT node_id FROM node WHERE quarantine IS NOT NULL OR cordon_time IS NOT NULL")) {
+      barred.insert(row[0].as<std::string>());
     }
     std::vector<std::string> node_ids = request_.node_ids;
-    std::erase_if(node_ids, [&](const std::string& id) { return quarantined.contains(id); });
+    std::erase_if(node_ids, [&](const std::string& id) { return barred.contains(id); });
     return node_ids;
   }
 
@@ -313,8 +314,8 @@ class Claim {
     std::unordered_set<std::string> locked;
     const std::string nodes = ArrayOf(wanted);
     for (const auto& row : transaction_.exec_params(
-             "SELECT node_id FROM node WHERE node_id = ANY($1::text[]) AND quarantine IS NULL "
-             "ORDER BY node_id FOR UPDATE SKIP LOCKED",
+             "SELECT node_id FROM node WHERE node_id = ANY($1::text[]) AND quarantine IS NULL"
+             "  AND cordon_time IS NULL ORDER BY node_id FOR UPDATE SKIP LOCKED",
              nodes)) {
       locked.insert(row[0].as<std::string>());
     }
@@ -375,7 +376,7 @@ class Claim {
   Transaction& transaction_;
   const JobStore::ClaimRequest& request_;
   CandidateSets& sets_;
-  std::vector<std::string> node_ids_;  // Those of the request that are not quarantined.
+  std::vector<std::string> node_ids_;  // As NodesForJobs returns them.
   std::string nodes_;                  // The same as an array literal.
   std::unordered_set<std::string> reachable_;
   std::unordered_set<std::string> seen_;

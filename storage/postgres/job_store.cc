@@ -3,6 +3,7 @@
 #include "model/page.h"
 #include "storage/postgres/insert_campaign.h"
 #include "storage/postgres/job_rows.h"
+#include "storage/postgres/node_rows.h"
 #include "storage/postgres/sql.h"
 #include "storage/postgres/stores.h"
 #include "storage/store_rules.h"
@@ -149,7 +150,9 @@ class PostgresJobStore : public JobStore {
           "  GROUP BY node_count, candidate_set, candidate_node_ids),"
           " place AS ("
           "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
-          "         s.last_heartbeat_time, n.quarantine, n.quarantine IS NULL AND"
+          "         s.last_heartbeat_time, n.quarantine, n.cordon_time, n.cordon_reason,"
+          "         n.cordoned_by, n.drain_deadline,"
+          "         n.quarantine IS NULL AND n.cordon_time IS NULL AND"
           "           coalesce(s.last_heartbeat_time >= now() -"
           "           CASE WHEN s.owner IS NULL THEN $2::interval ELSE $3::interval END, false)"
           "           AS there"
@@ -161,7 +164,7 @@ class PostgresJobStore : public JobStore {
           "  SELECT *, node_count - count(*) FILTER (WHERE there) OVER (PARTITION BY number)"
           "    AS needed FROM place) "
           "SELECT number, jobs, needed, id, name, quarantine, " +
-              Microseconds("last_heartbeat_time") +
+              CordonColumns() + ", " + Microseconds("last_heartbeat_time") +
               " AS heard FROM short WHERE needed > 0 AND NOT there ORDER BY number",
           campaign_id, Interval(silence.grace), Interval(silence.stale));
       std::vector<v1::AbsentNode> absent;
@@ -170,6 +173,7 @@ class PostgresJobStore : public JobStore {
         node.set_node_id(rows[i]["id"].as<std::string>());
         node.set_name(rows[i]["name"].as<std::string>());
         node.set_quarantine(rows[i]["quarantine"].as<std::string>(""));
+        if (auto cordon = CordonOf(rows[i])) *node.mutable_cordon() = *std::move(cordon);
         if (!rows[i]["heard"].is_null()) {
           *node.mutable_last_heartbeat_time() = schema::ToTimestamp(TimeOf(rows[i]["heard"]));
         }
@@ -280,6 +284,28 @@ class PostgresJobStore : public JobStore {
               "ORDER BY j.lease_until, j.sequence LIMIT $2",
           Interval(ago), limit);
       return LeasedJobsOf(transaction, rows, candidates_);
+    });
+  }
+
+  Result<std::vector<DrainedJob>> ListDrained(int limit) override {
+    using DrainedJobs = std::vector<DrainedJob>;
+    return pool_.Query("list_drained", [&](Transaction& transaction) -> Result<DrainedJobs> {
+      const pqxx::result rows = transaction.exec_params(
+          "WITH drained AS ("
+          "  SELECT a.job_id, array_agg(DISTINCT n.name ORDER BY n.name) AS node_names"
+          "  FROM node n JOIN allocation a USING (node_id)"
+          "  WHERE n.cordon_time IS NOT NULL AND n.drain_deadline <= now() GROUP BY a.job_id) "
+          "SELECT " +
+              LeasedColumns() +
+              ", drained.node_names FROM drained JOIN job j USING (job_id) "
+              "WHERE j.state = 'running' ORDER BY j.job_id LIMIT $1",
+          limit);
+      DrainedJobs jobs;
+      for (LeasedJob& job : LeasedJobsOf(transaction, rows, candidates_)) {
+        const pqxx::row row = rows[static_cast<pqxx::result::size_type>(jobs.size())];
+        jobs.push_back({std::move(job), TextsOf(row["node_names"])});
+      }
+      return jobs;
     });
   }
 

@@ -3,49 +3,21 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "common/mutex.h"
+#include "storage/postgres/node_rows.h"
 #include "storage/postgres/sql.h"
 #include "storage/postgres/stores.h"
 #include "storage/store_rules.h"
 #include "wire/benchmark_schema.h"
-#include "wire/timestamps.h"
 
 namespace assay::storage {
 namespace {
 
 // The longest interval that is sent to PostgreSQL.
 constexpr Duration kForever = std::chrono::hours(24 * 365 * 50);
-
-std::string NodeQuery() {
-  return "SELECT n.description, n.schemas_hash, n.name, n.dial_address, n.quarantine, " +
-         Microseconds("n.quarantine_time") + " AS quarantine_time, " +
-         Microseconds("n.first_seen_time") + " AS first_seen, " +
-         Microseconds("s.last_heartbeat_time") +
-         " AS last_heartbeat,"
-         " s.owner IS NOT NULL AND s.last_heartbeat_time >= now() - $1::interval AS connected,"
-         " ARRAY(SELECT DISTINCT a.job_id FROM allocation a WHERE a.node_id = n.node_id"
-         "       ORDER BY a.job_id) AS jobs "
-         "FROM node n JOIN node_session s USING (node_id) ";
-}
-
-v1::Node NodeOf(const pqxx::row& row) {
-  v1::Node node;
-  node.mutable_description()->ParseFromString(BytesOf(row["description"]));
-  node.mutable_description()->set_name(row["name"].as<std::string>());
-  if (!row["quarantine"].is_null()) {
-    node.set_quarantine(row["quarantine"].as<std::string>());
-    *node.mutable_quarantine_time() = schema::ToTimestamp(TimeOf(row["quarantine_time"]));
-  }
-  node.set_state(row["connected"].as<bool>() ? v1::NODE_STATE_CONNECTED
-                                             : v1::NODE_STATE_DISCONNECTED);
-  for (const std::string& job : TextsOf(row["jobs"])) node.add_job_ids(job);
-  *node.mutable_first_seen_time() = schema::ToTimestamp(TimeOf(row["first_seen"]));
-  *node.mutable_last_heartbeat_time() = schema::ToTimestamp(TimeOf(row["last_heartbeat"]));
-  node.set_dial_address(row["dial_address"].as<std::string>());
-  return node;
-}
 
 std::string JsonOf(const v1::NodeDescription& node) {
   std::string json;
@@ -57,6 +29,10 @@ Status NoNode(Transaction& transaction, const std::string& id_or_name) {
   return NoSuch("node", id_or_name,
                 FirstTexts(transaction.exec("SELECT name FROM node ORDER BY name")));
 }
+
+// Finds a node $1 by id, else by name.
+constexpr const char* kNamedNode =
+    "(SELECT node_id FROM node WHERE node_id = $1 OR name = $1 ORDER BY node_id = $1 DESC LIMIT 1)";
 
 // Renames a disconnected node with the name of `node`.
 Status RenameNamesake(Transaction& transaction, const v1::NodeDescription& node,
@@ -238,14 +214,17 @@ class PostgresNodeStore : public NodeStore {
       const pqxx::row row = transaction.exec_params1(
           "SELECT count(*) FILTER (WHERE connected), count(*) FILTER (WHERE NOT connected),"
           "  count(*) FILTER (WHERE connected AND simulated),"
-          "  count(*) FILTER (WHERE NOT connected AND simulated) FROM ("
+          "  count(*) FILTER (WHERE NOT connected AND simulated),"
+          "  count(*) FILTER (WHERE cordoned), count(*) FILTER (WHERE cordoned AND simulated) FROM "
+          "("
           "  SELECT owner IS NOT NULL AND"
           "    last_heartbeat_time >= now() - $1::interval AS connected,"
           "    coalesce((description_json #>> '{inventory,simulated}')::boolean, false)"
-          "      AS simulated"
+          "      AS simulated, cordon_time IS NOT NULL AS cordoned"
           "  FROM node_session JOIN node USING (node_id)) s",
           Interval(std::min(stale_after, kForever)));
-      return NodeCounts{row[0].as<int>(), row[1].as<int>(), row[2].as<int>(), row[3].as<int>()};
+      return NodeCounts{row[0].as<int>(), row[1].as<int>(), row[2].as<int>(),
+                        row[3].as<int>(), row[4].as<int>(), row[5].as<int>()};
     });
   }
 
@@ -283,6 +262,67 @@ class PostgresNodeStore : public NodeStore {
                  "WHERE node_id = $1 AND (quarantine IS NOT NULL OR failed_job_ids <> '{}')",
                  node_id)
         .status();
+  }
+
+  Status Cordon(const CordonRequest& request) override {
+    std::optional<std::string> drain;
+    if (request.drain) drain = Interval(*request.drain);
+    return pool_.RunStatement("cordon_node", [&](Transaction& transaction) {
+      const pqxx::result rows = transaction.exec_params(
+          "UPDATE node SET cordon_time = coalesce(cordon_time, now()),"
+          "  cordon_reason = coalesce(nullif($2, ''), cordon_reason), cordoned_by = $3,"
+          "  drain_deadline = now() + $4::interval WHERE node_id = " +
+              std::string(kNamedNode) + " RETURNING 1",
+          request.node, request.reason, request.cordoned_by, drain);
+      return rows.empty() ? NoNode(transaction, request.node) : Status::Ok();
+    });
+  }
+
+  Status Uncordon(const std::string& id_or_name) override {
+    return pool_.RunStatement("uncordon_node", [&](Transaction& transaction) {
+      const pqxx::result rows = transaction.exec_params(
+          "UPDATE node SET cordon_time = NULL, cordon_reason = NULL, cordoned_by = NULL,"
+          "  drain_deadline = NULL WHERE node_id = " +
+              std::string(kNamedNode) + " RETURNING 1",
+          id_or_name);
+      return rows.empty() ? NoNode(transaction, id_or_name) : Status::Ok();
+    });
+  }
+
+  Status Update(const v1::UpdateNodeRequest& request) override {
+    return pool_.Run("update_node", [&](Transaction& transaction) -> Status {
+      const pqxx::result rows = transaction.exec_params(
+          "SELECT node_id, name, description, label_settings, price_setting FROM node "
+          "WHERE node_id = " +
+              std::string(kNamedNode) + " FOR UPDATE",
+          request.node());
+      if (rows.empty()) return NoNode(transaction, request.node());
+      v1::NodeDescription own;
+      own.ParseFromString(BytesOf(rows[0]["description"]));
+      own.set_name(rows[0]["name"].as<std::string>());
+      ASSAY_ASSIGN_OR_RETURN(const v1::NodeSettings settings,
+                             NewSettings(request, own, SettingsOf(rows[0])));
+      ASSAY_ASSIGN_OR_RETURN(const std::string labels, LabelSettingsOf(settings));
+      std::optional<double> price;
+      if (settings.has_price_per_hour()) price = settings.price_per_hour();
+      transaction.exec_params(
+          "UPDATE node SET label_settings = $2::jsonb, price_setting = $3 WHERE node_id = $1",
+          rows[0]["node_id"].as<std::string>(), labels, price);
+      return Status::Ok();
+    });
+  }
+
+  Result<std::map<std::string, v1::NodeSettings>> ListSettings() override {
+    using Settings = std::map<std::string, v1::NodeSettings>;
+    return pool_.Query("list_node_settings", [&](Transaction& transaction) -> Result<Settings> {
+      Settings settings;
+      for (const auto& row :
+           transaction.exec("SELECT node_id, label_settings, price_setting FROM node "
+                            "WHERE label_settings <> '{}' OR price_setting IS NOT NULL")) {
+        settings[row["node_id"].as<std::string>()] = SettingsOf(row);
+      }
+      return settings;
+    });
   }
 
   Status AddDialAddress(const std::string& address) override {

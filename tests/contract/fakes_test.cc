@@ -9,6 +9,7 @@
 #include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_rerun_contract.h"
 #include "tests/contract/job_store_contract.h"
+#include "tests/contract/node_operations_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_query_contract.h"
 #include "tests/contract/result_store_contract.h"
@@ -68,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Fakes, JobNodesContract, ::testing::Values(kFakes), Nam
 INSTANTIATE_TEST_SUITE_P(Fakes, JobClaimContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobRerunContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, NodeOperationsContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, NodeStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ResultQueryContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ResultStoreContract, ::testing::Values(kFakes), NameOfStores);

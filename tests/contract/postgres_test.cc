@@ -20,6 +20,7 @@
 #include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_rerun_contract.h"
 #include "tests/contract/job_store_contract.h"
+#include "tests/contract/node_operations_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/postgres_stores.h"
 #include "tests/contract/result_query_contract.h"
@@ -44,6 +45,8 @@ INSTANTIATE_TEST_SUITE_P(Postgres, JobNodesContract, ::testing::Values(kPostgres
 INSTANTIATE_TEST_SUITE_P(Postgres, JobClaimContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobRerunContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, NodeOperationsContract, ::testing::Values(kPostgres),
+                         NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ResultQueryContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres), NameOfStores);
@@ -332,6 +335,31 @@ TEST(Database, UnchangedNodeIsNotRewritten) {
   ASSERT_TRUE(stores.nodes().Connect("p", node, "", kStale).ok());
   EXPECT_NE(stores.Value("SELECT xmin FROM node"), before);
   EXPECT_EQ(stores.Value("SELECT count(*) FROM schema_set"), "1");
+}
+
+TEST(Database, NodeViewHasLabelsAndPriceOfOperators) {
+  PostgresStores stores;
+  v1::NodeDescription node = MakeNode("a", "a");
+  for (const char* key : {"rack", "row", "Hall"}) (*node.mutable_labels())[key] = "1";
+  node.set_price_per_hour(3);
+  ASSERT_TRUE(stores.nodes().Connect("o", node, "", kStale).ok());
+  const std::string labels =
+      "SELECT label || jsonb_build_object('price', price_per_hour)"
+      " FROM node_view";
+  EXPECT_EQ(stores.Value(labels), R"({"row": "1", "Hall": "1", "rack": "1", "price": 3})");
+  v1::UpdateNodeRequest request;
+  request.set_node("a");
+  (*request.mutable_labels())["rack"] = "2";
+  (*request.mutable_labels())["zone"] = "3";
+  request.add_removed_labels("row");
+  request.set_price_per_hour(2.5);
+  ASSERT_TRUE(stores.nodes().Update(request).ok());
+  node.clear_labels();
+  (*node.mutable_labels())["RACK"] = "1";
+  ASSERT_TRUE(stores.nodes().Connect("o", node, "", kStale).ok());
+  EXPECT_EQ(stores.Value(labels), R"({"rack": "2", "zone": "3", "price": 2.5})");
+  ASSERT_TRUE(stores.nodes().Cordon({"a", "new PSU", "ada", std::nullopt}).ok());
+  EXPECT_EQ(stores.Value("SELECT cordon_reason || cordoned_by FROM node_view"), "new PSUada");
 }
 
 // PostgreSQL refuses index entries of more than 2,704 bytes with a "program limit exceeded".
