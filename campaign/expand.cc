@@ -59,6 +59,14 @@ v1::Node WithoutSchemas(const v1::Node& node) {
   return slim;
 }
 
+// Returns the node's name, and why it gets no jobs if that is a person's doing.
+std::string AbsentText(const v1::Node& node) {
+  const std::string& name = node.description().name();
+  if (!node.has_cordon()) return name;
+  const std::string& reason = node.cordon().reason();
+  return name + " (cordoned" + (reason.empty() ? "" : ": " + reason) + ")";
+}
+
 class Expander {
  public:
   explicit Expander(const v1::CampaignSpec& spec) : spec_(spec) {}
@@ -110,7 +118,7 @@ class Expander {
 
   void SelectNodes(const std::vector<v1::Node>& fleet) {
     std::copy_if(fleet.begin(), fleet.end(), std::back_inserter(connected_),
-                 [](const v1::Node& node) { return node.state() == v1::NODE_STATE_CONNECTED; });
+                 [](const v1::Node& node) { return !IsAbsent(node); });
     const Result<Filter> filter = ParseFilter(spec_.node_filter());
     if (!filter.ok()) return AddFilterError(filter.status());
     Result<std::vector<v1::Node>> matching = MatchingNodes(*filter, connected_);
@@ -126,7 +134,7 @@ class Expander {
     if (policy != v1::ABSENT_POLICY_WARN) nodes_ = known_;
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);
-    if (!known_.empty()) why += "; disconnected nodes match: " + JoinSome(DisconnectedNames());
+    if (!known_.empty()) why += "; absent nodes match: " + JoinSome(AbsentTexts());
     violations_.Add("nodes", std::move(why), LineOf(spec_, "nodes"));
   }
 
@@ -137,7 +145,10 @@ class Expander {
 
   // Fills `coverage_`, and `absent_` with the nodes that the campaign must have and has not.
   void CheckCoverage(v1::AbsentPolicy policy) {
-    std::vector<std::string> names = DisconnectedNames();
+    std::vector<std::string> names;
+    for (const v1::Node& node : known_) {
+      if (IsAbsent(node)) names.push_back(node.description().name());
+    }
     std::sort(names.begin(), names.end());
     const auto all = static_cast<int>(known_.size());
     coverage_.set_node_count(all);
@@ -149,7 +160,7 @@ class Expander {
       const auto count = static_cast<int64_t>(names.size());
       absent_.Add("nodes",
                   fmt::format("{} of {} {} absent: {}", count, Counted(all, "matching node"),
-                              Plural(count, "is", "are"), JoinSome(names, kMostAbsent)),
+                              Plural(count, "is", "are"), JoinSome(AbsentTexts(), kMostAbsent)),
                   LineOf(spec_, "nodes"));
     }
     if (spec_.expect_nodes() > 0 && spec_.expect_nodes() != all) {
@@ -170,8 +181,9 @@ class Expander {
     return Status(Code::kFailedPrecondition, listed.reason(), listed.message())
         .WithViolations(listed.violations())
         .WithHint(fails && coverage_.absent_node_count() > 0
-                      ? "start their agents, or remove the nodes from the fleet; `absent: warn` "
-                        "runs without them, and `absent: wait` waits for them"
+                      ? Remedy() +
+                            "; `absent: warn` runs without them, and `absent: wait` waits "
+                            "for them"
                       : "");
   }
 
@@ -188,12 +200,27 @@ class Expander {
     }
   }
 
-  std::vector<std::string> DisconnectedNames() const {
-    std::vector<std::string> names;
+  // Returns the absent nodes that match, sorted.
+  std::vector<std::string> AbsentTexts() const {
+    std::vector<std::string> texts;
     for (const v1::Node& node : known_) {
-      if (node.state() != v1::NODE_STATE_CONNECTED) names.push_back(node.description().name());
+      if (IsAbsent(node)) texts.push_back(AbsentText(node));
     }
-    return names;
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  }
+
+  // Returns what makes the absent nodes present.
+  std::string Remedy() const {
+    std::vector<std::string> steps;
+    const auto any = [this](auto&& is) { return std::any_of(known_.begin(), known_.end(), is); };
+    if (any([](const v1::Node& node) { return node.has_cordon(); })) {
+      steps.emplace_back("uncordon the nodes that are cordoned");
+    }
+    if (any([](const v1::Node& node) { return IsAbsent(node) && !node.has_cordon(); })) {
+      steps.emplace_back("start their agents, or remove the nodes from the fleet");
+    }
+    return Join(steps, "; ");
   }
 
   void CheckMatrices() {
@@ -308,9 +335,8 @@ class Expander {
         (own == v1::UNPLACEABLE_UNSPECIFIED ? spec_.unplaceable() : own) == v1::UNPLACEABLE_SKIP;
     if (!skip || FitsOnAllMatchingNodes(request)) {
       if (skip) {
-        shortage.description += "; with the disconnected nodes that match (" +
-                                JoinSome(DisconnectedNames()) +
-                                ") there would be enough: start their agents, or remove the nodes";
+        shortage.description += "; with the absent nodes that match (" + JoinSome(AbsentTexts()) +
+                                ") there would be enough: " + Remedy();
       }
       violations_.Add(shortage.field, shortage.description, shortage.line);
       return;
@@ -457,9 +483,9 @@ class Expander {
 
   const v1::CampaignSpec& spec_;
   Violations violations_;
-  std::vector<v1::Node> connected_;
-  std::vector<v1::Node> nodes_;  // The nodes that the campaign is placed on.
-  std::vector<v1::Node> known_;  // All nodes that the filter selects, connected or not.
+  std::vector<v1::Node> connected_;  // And not cordoned.
+  std::vector<v1::Node> nodes_;      // The nodes that the campaign is placed on.
+  std::vector<v1::Node> known_;      // All nodes that the filter selects, connected or not.
   v1::Coverage coverage_;
   Violations absent_;  // Errors of the fleet rather than of the campaign.
   Schemas schemas_;
@@ -476,6 +502,10 @@ class Expander {
 };
 
 }  // namespace
+
+bool IsAbsent(const v1::Node& node) {
+  return node.state() != v1::NODE_STATE_CONNECTED || node.has_cordon();
+}
 
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet) {
   return Expander(spec).Expand(fleet);

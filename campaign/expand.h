@@ -31,7 +31,10 @@ struct Expansion {
   v1::Coverage coverage;
 };
 
-// Creates the jobs of the campaign `spec` for the connected nodes of `fleet` that match, and with
+// Returns true if campaigns treat the node as absent: it is disconnected or cordoned.
+bool IsAbsent(const v1::Node& node);
+
+// Creates the jobs of the campaign `spec` for the nodes of `fleet` that match and are present, with
 // `absent: wait` for the absent ones too. If the spec has errors, returns INVALID_ARGUMENT with one
 // violation per error, each with its line in the campaign file. If the only errors are nodes that
 // are absent (`absent: fail`) or do not exist (`expect_nodes`), returns FAILED_PRECONDITION with

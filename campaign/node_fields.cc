@@ -112,7 +112,7 @@ const std::vector<NodeFieldRow>& NodeFields() {
       {"region", kText, "", "where the node is", "description.region", kNowhere, "= eu"},
       {"price_per_hour", kNumber, "", "price of the node, in the fleet's currency",
        "description.price_per_hour", kNowhere, "< 2.5"},
-      {"label", kMap, "", "labels of the agent's configuration", "description.labels", kNowhere,
+      {"label", kMap, "", "labels of the agent, or as operators have set them", "description.labels", kNowhere,
        "label.rack = 7"},
       {"hostname", kText, "", "name of the host", "description.inventory.hostname", kNowhere,
        ": rack7"},

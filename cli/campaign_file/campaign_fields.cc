@@ -19,9 +19,9 @@ const std::vector<CampaignField>& CampaignFields() {
        .kind = Kind::kChoice,
        .default_text = "fail with accept rules, else warn",
        .description =
-           "Matching nodes that are not connected at submission: `fail` refuses the campaign, "
-           "`warn` runs on the connected ones and names the others, `wait` also makes jobs for the "
-           "absent ones, which wait for them.",
+           "Matching nodes that are disconnected or cordoned at submission: `fail` refuses the "
+           "campaign, `warn` runs on the others and names the absent ones, `wait` also makes jobs "
+           "for the absent ones, which wait for them.",
        .choices = {"fail", "warn", "wait"}},
       {.name = "expect_nodes",
        .kind = Kind::kInteger,

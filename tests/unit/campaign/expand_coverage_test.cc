@@ -77,6 +77,25 @@ TEST(ExpandCoverageTest, Fail_IsTheDefaultWithRules_NamesTheAbsentNodes) {
   EXPECT_THAT(expansion->coverage.absent_nodes(), IsEmpty());
 }
 
+TEST(ExpandCoverageTest, CordonedNodesAreAbsent_MessagesHaveTheReason) {
+  std::vector<v1::Node> fleet = HalfAbsent();
+  fleet[1].mutable_cordon()->set_reason("new PSU");
+  fleet[2].mutable_cordon();
+  const auto expansion = ExpandCampaign(Gemm(), fleet);
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  EXPECT_THAT(NodesOf(*expansion), ElementsAre(fleet[3].description().node_id()));
+  EXPECT_THAT(expansion->coverage.absent_nodes(), ElementsAre("b", "d", "e"));
+  EXPECT_THAT(NodesOf(*ExpandCampaign(Gemm(v1::ABSENT_POLICY_WAIT), fleet)), SizeIs(4));
+  const Status refused = ExpandCampaign(Gemm(v1::ABSENT_POLICY_FAIL), fleet).status();
+  EXPECT_EQ(refused.reason(), Reason::kNodesAbsent);
+  v1::CampaignSpec only = Gemm();
+  only.set_node_filter("name = b");
+  const Status none = ExpandCampaign(only, fleet).status();
+  EXPECT_WORDING("campaign/nodes-cordoned", refused.violations().at(0).description + "\n" +
+                                                refused.hint() + "\n" +
+                                                none.violations().at(0).description);
+}
+
 // Errors that only the absent nodes cause are not reported as errors of the file.
 TEST(ExpandCoverageTest, Fail_ReportsErrorsOfTheFileToo) {
   v1::CampaignSpec spec = Gemm(v1::ABSENT_POLICY_FAIL);
