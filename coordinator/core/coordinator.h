@@ -124,6 +124,11 @@ class Coordinator {
   Status AddDialAddress(const std::string& address);
   // Deletes the node and ends its session. The answer contains its dial address.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
+  // The next methods return the node as it is afterwards.
+  Result<v1::Node> CordonNode(const v1::CordonNodeRequest& request, const Identity& caller);
+  Result<v1::Node> UncordonNode(const std::string& id_or_name, const Identity& caller);
+  Result<v1::Node> DrainNode(const v1::DrainNodeRequest& request, const Identity& caller);
+  Result<v1::Node> UpdateNode(const v1::UpdateNodeRequest& request, const Identity& caller);
 
  private:
   void NoteAttached(const Agent& agent);

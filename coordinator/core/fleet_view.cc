@@ -107,6 +107,9 @@ void CountNode(const v1::FleetNode& node, v1::FleetSummary& summary) {
   if (!node.quarantine().empty()) {
     summary.set_quarantined_node_count(summary.quarantined_node_count() + 1);
   }
+  if (node.has_cordon()) {
+    summary.set_cordoned_node_count(summary.cordoned_node_count() + 1);
+  }
   if (node.health_error_count() > 0)
     summary.set_failing_node_count(summary.failing_node_count() + 1);
   for (const v1::FleetGpu& gpu : node.gpus()) {
@@ -309,6 +312,7 @@ v1::FleetNode FleetView::NodeOf(const v1::Node& node, const Findings& findings) 
   row.set_name(description.name());
   row.set_state(node.state());
   row.set_quarantine(node.quarantine());
+  if (node.has_cordon()) *row.mutable_cordon() = node.cordon();
   *row.mutable_last_heartbeat_time() = node.last_heartbeat_time();
   row.set_provider(description.provider());
   row.set_region(description.region());

@@ -53,6 +53,7 @@ class Metrics::Impl : public prometheus::Collectable {
       jobs.Add({{"state", state}});
     }
     for (const char* state : {"connected", "disconnected"}) agents.Add({{"state", state}});
+    cordoned.Add({});
     for (const char* state : {"detected", "confirmed", "acknowledged"}) {
       incidents.Add({{"state", state}});
     }
@@ -125,6 +126,8 @@ class Metrics::Impl : public prometheus::Collectable {
                                       "Time of a finished job during which no runner ran.")
                             .Add({}, overhead_buckets);
   Family<Gauge>& agents = AddGauges("assay_agents", "Agents by state.");
+  Family<Gauge>& cordoned =
+      AddGauges("assay_nodes_cordoned", "Nodes that operators keep new jobs off.");
   Family<Counter>& results =
       AddCounters("assay_results_ingested_total", "Results that arrived, by outcome.");
   Family<Counter>& schedule_runs = AddCounters(
@@ -205,6 +208,11 @@ void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
   const std::tuple<const char*, int, int> states[] = {
       {"connected", counts.connected, counts.simulated_connected},
       {"disconnected", counts.disconnected, counts.simulated_disconnected}};
+  impl_->cordoned.Add({}).Set(counts.cordoned - counts.simulated_cordoned);
+  const prometheus::Labels simulated_cordoned = Marked({}, true);
+  if (counts.simulated_cordoned > 0 || impl_->cordoned.Has(simulated_cordoned)) {
+    impl_->cordoned.Add(simulated_cordoned).Set(counts.simulated_cordoned);
+  }
   for (const auto& [state, all, simulated] : states) {
     impl_->agents.Add({{"state", state}}).Set(all - simulated);
     const prometheus::Labels labels = Marked({{"state", state}}, true);

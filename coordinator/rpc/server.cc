@@ -222,6 +222,34 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
     });
   }
 
+  Unary* CordonNode(Context* context, const v1::CordonNodeRequest* request,
+                    v1::CordonNodeResponse* response) override {
+    return AnswerWithNode(context, "CordonNode", request, response, [=, this] {
+      return coordinator_.CordonNode(*request, assay::rpc::CallerOf(*context));
+    });
+  }
+
+  Unary* UncordonNode(Context* context, const v1::UncordonNodeRequest* request,
+                      v1::UncordonNodeResponse* response) override {
+    return AnswerWithNode(context, "UncordonNode", request, response, [=, this] {
+      return coordinator_.UncordonNode(request->node(), assay::rpc::CallerOf(*context));
+    });
+  }
+
+  Unary* DrainNode(Context* context, const v1::DrainNodeRequest* request,
+                   v1::DrainNodeResponse* response) override {
+    return AnswerWithNode(context, "DrainNode", request, response, [=, this] {
+      return coordinator_.DrainNode(*request, assay::rpc::CallerOf(*context));
+    });
+  }
+
+  Unary* UpdateNode(Context* context, const v1::UpdateNodeRequest* request,
+                    v1::UpdateNodeResponse* response) override {
+    return AnswerWithNode(context, "UpdateNode", request, response, [=, this] {
+      return coordinator_.UpdateNode(*request, assay::rpc::CallerOf(*context));
+    });
+  }
+
  private:
   // Only the leader dials agents.
   Status NotTheLeader() const {
@@ -229,6 +257,16 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
     return Unavailable("another coordinator schedules the fleet and adds its nodes",
                        Reason::kOtherCoordinator)
         .WithHint(leader.empty() ? "try again in a moment" : "ask the coordinator at " + leader);
+  }
+  // Answers with the node that `change` returns.
+  template <typename Request, typename Response, typename Change>
+  Unary* AnswerWithNode(Context* context, const char* method, const Request* request,
+                        Response* response, Change change) const {
+    return calls_.Answer(context, method, [=]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("node", request->node()));
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_node(), change());
+      return Status::Ok();
+    });
   }
   Status StoreAdded(const std::string& address, const Agent& agent, v1::AddNodeResponse* response) {
     ASSAY_RETURN_IF_ERROR(coordinator_.AddDialAddress(address));

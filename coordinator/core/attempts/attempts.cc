@@ -191,7 +191,8 @@ Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
   if (failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE) failure.clear_node_id();
   // The record may be older than a cancel request, which FinishAttempt sees as well.
   const RetryDecision decision = DecideRetry(job, failure, at_fault);
-  const bool planned = failure.reason() == v1::REASON_AGENT_STOPPED;
+  const bool planned =
+      failure.reason() == v1::REASON_AGENT_STOPPED || failure.reason() == v1::REASON_NODE_DRAINED;
   Log().info("job {} epoch {} {} ({}): {}", job.job.job_id, job.epoch,
              planned ? "was handed back" : "failed", ReasonWord(failure.reason()),
              failure.message());

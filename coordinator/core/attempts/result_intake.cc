@@ -32,7 +32,7 @@ bool MayBeLate(const LeasedJob& job) {
   if (job.cancel_requested || job.failures.empty()) return false;
   const v1::Reason reason = job.failures.back().reason;
   return reason == v1::REASON_AGENT_LOST || reason == v1::REASON_LEASE_LOST ||
-         reason == v1::REASON_AGENT_STOPPED;
+         reason == v1::REASON_AGENT_STOPPED || reason == v1::REASON_NODE_DRAINED;
 }
 
 std::string WrongParameters(const v1::BenchmarkCase& expected, const v1::CaseResult& result) {

@@ -11,6 +11,7 @@
 #include "campaign/accept_verdict.h"
 #include "campaign/spec_checks.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "coordinator/core/attempts/blame.h"
 #include "coordinator/core/guarded.h"
@@ -24,13 +25,14 @@ using storage::LeasedJob;
 
 constexpr int kClaimLimit = 64;
 constexpr int kExpiredLimit = 256;
+constexpr int kDrainedLimit = 256;
 // Time after a job's timeout in which its agent starts, stops and reports.
 constexpr Duration kTimeoutSlack = std::chrono::minutes(5);
 
 }  // namespace
 
 Scheduler::Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
-                     RunningJobs& running, const Sessions& sessions, Quarantine& quarantine,
+                     RunningJobs& running, Sessions& sessions, Quarantine& quarantine,
                      Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace,
                      std::function<Status()> run_schedules)
     : environment_(environment),
@@ -130,6 +132,8 @@ void Scheduler::Poll() {
   const Status status = Guarded("Poll", [this]() -> Status {
     ASSAY_RETURN_IF_ERROR(Elect());
     if (!leadership_.IsLeader()) return Status::Ok();
+    // Another coordinator may have changed them.
+    ASSAY_RETURN_IF_ERROR(RefreshSettings());
     ASSAY_RETURN_IF_ERROR(Sweep());
     ASSAY_RETURN_IF_ERROR(JudgeAll());
     // Before all agents have had time to connect, a campaign would miss nodes.
@@ -145,7 +149,11 @@ void Scheduler::Poll() {
 
 Status Scheduler::Elect() {
   ASSAY_ASSIGN_OR_RETURN(const Leadership::Change change, leadership_.Renew());
-  if (change == Leadership::Change::kGained) grace_.Begin();
+  if (change == Leadership::Change::kGained) {
+    grace_.Begin();
+    // Before the first agent comes, whose results have them.
+    ASSAY_RETURN_IF_ERROR(RefreshSettings());
+  }
   if (change == Leadership::Change::kLost) {
     running_.Clear();
     sessions_.CloseAll(
@@ -162,7 +170,14 @@ Status Scheduler::Sweep() {
   ASSAY_RETURN_IF_ERROR(SweepLost());
   ASSAY_RETURN_IF_ERROR(SweepUnprepared());
   ASSAY_RETURN_IF_ERROR(SweepOverdue());
+  ASSAY_RETURN_IF_ERROR(SweepDrained());
   return SweepExpired();
+}
+
+Status Scheduler::RefreshSettings() {
+  ASSAY_ASSIGN_OR_RETURN(Sessions::Settings settings, environment_.nodes.ListSettings());
+  sessions_.SetSettings(std::move(settings));
+  return Status::Ok();
 }
 
 Status Scheduler::SweepLost() {
@@ -203,6 +218,21 @@ Status Scheduler::SweepOverdue() {
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
         job, MakeFailure(v1::REASON_TIMEOUT, "the agent did not end the job, whose timeout is " +
                                                  FormatDuration(job.job.timeout))));
+  }
+  return Status::Ok();
+}
+
+// Stops jobs that still run on nodes whose drain deadline has passed, and queues them again.
+Status Scheduler::SweepDrained() {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::JobStore::DrainedJob> drained,
+                         environment_.jobs.ListDrained(kDrainedLimit));
+  for (const auto& [job, nodes] : drained) {
+    const auto count = static_cast<int64_t>(nodes.size());
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
+        job, MakeFailure(v1::REASON_NODE_DRAINED,
+                         fmt::format("{} {} {} drained, and the job still ran at the deadline",
+                                     Plural(count, "node"), JoinSome(nodes),
+                                     Plural(count, "was", "were")))));
   }
   return Status::Ok();
 }

@@ -28,8 +28,8 @@ namespace assay::coordinator {
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
-            RunningJobs& running, const Sessions& sessions, Quarantine& quarantine,
-            Attempts& attempts, Watchers& watchers, Outage& outage, GracePeriod& grace,
+            RunningJobs& running, Sessions& sessions, Quarantine& quarantine, Attempts& attempts,
+            Watchers& watchers, Outage& outage, GracePeriod& grace,
             std::function<Status()> run_schedules);
 
   // Stands for election, and starts the poll, which repeats until Stop. Blocks on the database.
@@ -43,6 +43,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void OnAttemptEnded(const Attempts::Ended& ended);
   // Soon decides the campaign's verdict if all its jobs have ended.
   void JudgeSoon(const std::string& campaign_id);
+  // Gives the sessions the labels and prices that operators have set. Blocks on the database.
+  Status RefreshSettings();
 
  private:
   void Claim();
@@ -56,6 +58,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Status SweepUnprepared();
   Status SweepExpired();
   Status SweepOverdue();
+  Status SweepDrained();
   Status JudgeAll();
   Status JudgeOne(const std::string& campaign_id);
   // Counts the campaign's jobs of this and later repetitions.
@@ -65,7 +68,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   const Options& options_;
   Leadership& leadership_;
   RunningJobs& running_;
-  const Sessions& sessions_;
+  Sessions& sessions_;
   Quarantine& quarantine_;
   Attempts& attempts_;
   Watchers& watchers_;

@@ -8,6 +8,7 @@
 
 #include "analysis/comparison.h"
 #include "analysis/steps.h"
+#include "campaign/expand.h"
 #include "common/digest.h"
 #include "common/log.h"
 #include "common/uuid.h"
@@ -218,9 +219,9 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
   ASSAY_ASSIGN_OR_RETURN(
       const std::vector<v1::Node> nodes,
       environment_.nodes.ListNodes(options_.Silence(), storage::NodeStore::Benchmarks::kNo));
-  std::set<std::string> connected;
+  std::set<std::string> present;
   for (const v1::Node& node : nodes) {
-    if (node.state() == v1::NODE_STATE_CONNECTED) connected.insert(node.description().node_id());
+    if (!campaign::IsAbsent(node)) present.insert(node.description().node_id());
   }
   // Places that regressed at the same time or later are no peers.
   const WallTime last_good = schema::FromTimestamp(one.last_good_time());
@@ -247,7 +248,7 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
     }
     const std::vector<double> segment = SegmentBefore(runs, history, WallTime::max(), one);
     if (segment.size() < kPeerRuns || regressed.contains(history.place_key) ||
-        !connected.contains(history.node_id)) {
+        !present.contains(history.node_id)) {
       continue;
     }
     const bool elsewhere = history.place.node_names(0) != one.place().node_names(0);
@@ -288,7 +289,7 @@ Status Reruns::Begin(const std::string& result_id, bool peer, v1::Regression& on
   ASSAY_ASSIGN_OR_RETURN(
       const v1::Node node,
       environment_.nodes.GetNode(result.provenance().node_ids(0), options_.Silence()));
-  if (node.state() != v1::NODE_STATE_CONNECTED) return Status::Ok();
+  if (campaign::IsAbsent(node)) return Status::Ok();
   ASSAY_ASSIGN_OR_RETURN(const std::optional<storage::LeasedJob> job,
                          environment_.jobs.GetAttempt(
                              {{stored.job_id(), result.epoch()}, result.provenance().node_ids(0)}));

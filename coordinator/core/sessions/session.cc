@@ -279,7 +279,8 @@ Status Session::Greet(const v1::Hello& hello) {
       MetricsAddress(node.metrics_address(), sink_->PeerAddress(), dial_address_));
   const Identity peer = sink_->Peer();
   ASSAY_RETURN_IF_ERROR(CheckPeer(peer, node));
-  Agent agent{node.node_id(), node.name(), node.agent_instance_id(), dial_address_, peer.serial,
+  Agent agent{node.node_id(), node.name(), node.agent_instance_id(),
+              dial_address_,  peer.serial, nullptr,
               nullptr,        nullptr};
   ASSAY_RETURN_IF_ERROR(CheckReplacement(agent));
   {
@@ -295,7 +296,7 @@ Status Session::Greet(const v1::Hello& hello) {
   ASSAY_ASSIGN_OR_RETURN(agent.schemas,
                          services_.environment.nodes.GetSchemas(schema::SchemasHash(schemas)));
   if (!agent.schemas) return Internal("the schemas of a node are not stored");
-  agent.description = std::make_shared<const v1::NodeDescription>(std::move(node));
+  agent.own_description = std::make_shared<const v1::NodeDescription>(std::move(node));
   ASSAY_ASSIGN_OR_RETURN(const std::string fleet_id, services_.environment.fleet.GetFleetId());
   v1::CoordinatorMessage message;
   v1::HelloAck* ack = message.mutable_hello_ack();
@@ -382,15 +383,15 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
 Status Session::StoreHealth(const std::string& node_id, const v1::NodeChecked& checked) {
   std::optional<Agent> agent = services_.sessions.Find(node_id);
   if (!agent) return Status::Ok();
-  v1::NodeDescription node = *agent->description;
+  v1::NodeDescription node = *agent->own_description;
   *node.mutable_health() = checked.health();
-  agent->description = std::make_shared<const v1::NodeDescription>(node);
-  services_.sessions.SetDescription(node_id, sink_.get(), agent->description);
+  agent->own_description = std::make_shared<const v1::NodeDescription>(node);
+  services_.sessions.SetDescription(node_id, sink_.get(), agent->own_description);
   return StoreAgent(*agent);
 }
 
 Status Session::StoreAgent(const Agent& agent) {
-  v1::NodeDescription whole = *agent.description;
+  v1::NodeDescription whole = *agent.own_description;
   *whole.mutable_benchmarks() = agent.schemas->benchmarks();
   return services_.environment.nodes.Connect(services_.options.coordinator_id, whole,
                                              agent.dial_address, services_.options.lease);

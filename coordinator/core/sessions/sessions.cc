@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/text.h"
+#include "storage/store_rules.h"
+#include "wire/bytes.h"
 #include "wire/durations.h"
 
 namespace assay::coordinator {
@@ -114,6 +117,7 @@ void Sessions::Put(const Agent& agent, std::shared_ptr<SessionSink> sink) {
     Entry& entry = entries_[agent.node_id];
     replaced = std::exchange(entry.sink, std::move(sink));
     entry.agent = agent;
+    entry.agent.description = Effective(agent.node_id, agent.own_description);
     entry.leaving = false;
     entry.heard = clock_.Now();
     entry.telemetry = nullptr;
@@ -134,11 +138,43 @@ bool Sessions::Drop(const std::string& node_id, const SessionSink* sink) {
 }
 
 void Sessions::SetDescription(const std::string& node_id, const SessionSink* sink,
-                              std::shared_ptr<const v1::NodeDescription> description) {
+                              std::shared_ptr<const v1::NodeDescription> own) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(node_id);
   if (found == entries_.end() || found->second.sink.get() != sink) return;
-  found->second.agent.description = std::move(description);
+  Agent& agent = found->second.agent;
+  agent.own_description = std::move(own);
+  agent.description = Effective(node_id, agent.own_description);
+}
+
+void Sessions::SetSettings(Settings settings) {
+  MutexLock lock(mutex_);
+  std::set<std::string> changed;
+  for (const auto& [node_id, now] : settings) {
+    const auto before = settings_.find(node_id);
+    const bool same = before != settings_.end() &&
+                      schema::DeterministicBytes(before->second) == schema::DeterministicBytes(now);
+    if (!same) changed.insert(node_id);
+  }
+  for (const auto& [node_id, before] : settings_) {
+    if (!settings.contains(node_id)) changed.insert(node_id);
+  }
+  settings_ = std::move(settings);
+  for (const std::string& node_id : changed) {
+    const auto entry = entries_.find(node_id);
+    if (entry == entries_.end()) continue;
+    Agent& agent = entry->second.agent;
+    agent.description = Effective(node_id, agent.own_description);
+  }
+}
+
+std::shared_ptr<const v1::NodeDescription> Sessions::Effective(
+    const std::string& node_id, const std::shared_ptr<const v1::NodeDescription>& own) const {
+  const auto found = settings_.find(node_id);
+  if (found == settings_.end()) return own;
+  auto effective = std::make_shared<v1::NodeDescription>(*own);
+  storage::ApplySettings(found->second, effective.get());
+  return effective;
 }
 
 void Sessions::SetTelemetry(const std::string& node_id, const SessionSink* sink,

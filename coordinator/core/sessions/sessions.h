@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/v1/node_service.pb.h"
 #include "assay/v1/session.pb.h"
 #include "assay/v1/telemetry.pb.h"
 #include "common/clock.h"
@@ -42,8 +43,11 @@ struct Agent {
   std::string instance_id;
   std::string dial_address;  // Empty if the agent dialled.
   std::string serial;        // Of the agent's certificate; empty without one.
-  std::shared_ptr<const v1::NodeDescription> description;  // Without benchmarks.
-  std::shared_ptr<const v1::Schemas> schemas;              // Nodes with the same share them.
+  // The description that the agent sent. Both descriptions are without benchmarks.
+  std::shared_ptr<const v1::NodeDescription> own_description;
+  // The same with the labels and the price that operators have set. Sessions fills it.
+  std::shared_ptr<const v1::NodeDescription> description;
+  std::shared_ptr<const v1::Schemas> schemas;  // Nodes with the same share them.
 };
 
 // The state of a node's GPUs at one of its heartbeats.
@@ -75,9 +79,12 @@ class Sessions {
   bool Drop(const std::string& node_id, const SessionSink* sink);
   // Records that the agent has sent a heartbeat.
   void NoteHeard(const std::string& node_id);
-  // Replaces the agent's description if `sink` is still the way to it.
+  // Replaces the agent's own description if `sink` is still the way to it.
   void SetDescription(const std::string& node_id, const SessionSink* sink,
-                      std::shared_ptr<const v1::NodeDescription> description);
+                      std::shared_ptr<const v1::NodeDescription> own);
+  // Applies what operators have set, by node id, to present and later sessions.
+  using Settings = std::map<std::string, v1::NodeSettings>;
+  void SetSettings(Settings settings);
   // Keeps the state of the agent's GPUs, within bounds, if `sink` is still the way to it.
   void SetTelemetry(const std::string& node_id, const SessionSink* sink,
                     const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& gpus);
@@ -114,10 +121,15 @@ class Sessions {
     MonotonicTime telemetry_time{};
   };
   Telemetry Recent(const Entry& entry, Duration lately) const;
+  // Returns the description of a node with its settings.
+  std::shared_ptr<const v1::NodeDescription> Effective(
+      const std::string& node_id, const std::shared_ptr<const v1::NodeDescription>& own) const
+      ASSAY_REQUIRES(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_;
   std::map<std::string, Entry> entries_ ASSAY_GUARDED_BY(mutex_);  // By node id.
+  Settings settings_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::coordinator

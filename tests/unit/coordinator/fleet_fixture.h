@@ -256,8 +256,8 @@ class FleetFixture : public ::testing::Test {
 // Adds two nodes without GPUs, which the test attaches.
 class FleetOfTwo : public FleetFixture {
  protected:
-  const v1::Node a_ = MakeFleetNode("a", '1', 0);
-  const v1::Node b_ = MakeFleetNode("b", '2', 0);
+  v1::Node a_ = MakeFleetNode("a", '1', 0);
+  v1::Node b_ = MakeFleetNode("b", '2', 0);
 };
 
 }  // namespace assay::coordinator

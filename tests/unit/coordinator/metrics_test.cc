@@ -39,6 +39,17 @@ TEST(Metrics, RunsOfSchedulesAreCounted) {
   EXPECT_TRUE(Exports(metrics, R"(assay_schedule_runs_total{outcome="created"} 0)"));
 }
 
+TEST(Metrics, CordonedNodesAreCounted) {
+  Metrics metrics;
+  EXPECT_TRUE(Exports(metrics, "assay_nodes_cordoned 0"));
+  metrics.SetNodes({5, 2, 4, 1, 3, 1});
+  EXPECT_TRUE(Exports(metrics, "assay_nodes_cordoned 2"));
+  EXPECT_TRUE(Exports(metrics, R"(assay_nodes_cordoned{simulated="true"} 1)"));
+  metrics.SetNodes({5, 2, 4, 1, 0, 0});
+  EXPECT_TRUE(Exports(metrics, "assay_nodes_cordoned 0"));
+  EXPECT_TRUE(Exports(metrics, R"(assay_nodes_cordoned{simulated="true"} 0)"));
+}
+
 TEST(Metrics, FindingsThatHaveEndedAreZero) {
   Metrics metrics;
   EXPECT_TRUE(Exports(metrics, R"(assay_incidents{state="confirmed"} 0)"));
