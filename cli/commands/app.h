@@ -46,6 +46,8 @@ void AddRerunCommand(CLI::App& campaign, Context& context);
 void AddWatchCommands(CLI::App& campaign, Context& context);
 void AddScheduleCommands(CLI::App& app, Context& context);
 void AddNodeCommands(CLI::App& app, Context& context);
+// Adds subcommands of "assay node".
+void AddNodeOperations(CLI::App& node, Context& context);
 void AddBenchmarkCommands(CLI::App& app, Context& context);
 void AddResultsCommand(CLI::App& app, Context& context);
 void AddCompareCommand(CLI::App& app, Context& context);

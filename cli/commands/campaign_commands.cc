@@ -104,9 +104,9 @@ std::string_view AfterFailure(const v1::Job& job) {
   }
 }
 
-// Returns true if the job's agent was stopped as planned and the job goes on.
-bool IsHandedBack(const v1::Job& job) {
-  return job.failure().reason() == v1::REASON_AGENT_STOPPED && !AfterFailure(job).empty();
+// Returns MovedText if the job's last attempt ended as planned and the job goes on.
+std::string MovedTextOf(const v1::Job& job) {
+  return AfterFailure(job).empty() ? "" : MovedText(job.failure());
 }
 
 Table JobTable(const std::vector<v1::Job>& jobs) {
@@ -125,7 +125,7 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
                Cell(JobStateName(job.state()), tone),
                std::to_string(job.cases_done()) + "/" + std::to_string(job.case_count()),
                std::to_string(job.attempts()),
-               IsHandedBack(job) ? "" : ReasonWord(job.failure().reason())});
+               MovedTextOf(job).empty() ? ReasonWord(job.failure().reason()) : ""});
   }
   return table;
 }
@@ -139,7 +139,8 @@ std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& styl
     for (const v1::Job& job : jobs) {
       const std::string after(AfterFailure(job));
       if (!job.has_failure() || after.empty() != final_failure || ++failures > kMost) continue;
-      const std::string what = IsHandedBack(job) ? kMovedText : after + FailureText(job.failure());
+      const std::string moved = MovedTextOf(job);
+      const std::string what = moved.empty() ? after + FailureText(job.failure()) : moved;
       text += Wrap(JobName(job) + ": " + what, style.width, 4) + "\n";
     }
   }

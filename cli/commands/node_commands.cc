@@ -142,6 +142,8 @@ void AddNodeCommands(CLI::App& app, Context& context) {
   auto remove_options = std::make_shared<NodeShowOptions>();
   remove->add_option("node", remove_options->node, "Id or name")->required();
   OnRun(*remove, context, remove_options, Remove);
+
+  AddNodeOperations(*node, context);
 }
 
 }  // namespace assay::cli

@@ -15,6 +15,10 @@ constexpr size_t kMostLines = 4;
 constexpr size_t kMostReasons = 12;
 
 std::string NodeText(const v1::AbsentNode& node) {
+  if (node.has_cordon()) {
+    const std::string& reason = node.cordon().reason();
+    return node.name() + " (cordoned" + (reason.empty() ? "" : ": " + reason) + ")";
+  }
   if (!node.quarantine().empty()) return node.name() + " (quarantined: " + node.quarantine() + ")";
   return node.name() + (node.has_last_heartbeat_time()
                             ? " (disconnected since " + FormatTime(node.last_heartbeat_time()) + ")"

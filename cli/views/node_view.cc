@@ -12,23 +12,8 @@
 namespace assay::cli {
 namespace {
 
-std::string Labels(const v1::NodeDescription& description, const char* separator) {
-  const std::map<std::string, std::string> sorted(description.labels().begin(),
-                                                  description.labels().end());
-  std::string text;
-  for (const auto& [key, value] : sorted)
-    text += (text.empty() ? "" : separator) + key + "=" + value;
-  return text;
-}
-
 std::string GibiBytes(int64_t bytes) {
   return FormatSignificant(static_cast<double>(bytes) / (int64_t{1} << 30), 3) + " GiB";
-}
-
-std::string Price(const v1::NodeDescription& description) {
-  return description.has_price_per_hour()
-             ? "$" + FormatFixed(description.price_per_hour(), 2) + "/h"
-             : "";
 }
 
 std::string Supported(const v1::NodeDescription& description) {
@@ -59,9 +44,46 @@ std::string HealthText(const v1::NodeDescription& description) {
 }
 
 Cell StateCell(const v1::Node& node) {
-  if (node.state() != v1::NODE_STATE_CONNECTED) return {"disconnected", Tone::kBad};
-  if (!node.quarantine().empty()) return {"quarantined", Tone::kBad};
+  const bool busy = !node.job_ids().empty();
+  const std::string cordon = !node.has_cordon()                           ? ""
+                             : busy && node.cordon().has_drain_deadline() ? "draining"
+                                                                          : "cordoned";
+  const std::string also = cordon.empty() ? "" : ", " + cordon;
+  if (node.state() != v1::NODE_STATE_CONNECTED) return {"disconnected" + also, Tone::kBad};
+  if (!node.quarantine().empty()) return {"quarantined" + also, Tone::kBad};
+  if (cordon == "cordoned" && busy) return {"busy, cordoned", Tone::kDoubtful};
+  if (!cordon.empty()) return {cordon, Tone::kDoubtful};
   return node.job_ids().empty() ? Cell("idle", Tone::kGood) : Cell("busy", Tone::kPlain);
+}
+
+// Returns since when and why the node is cordoned; empty if it is not.
+std::string CordonText(const v1::Node& node) {
+  if (!node.has_cordon()) return "";
+  const v1::Cordon& cordon = node.cordon();
+  std::string text = "since " + FormatTime(cordon.time());
+  if (!cordon.cordoned_by().empty()) text += ", by " + cordon.cordoned_by();
+  if (!cordon.reason().empty()) text += ": " + cordon.reason();
+  text += "; it gets no new jobs";
+  if (cordon.has_drain_deadline()) {
+    text += ", and jobs that still run at " + FormatTime(cordon.drain_deadline()) +
+            " are stopped and queued again";
+  }
+  return text + ". To end this: assay node uncordon " + node.description().name();
+}
+
+// Returns the labels and the price that operators have set or removed.
+std::string OperatorText(const v1::NodeSettings& settings) {
+  std::vector<std::string> set;
+  for (const auto& [key, value] : settings.labels()) set.push_back("label " + key);
+  std::sort(set.begin(), set.end());
+  if (settings.has_price_per_hour()) set.emplace_back("the price");
+  std::vector<std::string> parts;
+  if (!set.empty()) parts.push_back("set " + Join(set));
+  const auto& removed = settings.removed_labels();
+  if (!removed.empty()) {
+    parts.push_back("removed " + Plural(removed.size(), "label") + " " + Join(removed));
+  }
+  return Join(parts, "; ");
 }
 
 std::string Label(const std::string& name) {
@@ -201,7 +223,7 @@ std::vector<std::pair<std::string, std::string>> NodeFields(const v1::Node& node
           {"provider", d.provider()},
           {"region", d.region()},
           {"price_per_hour", d.has_price_per_hour() ? FormatExact(d.price_per_hour()) : ""},
-          {"labels", Labels(d, ";")},
+          {"labels", LabelText(d, ";")},
           {"benchmarks", Supported(d)},
           {"running_jobs", std::to_string(node.job_ids_size())},
           {"agent_version", d.agent_version()},
@@ -209,7 +231,11 @@ std::vector<std::pair<std::string, std::string>> NodeFields(const v1::Node& node
           {"quarantine", node.quarantine()},
           {"simulated", i.simulated() ? "true" : "false"},
           {"first_seen_time", FormatTimeExact(node.first_seen_time())},
-          {"last_heartbeat_time", FormatTimeExact(node.last_heartbeat_time())}};
+          {"last_heartbeat_time", FormatTimeExact(node.last_heartbeat_time())},
+          {"cordon_time", FormatTimeExact(node.cordon().time())},
+          {"cordon_reason", node.cordon().reason()},
+          {"cordoned_by", node.cordon().cordoned_by()},
+          {"drain_deadline", FormatTimeExact(node.cordon().drain_deadline())}};
 }
 
 }  // namespace
@@ -229,6 +255,21 @@ std::string HardwareOf(const v1::NodeInventory& inventory) {
   return Sanitize(Join(parts));
 }
 
+std::string LabelText(const v1::NodeDescription& description, const char* separator) {
+  const std::map<std::string, std::string> sorted(description.labels().begin(),
+                                                  description.labels().end());
+  std::string text;
+  for (const auto& [key, value] : sorted)
+    text += (text.empty() ? "" : separator) + key + "=" + value;
+  return text;
+}
+
+std::string HourlyPrice(const v1::NodeDescription& description) {
+  return description.has_price_per_hour()
+             ? "$" + FormatFixed(description.price_per_hour(), 2) + "/h"
+             : "";
+}
+
 Table NodeTable(const std::vector<v1::Node>& nodes) {
   Table table({{"NAME"},
                {"STATE"},
@@ -245,7 +286,7 @@ Table NodeTable(const std::vector<v1::Node>& nodes) {
     const std::string simulated = description.inventory().simulated() ? " (simulated)" : "";
     table.Add({description.name(), StateCell(node), HardwareOf(description.inventory()) + simulated,
                description.inventory().driver_version(), description.provider(),
-               description.region(), Price(description), Labels(description, " "),
+               description.region(), HourlyPrice(description), LabelText(description, " "),
                Cell(HealthText(description), Tone::kDoubtful),
                FormatTime(node.last_heartbeat_time())});
   }
@@ -279,6 +320,7 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
                            "; it gets no jobs until a check of it passes. To check it now, restart "
                            "its agent");
   }
+  line("Cordon", CordonText(node));
   line("Last seen", FormatTime(node.last_heartbeat_time()));
   line("Dialled at", node.dial_address());
   line("Jobs", Join({node.job_ids().begin(), node.job_ids().end()}));
@@ -291,8 +333,9 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
   line("Agent", description.agent_version());
   line("Provider",
        description.provider() + (description.region().empty() ? "" : " " + description.region()));
-  line("Price", Price(description));
-  line("Labels", Labels(description, ", "));
+  line("Price", HourlyPrice(description));
+  line("Labels", LabelText(description, ", "));
+  line("Operators", OperatorText(node.settings()));
   if (!inventory.gpus().empty()) text += "\n" + GpuTable(inventory, style);
   if (!node.telemetry().empty()) {
     text += "\nAt the last heartbeat:\n" + TelemetryTable(node.telemetry(), style);

@@ -13,6 +13,11 @@ namespace assay::cli {
 // Returns "8x H200 SXM", or the CPU if the node has no GPU.
 std::string HardwareOf(const v1::NodeInventory& inventory);
 
+// Returns the labels, sorted: "rack=7, row=2".
+std::string LabelText(const v1::NodeDescription& description, const char* separator);
+// Returns "$2.49/h", or an empty string if the price is unknown.
+std::string HourlyPrice(const v1::NodeDescription& description);
+
 Table NodeTable(const std::vector<v1::Node>& nodes);
 
 // Returns one record per node, after a header.

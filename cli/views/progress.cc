@@ -89,8 +89,8 @@ JobEvent Difference(const v1::Job* before, const v1::Job& after) {
               false, "job_started"};
     case v1::JOB_STATE_QUEUED:
       if (was != v1::JOB_STATE_RUNNING || !after.has_failure()) return {};
-      if (after.failure().reason() == v1::REASON_AGENT_STOPPED) {
-        return {JobName(after) + ": " + kMovedText, false, "job_moved"};
+      if (const std::string moved = MovedText(after.failure()); !moved.empty()) {
+        return {JobName(after) + ": " + moved, false, "job_moved"};
       }
       return {JobName(after) + ": attempt " + std::to_string(after.attempts()) +
                   " failed and will be retried: " + FailureText(after.failure()),
@@ -114,6 +114,16 @@ std::string Bar(int done, int total, int width) {
 }  // namespace
 
 // Leaves out repetition 1, because most campaigns have only one.
+std::string MovedText(const v1::Failure& failure) {
+  if (failure.reason() == v1::REASON_AGENT_STOPPED) {
+    return "handed back: its agent was stopped, which spends no retry";
+  }
+  if (failure.reason() == v1::REASON_NODE_DRAINED) {
+    return "queued again: " + Sanitize(failure.message()) + ", which spends no retry";
+  }
+  return "";
+}
+
 std::string JobName(const v1::Job& job) {
   std::string name = job.benchmark();
   if (const std::string place = PlacementOf(job); !place.empty()) name += " on " + place;

@@ -85,8 +85,9 @@ std::string JobStateName(v1::JobState state);
 // Returns "node-a GPU 0-3,6", or less if less is known.
 std::string PlacementOf(const v1::Job& job);
 
-// The text of a planned end of an attempt, after which the job runs again without using up a retry.
-inline constexpr char kMovedText[] = "handed back: its agent was stopped, which spends no retry";
+// Returns the text of a planned end of an attempt, after which the job runs again without using up
+// a retry. Returns an empty string for other failures.
+std::string MovedText(const v1::Failure& failure);
 
 // Returns "gemm on node-a GPU 3, repetition 2". Printable.
 std::string JobName(const v1::Job& job);

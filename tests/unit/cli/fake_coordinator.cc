@@ -139,8 +139,17 @@ struct FakeCoordinator::Nodes final : v1::NodeService::Service {
 
   grpc::Status GetNode(grpc::ServerContext*, const v1::GetNodeRequest* request,
                        v1::GetNodeResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    if (!fake.node_states.empty()) {
+      fake.nodes.at(0) = fake.node_states.front();
+      fake.node_states.pop_front();
+      fake.changed_.notify_all();
+    }
     for (const v1::Node& node : fake.nodes) {
-      if (node.description().name() != request->node()) continue;
+      if (node.description().name() != request->node() &&
+          node.description().node_id() != request->node()) {
+        continue;
+      }
       *response->mutable_node() = node;
       return grpc::Status::OK;
     }
@@ -156,6 +165,34 @@ struct FakeCoordinator::Nodes final : v1::NodeService::Service {
   grpc::Status RemoveNode(grpc::ServerContext*, const v1::RemoveNodeRequest*,
                           v1::RemoveNodeResponse*) override {
     return rpc::ToGrpc(FailedPrecondition("the node runs a job", Reason::kNodeBusy));
+  }
+
+  // The following calls answer with the first node.
+  grpc::Status CordonNode(grpc::ServerContext*, const v1::CordonNodeRequest* request,
+                          v1::CordonNodeResponse* response) override {
+    return Answer(*request, fake.last_cordon_, *response);
+  }
+  grpc::Status UncordonNode(grpc::ServerContext*, const v1::UncordonNodeRequest* request,
+                            v1::UncordonNodeResponse* response) override {
+    v1::UncordonNodeRequest ignored;
+    return Answer(*request, ignored, *response);
+  }
+  grpc::Status DrainNode(grpc::ServerContext*, const v1::DrainNodeRequest* request,
+                         v1::DrainNodeResponse* response) override {
+    return Answer(*request, fake.last_drain_, *response);
+  }
+  grpc::Status UpdateNode(grpc::ServerContext*, const v1::UpdateNodeRequest* request,
+                          v1::UpdateNodeResponse* response) override {
+    return Answer(*request, fake.last_update_, *response);
+  }
+
+  template <typename Request, typename Response>
+  grpc::Status Answer(const Request& request, Request& last, Response& response) {
+    const std::lock_guard lock(fake.mutex_);
+    last = request;
+    if (request.node() == "none") return NotThere("node \"none\"");
+    *response.mutable_node() = fake.nodes.at(0);
+    return grpc::Status::OK;
   }
 
   FakeCoordinator& fake;
@@ -461,6 +498,21 @@ v1::ImportResultsRequest FakeCoordinator::last_import() const {
 v1::RerunCampaignRequest FakeCoordinator::last_rerun() const {
   const std::lock_guard lock(mutex_);
   return last_rerun_;
+}
+
+v1::CordonNodeRequest FakeCoordinator::last_cordon() const {
+  const std::lock_guard lock(mutex_);
+  return last_cordon_;
+}
+
+v1::DrainNodeRequest FakeCoordinator::last_drain() const {
+  const std::lock_guard lock(mutex_);
+  return last_drain_;
+}
+
+v1::UpdateNodeRequest FakeCoordinator::last_update() const {
+  const std::lock_guard lock(mutex_);
+  return last_update_;
 }
 
 v1::RunJobRequest FakeCoordinator::last_run() const {

@@ -36,6 +36,8 @@ class FakeCoordinator {
 
   // Answers of the services.
   std::vector<v1::Node> nodes;
+  // Later states of the first node: each call of GetNode takes the next, and stays at the last.
+  std::deque<v1::Node> node_states;
   std::vector<v1::Campaign> campaigns;
   std::vector<v1::Job> jobs;
   std::vector<v1::StoredResult> results;
@@ -73,6 +75,9 @@ class FakeCoordinator {
   v1::GroupResultsRequest last_groups() const;
   v1::RunJobRequest last_run() const;
   v1::RerunCampaignRequest last_rerun() const;
+  v1::CordonNodeRequest last_cordon() const;
+  v1::DrainNodeRequest last_drain() const;
+  v1::UpdateNodeRequest last_update() const;
   v1::ImportResultsRequest last_import() const;
   v1::CompareResultsRequest last_comparison() const;
   v1::GetHistoryRequest last_history() const;
@@ -104,6 +109,9 @@ class FakeCoordinator {
   v1::GroupResultsRequest last_groups_;
   v1::RunJobRequest last_run_;
   v1::RerunCampaignRequest last_rerun_;
+  v1::CordonNodeRequest last_cordon_;
+  v1::DrainNodeRequest last_drain_;
+  v1::UpdateNodeRequest last_update_;
   v1::ImportResultsRequest last_import_;
   v1::CompareResultsRequest last_comparison_;
   v1::GetHistoryRequest last_history_;
