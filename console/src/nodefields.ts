@@ -13,7 +13,7 @@ const FIELDS: readonly FilterField[] = [
   },
   { field: "provider", description: "who rents out the node" },
   { field: "region", description: "where the node is" },
-  { field: "label", description: "labels of the agent's configuration", type: "map" },
+  { field: "label", description: "labels of the agent, or as operators have set them", type: "map" },
   { field: "gpu.model", description: "models of the GPUs" },
   { field: "gpu.form_factor", description: "SXM or PCIe" },
   { field: "gpu.count", description: "number of GPUs", example: ">= 8" },

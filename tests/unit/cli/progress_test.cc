@@ -90,14 +90,17 @@ TEST(CampaignProgress, FailuresAndRetries_AreReported) {
                           "evil \xef\xbf\xbd[2J"));
 }
 
-TEST(CampaignProgress, StoppedAgent_HandsTheJobBack) {
-  CampaignProgress progress;
-  progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING)}));
-  v1::Job again = MakeJob("j", v1::JOB_STATE_QUEUED);
-  again.mutable_failure()->set_reason(v1::REASON_AGENT_STOPPED);
-  const std::vector<JobEvent> events = progress.Apply(Message({again}));
-  EXPECT_THAT(Texts(events), ElementsAre(std::string("gemm on node-a GPU 3: ") + kMovedText));
-  EXPECT_EQ(events[0].name, "job_moved");
+TEST(CampaignProgress, StoppedAgentOrDrainedNode_HandsTheJobBack) {
+  for (const v1::Reason reason : {v1::REASON_AGENT_STOPPED, v1::REASON_NODE_DRAINED}) {
+    CampaignProgress progress;
+    progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING)}));
+    v1::Job again = MakeJob("j", v1::JOB_STATE_QUEUED);
+    again.mutable_failure()->set_reason(reason);
+    const std::vector<JobEvent> events = progress.Apply(Message({again}));
+    ASSERT_NE(MovedText(again.failure()), "");
+    EXPECT_THAT(Texts(events), ElementsAre("gemm on node-a GPU 3: " + MovedText(again.failure())));
+    EXPECT_EQ(events[0].name, "job_moved");
+  }
 }
 
 TEST(CampaignProgress, Line_IsForOutputWithoutATerminal) {
