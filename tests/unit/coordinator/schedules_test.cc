@@ -73,7 +73,8 @@ class SchedulesTest : public FleetOfTwo {
   // Returns the outcomes of the runs, newest first.
   std::vector<v1::ScheduledRun::Outcome> Outcomes() {
     std::vector<v1::ScheduledRun::Outcome> outcomes;
-    for (const v1::ScheduledRun& run : Stored().runs()) outcomes.push_back(run.outcome());
+    const v1::Schedule stored = Stored();
+    for (const v1::ScheduledRun& run : stored.runs()) outcomes.push_back(run.outcome());
     return outcomes;
   }
   static WallTime TimeOf(const v1::ScheduledRun& run) { return schema::FromTimestamp(run.time()); }
@@ -81,7 +82,7 @@ class SchedulesTest : public FleetOfTwo {
   static constexpr auto kCreated = v1::ScheduledRun::OUTCOME_CREATED;
   static constexpr auto kSkipped = v1::ScheduledRun::OUTCOME_SKIPPED;
   static constexpr auto kFailed = v1::ScheduledRun::OUTCOME_FAILED;
-  using Outcomes_ = std::vector<v1::ScheduledRun::Outcome>;
+  using OutcomeList = std::vector<v1::ScheduledRun::Outcome>;
 
   const WallTime start = clock.WallNow();
   std::shared_ptr<FakeAgent> agent = Attach(a_);
@@ -198,7 +199,7 @@ TEST_F(SchedulesTest, FailedRun_IsRecorded_AndTheScheduleGoesOn) {
   request.mutable_schedule()->mutable_spec()->set_node_filter("name = b");
   MustCreate(request);
   Wait(seconds(30));
-  EXPECT_EQ(Outcomes(), Outcomes_{kFailed});
+  EXPECT_EQ(Outcomes(), OutcomeList{kFailed});
   EXPECT_NE(Stored().runs(0).message(), "");
   EXPECT_TRUE(Campaigns().empty());
   const auto other = Attach(b_);
@@ -206,7 +207,7 @@ TEST_F(SchedulesTest, FailedRun_IsRecorded_AndTheScheduleGoesOn) {
     SayState(other, {}, static_cast<uint64_t>(i) + 1);
     Wait(seconds(5));
   }
-  EXPECT_EQ(Outcomes(), (Outcomes_{kCreated, kFailed}));
+  EXPECT_EQ(Outcomes(), (OutcomeList{kCreated, kFailed}));
 }
 
 TEST_F(SchedulesTest, MissedRuns_Once_StartOneRun) {
@@ -215,7 +216,7 @@ TEST_F(SchedulesTest, MissedRuns_Once_StartOneRun) {
   EXPECT_TRUE(Campaigns().empty()) << "agents have had no time to connect";
   Wait(minutes(2));
   EXPECT_EQ(Campaigns().size(), 1U);
-  EXPECT_EQ(Outcomes(), Outcomes_{kCreated});
+  EXPECT_EQ(Outcomes(), OutcomeList{kCreated});
   EXPECT_EQ(TimeOf(Stored().runs(0)), start + hours(1));
   EXPECT_EQ(schema::FromTimestamp(Stored().next_time()), start + hours(6));
 }
@@ -227,12 +228,12 @@ TEST_F(SchedulesTest, MissedRuns_Skip_WaitForTheNextTime) {
   ReplaceCoordinator(hours(5) + minutes(30));
   Wait(minutes(2));
   EXPECT_TRUE(Campaigns().empty());
-  EXPECT_EQ(Outcomes(), Outcomes_{kSkipped});
+  EXPECT_EQ(Outcomes(), OutcomeList{kSkipped});
   EXPECT_EQ(schema::FromTimestamp(Stored().next_time()), start + hours(6));
   // Now the coordinator comes back within five minutes.
   ReplaceCoordinator(minutes(29));
   Wait(minutes(2));
-  EXPECT_EQ(Outcomes(), (Outcomes_{kCreated, kSkipped}));
+  EXPECT_EQ(Outcomes(), (OutcomeList{kCreated, kSkipped}));
 }
 
 TEST_F(SchedulesTest, MissedRuns_Skip_StartTheLatestRunThatIsNotMissed) {
@@ -241,22 +242,24 @@ TEST_F(SchedulesTest, MissedRuns_Skip_StartTheLatestRunThatIsNotMissed) {
   MustCreate(request);
   ReplaceCoordinator(hours(3) + minutes(1));
   Wait(minutes(1));
-  EXPECT_EQ(Outcomes(), (Outcomes_{kCreated, kSkipped}));
+  EXPECT_EQ(Outcomes(), (OutcomeList{kCreated, kSkipped}));
   EXPECT_EQ(TimeOf(Stored().runs(0)), start + hours(3));
 }
 
 TEST_F(SchedulesTest, Overlap_Skip_WaitsForTheEarlierCampaign) {
   MustCreate(Request());
   Wait(minutes(3));
-  EXPECT_EQ(Outcomes(), (Outcomes_{kSkipped, kSkipped, kCreated}));
+  EXPECT_EQ(Outcomes(), (OutcomeList{kSkipped, kSkipped, kCreated}));
   CompleteJob();
   Wait(minutes(1));
-  EXPECT_EQ(Outcomes(), (Outcomes_{kCreated, kSkipped, kSkipped, kCreated}));
+  EXPECT_EQ(Outcomes(), (OutcomeList{kCreated, kSkipped, kSkipped, kCreated}));
   EXPECT_EQ(Campaigns().size(), 2U);
 }
 
 TEST_F(SchedulesTest, Overlap_Skip_RemembersACampaignOfLongAgo) {
-  MustCreate(Request());
+  v1::CreateScheduleRequest request = Request();
+  request.mutable_schedule()->mutable_spec()->mutable_timeout()->set_seconds(7200);
+  MustCreate(request);
   Wait(minutes(30));
   EXPECT_EQ(Campaigns().size(), 1U);
   EXPECT_EQ(Stored().runs_size(), storage::kKeptRuns);
@@ -267,7 +270,7 @@ TEST_F(SchedulesTest, Overlap_Allow_CreatesBoth) {
   request.mutable_schedule()->set_overlap(v1::OVERLAP_ALLOW);
   MustCreate(request);
   Wait(minutes(3));
-  EXPECT_EQ(Outcomes(), (Outcomes_{kCreated, kCreated, kCreated}));
+  EXPECT_EQ(Outcomes(), (OutcomeList{kCreated, kCreated, kCreated}));
   EXPECT_EQ(Campaigns().size(), 3U);
 }
 
@@ -300,7 +303,7 @@ TEST_F(SchedulesTest, CrashBetweenCreationAndRecord_LeavesOneCampaign) {
     schedules.away = false;
     Wait(minutes(2));
     EXPECT_EQ(Campaigns().size(), before + 1);
-    EXPECT_EQ(Outcomes(), Outcomes_{kCreated});
+    EXPECT_EQ(Outcomes(), OutcomeList{kCreated});
     EXPECT_EQ(TimeOf(Stored().runs(0)), due);
     EXPECT_EQ(Stored().runs(0).campaign_id(), Campaigns()[0].campaign_id());
     ASSERT_TRUE(coordinator->schedules().Delete("minutely", kAnn).ok());
@@ -318,7 +321,7 @@ TEST_F(SchedulesTest, TwoCoordinatorsThatBothLead_CreateOneCampaign) {
   EXPECT_TRUE(other->schedules().RunDue().ok());
   EXPECT_TRUE(coordinator->schedules().RunDue().ok());
   EXPECT_EQ(Campaigns().size(), 1U);
-  EXPECT_EQ(Outcomes(), Outcomes_{kCreated});
+  EXPECT_EQ(Outcomes(), OutcomeList{kCreated});
 }
 
 TEST_F(SchedulesTest, DeposedLeader_RecordsNothing) {
