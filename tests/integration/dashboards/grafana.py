@@ -186,8 +186,9 @@ class Dashboard:
 
     @property
     def source_type(self):
-        """Type of the data source that the variable `datasource` chooses."""
-        return self.variables["datasource"]["query"]
+        """Type of the data source, which the board's variable of type "datasource" chooses."""
+        return next(one["query"] for one in self.variables.values()
+                    if one["type"] == "datasource")
 
     def panels(self):
         """Yields all panels but rows, those of collapsed rows included."""

@@ -4,6 +4,7 @@ dashboards. Needs no process."""
 import glob
 import json
 import os
+import re
 import tempfile
 import unittest
 
@@ -312,7 +313,7 @@ class UrlTest(unittest.TestCase):
 
 
 class LinkTest(unittest.TestCase):
-    CONSOLE = "http://127.0.0.1:9910/"
+    CONSOLE = "http://127.0.0.1:7980/"
 
     def fault(self, url):
         return links.fault(url, [scope(variable("node", "textbox")).board], self.CONSOLE)
@@ -347,6 +348,13 @@ class BoardsTest(unittest.TestCase):
             for page in links.mentioned_docs(board):
                 with self.subTest(board=board.name, page=page):
                     self.assertIsNone(links.docs_fault(page))
+
+    def test_every_alert_is_marked_on_the_fleet(self):
+        rules = links.read(links.ROOT, "deploy", "prometheus", "alerts.yaml")
+        fleet, = [board for board in boards() if board.uid == "assay-fleet"]
+        marked = json.dumps(fleet.json["annotations"])
+        for alert in set(re.findall(r"- alert: (\w+)", rules)):
+            self.assertRegex(marked, rf"\b{alert}\b")
 
 
 if __name__ == "__main__":

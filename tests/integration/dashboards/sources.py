@@ -25,6 +25,8 @@ class Prometheus:
             with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=30) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:  # It still starts.
+                raise
             raise GrafanaError(f"{error.read().decode()}\nin: {parameters}") from error
 
 
@@ -62,24 +64,24 @@ def run_target(scope, panel, target):
     if target.get("instant"):
         return client.get("query", {"query": expression, "time": end})["result"]
     step = scope.interval(panel, target) / 1000
-    return client.get("query_range", {"query": expression, "start": scope.range.start / 1000,
-                                      "end": end, "step": step})["result"]
+    # Grafana aligns both ends, so that a refresh asks for the same points again.
+    first, last = (moment // step * step for moment in (scope.range.start / 1000, end))
+    return client.get("query_range", {"query": expression, "start": first, "end": last,
+                                      "step": step})["result"]
 
 
 def annotations(scope):
-    """Yields (annotation, its rows or series) of those that are shown."""
+    """Yields (annotation, its rows or series)."""
     for one in scope.board.json["annotations"]["list"]:
         if one.get("builtIn"):
             continue
         if one["datasource"]["type"] == POSTGRES:
-            columns, rows = scope.sources[POSTGRES].query(scope.sql(one["target"]["rawSql"]
-                                                                    if "target" in one
-                                                                    else one["rawQuery"]))
+            text = one["target"]["rawSql"] if "target" in one else one["rawQuery"]
+            columns, rows = scope.sources[POSTGRES].query(scope.sql(text))
             yield one, [dict(zip(columns, row)) for row in rows]
         else:
-            query = {"query": scope.promql(one["expr"]), "start": scope.range.start / 1000,
-                     "end": scope.range.end / 1000, "step": scope.interval() / 1000}
-            yield one, scope.sources[PROMETHEUS].get("query_range", query)["result"]
+            target = {"expr": one["expr"], "interval": one.get("step")}
+            yield one, run_target(scope, {}, target)
 
 
 def instant_frame(target, series, several):
