@@ -134,6 +134,8 @@ NvmlGpu Nvml::Describe(int index) const {
   gpu.power_limit_default_watts = Scaled(number(nvml.power_limit_default), 1e-3);
   gpu.sm_clock_max_mhz = number(nvml.max_clock, nvml_abi::kClockSm);
   gpu.memory_clock_max_mhz = number(nvml.max_clock, nvml_abi::kClockMemory);
+  gpu.slowdown_celsius =
+      Scaled(number(nvml.temperature_threshold, nvml_abi::kThresholdSlowdown), 1);
   int ecc = 0;
   int pending_ecc = 0;
   if (library.Call(nvml.ecc_mode, device, &ecc, &pending_ecc)) {
@@ -221,8 +223,16 @@ NvmlErrors Nvml::Errors(int index) const {
   if (library_->Call(nvml.remapped_rows, *handle, &corrected, &uncorrected, &pending, &failed)) {
     errors.row_remap_pending = pending != 0;
     errors.row_remap_failed = failed != 0;
+    errors.rows_remapped_correctable = corrected;
+    errors.rows_remapped_uncorrectable = uncorrected;
   }
+  errors.pcie_replays = As<int64_t>(library_->Read<unsigned>(nvml.pcie_replays, *handle));
   return errors;
+}
+
+NvmlLinkHealth Nvml::LinkHealth(int index) const {
+  const auto handle = library_->Handle(index);
+  return handle ? library_->LinkHealth(*handle) : NvmlLinkHealth();
 }
 
 std::string Nvml::WhyLost(int index) const {

@@ -32,6 +32,7 @@ struct NvmlGpu {
   std::optional<double> power_limit_default_watts;
   std::optional<int> sm_clock_max_mhz;
   std::optional<int> memory_clock_max_mhz;
+  std::optional<double> slowdown_celsius;  // Temperature at which the GPU reduces its clocks.
   std::optional<bool> mig_enabled;
   // Links that are up, and how many of these lead to an NVSwitch.
   std::optional<int> nvlinks_active;
@@ -70,13 +71,24 @@ struct NvmlThrottleTime {
   double seconds = 0;
 };
 
-// Memory errors of a GPU.
+// Errors of a GPU's memory and of its PCIe link.
 struct NvmlErrors {
   // Errors since the driver was loaded.
   std::optional<int64_t> ecc_corrected;
   std::optional<int64_t> ecc_uncorrected;
   std::optional<bool> row_remap_pending;
   std::optional<bool> row_remap_failed;
+  // Rows of memory that were replaced over the GPU's life, by the kind of error.
+  std::optional<int64_t> rows_remapped_correctable;
+  std::optional<int64_t> rows_remapped_uncorrectable;
+  std::optional<int64_t> pcie_replays;  // Packets that were sent again.
+};
+
+// The NVLinks of a GPU.
+struct NvmlLinkHealth {
+  std::optional<int> active;
+  // Replays, recoveries and CRC errors of all links since the driver was loaded.
+  std::optional<int64_t> errors;
 };
 
 // An Xid: a GPU error that the driver logs, with its number. For example, 79 means that the GPU has
@@ -142,6 +154,8 @@ class Nvml {
   NvmlLoad Load(int index) const;
   std::vector<NvmlThrottleTime> ThrottleTimes(int index) const;
   NvmlErrors Errors(int index) const;
+  // Returns values that are up to a minute old, because they take up to 90 calls of the driver.
+  NvmlLinkHealth LinkHealth(int index) const;
   // Returns the newest Xid of the GPU since the first call of this function, for any GPU. Returns
   // nullopt if there was none, or if the driver does not report Xids. Does not wait for events.
   std::optional<NvmlXid> LastXid(int index) const;

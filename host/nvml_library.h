@@ -145,8 +145,11 @@ inline constexpr unsigned kGpmDramBandwidthUtil = 10;
 // nvmlClockType_t
 inline constexpr int kClockSm = 1;
 inline constexpr int kClockMemory = 2;
-// nvmlTemperatureSensors_t
+// nvmlTemperatureSensors_t, nvmlTemperatureThresholds_t
 inline constexpr int kTemperatureGpu = 0;
+inline constexpr int kThresholdSlowdown = 1;
+// nvmlNvLinkErrorCounter_t: replays, recoveries, CRC errors of flits and of data.
+inline constexpr int kNvLinkErrorCounters = 4;
 // nvmlMemoryErrorType_t, nvmlEccCounterType_t
 inline constexpr int kEccCorrected = 0;
 inline constexpr int kEccUncorrected = 1;
@@ -188,7 +191,9 @@ inline constexpr unsigned kMaxNvLinks = 18;
   X(pcie_generation_max, "nvmlDeviceGetMaxPcieLinkGeneration", (Device, unsigned*))          \
   X(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", (Device, unsigned*))                       \
   X(pcie_width_max, "nvmlDeviceGetMaxPcieLinkWidth", (Device, unsigned*))                    \
+  X(pcie_replays, "nvmlDeviceGetPcieReplayCounter", (Device, unsigned*))                     \
   X(nvlink_state, "nvmlDeviceGetNvLinkState", (Device, unsigned, int*))                      \
+  X(nvlink_errors, "nvmlDeviceGetNvLinkErrorCounter", (Device, unsigned, int, uint64_t*))    \
   X(nvlink_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2", (Device, unsigned, PciInfo*))  \
   X(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType", (Device, unsigned, int*))     \
   X(field_values, "nvmlDeviceGetFieldValues", (Device, int, FieldValue*))                    \
@@ -206,6 +211,7 @@ inline constexpr unsigned kMaxNvLinks = 18;
   X(clock, "nvmlDeviceGetClockInfo", (Device, int, unsigned*))                               \
   X(power, "nvmlDeviceGetPowerUsage", (Device, unsigned*))                                   \
   X(temperature, "nvmlDeviceGetTemperature", (Device, int, unsigned*))                       \
+  X(temperature_threshold, "nvmlDeviceGetTemperatureThreshold", (Device, int, unsigned*))    \
   X(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", (Device, uint64_t*))      \
   X(violation, "nvmlDeviceGetViolationStatus", (Device, int, ViolationTime*))                \
   X(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, uint64_t*))                      \
@@ -312,6 +318,9 @@ class Nvml::Library {
   // Implements Nvml::LastXid.
   std::optional<NvmlXid> LastXid(nvml_abi::Device device);
 
+  // Implements Nvml::LinkHealth.
+  NvmlLinkHealth LinkHealth(nvml_abi::Device device);
+
   NvLinks ReadNvLinks(nvml_abi::Device device);
   // Returns the rate of the device's active NVLink `link` in one direction, in bytes per second.
   std::optional<int64_t> ReadNvLinkSpeed(nvml_abi::Device device, unsigned link);
@@ -332,6 +341,12 @@ class Nvml::Library {
   bool events_opened_ ASSAY_GUARDED_BY(events_mutex_) = false;
   nvml_abi::EventSet events_ ASSAY_GUARDED_BY(events_mutex_) = nullptr;  // Null: no events.
   std::map<nvml_abi::Device, NvmlXid> xids_ ASSAY_GUARDED_BY(events_mutex_);
+  struct ReadLinks {
+    MonotonicTime time{};
+    NvmlLinkHealth health;
+  };
+  Mutex links_mutex_;
+  std::map<nvml_abi::Device, ReadLinks> links_ ASSAY_GUARDED_BY(links_mutex_);
 };
 
 }  // namespace assay

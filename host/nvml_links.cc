@@ -10,6 +10,8 @@ namespace {
 using nvml_abi::Device;
 using nvml_abi::PciInfo;
 
+constexpr Duration kLinkHealthAge = std::chrono::minutes(1);
+
 // Returns the name of a value of nvmlGpuTopologyLevel_t. Empty for unknown values.
 std::string LinkKind(int level) {
   static const std::map<int, std::string> kinds = {
@@ -61,6 +63,28 @@ NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
     }
   }
   return links;
+}
+
+NvmlLinkHealth Nvml::Library::LinkHealth(Device device) {
+  MutexLock lock(links_mutex_);
+  const MonotonicTime now = Clock::Real().Now();
+  const auto [found, added] = links_.try_emplace(device);
+  ReadLinks& read = found->second;
+  if (!added && now - read.time < kLinkHealthAge) return read.health;
+  read = {now, {}};
+  NvmlLinkHealth& health = read.health;
+  for (unsigned link = 0; link < nvml_abi::kMaxNvLinks; ++link) {
+    int state = 0;
+    if (functions_.nvlink_state(device, link, &state) != nvml_abi::kSuccess) break;
+    health.active = health.active.value_or(0) + (state == nvml_abi::kEnabled ? 1 : 0);
+    // Links that are down may have counters too.
+    for (int counter = 0; counter < nvml_abi::kNvLinkErrorCounters; ++counter) {
+      uint64_t errors = 0;
+      if (functions_.nvlink_errors(device, link, counter, &errors) != nvml_abi::kSuccess) continue;
+      health.errors = health.errors.value_or(0) + static_cast<int64_t>(errors);
+    }
+  }
+  return health;
 }
 
 std::optional<int64_t> Nvml::Library::ReadNvLinkSpeed(Device device, unsigned link) {

@@ -137,6 +137,7 @@ v1::GpuInventory ReadGpu(const Nvml& nvml, int index) {
         [&](double value) { out.set_power_limit_default_watts(value); });
   SetIf(gpu.sm_clock_max_mhz, [&](int value) { out.set_sm_clock_max_mhz(value); });
   SetIf(gpu.memory_clock_max_mhz, [&](int value) { out.set_memory_clock_max_mhz(value); });
+  SetIf(gpu.slowdown_celsius, [&](double value) { out.set_slowdown_celsius(value); });
   // The instances are not read. The mark "mixed" keeps results of GPUs with MIG apart.
   if (gpu.mig_enabled.value_or(false)) out.set_mig_profile("mixed");
   SetIf(gpu.nvlinks_active, [&](int value) { out.set_nvlinks_active(value); });

@@ -37,6 +37,16 @@ v1::GpuTelemetry ReadOne(const Nvml& nvml, int index) {
   if (errors.ecc_uncorrected) gpu.set_ecc_uncorrected(*errors.ecc_uncorrected);
   if (errors.row_remap_pending) gpu.set_row_remap_pending(*errors.row_remap_pending);
   if (errors.row_remap_failed) gpu.set_row_remap_failed(*errors.row_remap_failed);
+  if (errors.rows_remapped_correctable) {
+    gpu.set_rows_remapped_correctable(*errors.rows_remapped_correctable);
+  }
+  if (errors.rows_remapped_uncorrectable) {
+    gpu.set_rows_remapped_uncorrectable(*errors.rows_remapped_uncorrectable);
+  }
+  if (errors.pcie_replays) gpu.set_pcie_replays(*errors.pcie_replays);
+  const NvmlLinkHealth links = nvml.LinkHealth(index);
+  if (links.active) gpu.set_nvlinks_active(*links.active);
+  if (links.errors) gpu.set_nvlink_errors(*links.errors);
   if (const auto xid = nvml.LastXid(index)) {
     gpu.set_last_xid(xid->xid);
     *gpu.mutable_last_xid_time() = schema::ToTimestamp(xid->time);

@@ -38,6 +38,11 @@ TEST(ReadTelemetry, HasWhatNvmlReportsAndNothingElse) {
   EXPECT_EQ(gpu.ecc_corrected(), 3);
   EXPECT_TRUE(gpu.has_ecc_uncorrected());
   EXPECT_TRUE(gpu.has_row_remap_pending());
+  EXPECT_TRUE(gpu.has_rows_remapped_correctable());
+  EXPECT_TRUE(gpu.has_rows_remapped_uncorrectable());
+  EXPECT_EQ(gpu.pcie_replays(), 7);
+  EXPECT_EQ(gpu.nvlinks_active(), 18);
+  EXPECT_TRUE(gpu.has_nvlink_errors());
   EXPECT_EQ(gpu.last_xid(), 94);
   EXPECT_TRUE(gpu.has_last_xid_time());
   EXPECT_DOUBLE_EQ(gpu.energy_joules(), 123'456);
@@ -46,6 +51,8 @@ TEST(ReadTelemetry, HasWhatNvmlReportsAndNothingElse) {
   EXPECT_DOUBLE_EQ(gpu.throttle_times(0).seconds(), 2.5);
   EXPECT_FALSE(gpus[1].has_utilization());
   EXPECT_FALSE(gpus[1].has_last_xid());
+  EXPECT_FALSE(gpus[1].has_pcie_replays());
+  EXPECT_FALSE(gpus[1].has_nvlink_errors());
 }
 
 TEST(TelemetryReader, TakeReturnsTheReadThatTheCallBeforeBegan) {

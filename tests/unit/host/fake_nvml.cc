@@ -1,6 +1,6 @@
 // A libnvidia-ml.so.1 with eight H200 behind NVSwitches, for tests on machines without a GPU. Tests
 // load it by path. Some calls fail so that tests can check failures: GPU 0 cannot read its remapped
-// rows.
+// rows. It has no nvmlDeviceGetNvLinkRemotePciInfo_v2, like an old driver.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,9 +88,20 @@ Return nvmlDeviceGetCurrPcieLinkGeneration(Device, unsigned* out) { return Give(
 Return nvmlDeviceGetMaxPcieLinkGeneration(Device, unsigned* out) { return Give(out, 5U); }
 Return nvmlDeviceGetCurrPcieLinkWidth(Device, unsigned* out) { return Give(out, 16U); }
 Return nvmlDeviceGetMaxPcieLinkWidth(Device, unsigned* out) { return Give(out, 16U); }
+// GPU 5 does not count replays.
+Return nvmlDeviceGetPcieReplayCounter(Device device, unsigned* out) {
+  return IndexOf(device) == 5 ? kNotSupported : Give(out, 7U);
+}
 
 Return nvmlDeviceGetNvLinkState(Device, unsigned link, int* out) {
   return link < kMaxNvLinks ? Give(out, kEnabled) : kInvalidArgument;
+}
+
+// The errors of a link grow with every call. GPU 5 does not count them.
+Return nvmlDeviceGetNvLinkErrorCounter(Device device, unsigned link, int counter, uint64_t* out) {
+  static uint64_t calls = 0;
+  if (IndexOf(device) == 5 || link >= kMaxNvLinks) return kNotSupported;
+  return counter < kNvLinkErrorCounters ? Give(out, ++calls) : kInvalidArgument;
 }
 
 Return nvmlDeviceGetNvLinkRemoteDeviceType(Device, unsigned, int* out) {
@@ -128,7 +139,9 @@ Return nvmlDeviceGetTotalEccErrors(Device, int type, int, uint64_t* out) {
 Return nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected,
                                  unsigned* pending, unsigned* failed) {
   if (IndexOf(device) == 0) return kNotSupported;
-  *corrected = *uncorrected = *pending = 0;
+  *corrected = IndexOf(device) == 3 ? 2 : 0;
+  *uncorrected = IndexOf(device) == 3 ? 1 : 0;
+  *pending = 0;
   return Give(failed, 0U);
 }
 
@@ -162,6 +175,9 @@ Return nvmlDeviceGetPowerUsage(Device, unsigned* out) { return Give(out, 698'500
 // GPU 6 fell off the bus.
 Return nvmlDeviceGetTemperature(Device device, int, unsigned* out) {
   return IndexOf(device) == 6 ? kGpuIsLost : Give(out, 61U);
+}
+Return nvmlDeviceGetTemperatureThreshold(Device, int type, unsigned* out) {
+  return type == kThresholdSlowdown ? Give(out, 87U) : kInvalidArgument;
 }
 Return nvmlDeviceGetCurrentClocksThrottleReasons(Device, uint64_t* out) {
   return Give(out, kSwPowerCap);

@@ -58,6 +58,7 @@ TEST_F(NvmlTest, DescribesDriverAndGpus) {
   EXPECT_DOUBLE_EQ(gpu.power_limit_watts.value(), 700);
   EXPECT_EQ(gpu.sm_clock_max_mhz, 1980);
   EXPECT_EQ(gpu.nvlinks_active, 18);
+  EXPECT_DOUBLE_EQ(gpu.slowdown_celsius.value(), 87);
   EXPECT_EQ(nvml_->FindByUuid(gpu.uuid), 3);
   EXPECT_EQ(nvml_->FindByUuid("GPU-none"), std::nullopt);
 }
@@ -114,6 +115,26 @@ TEST_F(NvmlTest, LoadHasFractionsAndBytes) {
 TEST_F(NvmlTest, CorrectedErrorsAreApartFromUncorrectedOnes) {
   EXPECT_EQ(nvml_->Errors(1).ecc_corrected, 3);
   EXPECT_EQ(nvml_->Errors(1).ecc_uncorrected, 0);
+}
+
+TEST_F(NvmlTest, RemappedRowsAndReplaysAreCounted) {
+  EXPECT_EQ(nvml_->Errors(3).rows_remapped_correctable, 2);
+  EXPECT_EQ(nvml_->Errors(3).rows_remapped_uncorrectable, 1);
+  EXPECT_EQ(nvml_->Errors(3).pcie_replays, 7);
+  EXPECT_EQ(nvml_->Errors(0).rows_remapped_correctable, std::nullopt);
+  EXPECT_EQ(nvml_->Errors(5).pcie_replays, std::nullopt);
+}
+
+// The fake's counters grow with every call.
+TEST_F(NvmlTest, LinkHealth_IsNotReadAtEveryCall) {
+  const NvmlLinkHealth health = nvml_->LinkHealth(1);
+  EXPECT_EQ(health.active, 18);
+  ASSERT_TRUE(health.errors.has_value());
+  EXPECT_EQ(nvml_->LinkHealth(1).errors, health.errors);
+  EXPECT_NE(nvml_->LinkHealth(2).errors, health.errors);
+  EXPECT_EQ(nvml_->LinkHealth(5).active, 18);
+  EXPECT_EQ(nvml_->LinkHealth(5).errors, std::nullopt);
+  EXPECT_EQ(nvml_->LinkHealth(99).active, std::nullopt);
 }
 
 TEST_F(NvmlTest, LastXid_IsTheNewestOfItsGpu) {
