@@ -29,6 +29,8 @@ const std::vector<KindFields>& Kinds() {
       {"lying_node", Fault::Kind::kLyingNode, {"node", "factor"}, {"since"}},
       {"vanishing_node", Fault::Kind::kVanishingNode, {"node", "after"}, {"returns_after"}},
       {"failing_node", Fault::Kind::kFailingNode, {"node"}, {"since"}},
+      {"memory_errors", Fault::Kind::kMemoryErrors, {"node", "gpu"}, {"since"}},
+      {"link_errors", Fault::Kind::kLinkErrors, {"node", "gpu"}, {"since"}},
   };
   return kinds;
 }

@@ -19,6 +19,8 @@ struct Fault {
     kLyingNode,      // The node reports `factor` times the peak of the spec sheet.
     kVanishingNode,  // The node's connection breaks after `after`, until `returns_after`.
     kFailingNode,    // Every job fails.
+    kMemoryErrors,   // A GPU has lost rows of memory.
+    kLinkErrors,     // A GPU has lost an NVLink, and its other links have errors.
   };
   Kind kind = Kind::kFailingNode;
   std::string node;  // Name; "*" for all nodes.
@@ -41,6 +43,8 @@ struct Fault {
 //     - lying_node: {node: sim-0003, factor: 3}
 //     - vanishing_node: {node: sim-0004, after: 30s, returns_after: 90s}
 //     - failing_node: {node: sim-0005}
+//     - memory_errors: {node: sim-0006, gpu: 1}
+//     - link_errors: {node: sim-0006, gpu: 2}
 // `file` is the file's name. Error messages contain this name and the line number.
 Result<std::vector<Fault>> ParseFaults(const std::string& file, const std::string& text);
 

@@ -16,6 +16,10 @@ constexpr double kIdleMhz = 345;
 constexpr double kSlowdownCelsius = 87;
 // "GPU memory page fault": the runner of a failing node crashes.
 constexpr int kXid = 31;
+// "Contained memory error" and "NVLink error".
+constexpr int kMemoryXid = 94;
+constexpr int kLinkXid = 74;
+constexpr double kSecondsPerMemoryError = 600;
 
 double SecondsBetween(WallTime from, WallTime to) {
   return std::max(0.0, std::chrono::duration<double>(to - from).count());
@@ -38,11 +42,18 @@ SimulatedTelemetry::SimulatedTelemetry(uint64_t seed, const v1::NodeDescription&
     gpu.busy_celsius = 58 + 12 * random.Uniform();
     gpu.idle_watts = gpu.limit_watts * (0.115 + 0.045 * random.Uniform());
     gpu.busy_watts = gpu.limit_watts * (0.83 + 0.05 * random.Uniform());
+    if (inventory.has_nvlinks_active()) gpu.nvlinks = inventory.nvlinks_active();
+    gpu.remapped_rows = static_cast<int64_t>(20 * random.Uniform()) == 0 ? 1 : 0;
+    gpu.link_errors = static_cast<int64_t>(5 * random.Uniform());
     for (const Fault& fault : faults) {
+      if (!fault.IsOf(node.name()) || fault.gpu != gpu.index) continue;
+      const WallTime since = fault.since == WallTime::min() ? start : fault.since;
+      if (fault.kind == Fault::Kind::kMemoryErrors) gpu.memory_errors_since = since;
+      if (fault.kind == Fault::Kind::kLinkErrors) gpu.link_errors_since = since;
       const bool slow = fault.kind == Fault::Kind::kSlowGpu && fault.factor < 1;
-      if (!slow || !fault.IsOf(node.name()) || fault.gpu != gpu.index) continue;
+      if (!slow) continue;
       gpu.slow_factor = fault.factor;
-      gpu.slow_since = fault.since == WallTime::min() ? start : fault.since;
+      gpu.slow_since = since;
     }
   }
   for (const Fault& fault : faults) {
@@ -82,14 +93,40 @@ v1::GpuTelemetry SimulatedTelemetry::One(const Gpu& gpu, WallTime now, bool busy
   const double used = busy ? 0.6 + 0.1 * noise() : 0.004;
   message.set_memory_used_bytes(static_cast<int64_t>(static_cast<double>(gpu.memory_bytes) * used));
   message.set_utilization(busy ? 1 : 0);
-  message.set_ecc_corrected(0);
-  message.set_ecc_uncorrected(0);
-  message.set_row_remap_pending(false);
-  message.set_row_remap_failed(false);
+  AddErrors(gpu, now, message);
   v1::ThrottleTime* const thermal = message.add_throttle_times();
   thermal->set_reason("thermal");
   thermal->set_seconds(slow ? SecondsBetween(gpu.slow_since, now) : 0);
   return message;
+}
+
+void SimulatedTelemetry::AddErrors(const Gpu& gpu, WallTime now, v1::GpuTelemetry& message) {
+  const auto begin = [&](const std::optional<WallTime>& since, int xid) {
+    if (!since || now < *since) return false;
+    message.set_last_xid(xid);
+    *message.mutable_last_xid_time() = schema::ToTimestamp(*since);
+    return true;
+  };
+  int64_t memory_errors = 0;
+  if (begin(gpu.memory_errors_since, kMemoryXid)) {
+    const double seconds = SecondsBetween(*gpu.memory_errors_since, now);
+    memory_errors = 1 + static_cast<int64_t>(seconds / kSecondsPerMemoryError);
+  }
+  message.set_ecc_corrected(10 * memory_errors);
+  message.set_ecc_uncorrected(memory_errors);
+  message.set_rows_remapped_correctable(gpu.remapped_rows);
+  message.set_rows_remapped_uncorrectable(memory_errors > 0 ? 1 : 0);
+  message.set_row_remap_pending(memory_errors > 0);
+  message.set_row_remap_failed(false);
+  int64_t link_errors = gpu.link_errors;
+  const bool link_lost = begin(gpu.link_errors_since, kLinkXid);
+  if (link_lost) {
+    link_errors += 1 + static_cast<int64_t>(SecondsBetween(*gpu.link_errors_since, now));
+  }
+  message.set_pcie_replays(link_errors);
+  if (!gpu.nvlinks) return;
+  message.set_nvlink_errors(link_errors);
+  message.set_nvlinks_active(*gpu.nvlinks - (link_lost && *gpu.nvlinks > 0 ? 1 : 0));
 }
 
 }  // namespace assay::agent

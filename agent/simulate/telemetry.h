@@ -15,7 +15,8 @@ namespace assay::agent {
 
 // Simulates the telemetry of one node. The values depend only on the seed, the node, the time in
 // steps of 5 s, and the GPUs that run jobs. Of the planted faults, kSlowGpu shows as a hot GPU with
-// reduced clocks, and kFailingNode as an Xid on GPU 0.
+// reduced clocks, kFailingNode as an Xid on GPU 0, kMemoryErrors as remapped rows and ECC errors,
+// and kLinkErrors as a missing link and errors of the others.
 class SimulatedTelemetry {
  public:
   // Faults without a time count from `start`.
@@ -38,12 +39,20 @@ class SimulatedTelemetry {
     double max_sm_mhz = 0;
     double max_memory_mhz = 0;
     int64_t memory_bytes = 0;
+    std::optional<int> nvlinks;
+    // Errors of a healthy GPU's life.
+    int64_t remapped_rows = 0;
+    int64_t link_errors = 0;
     // The fraction of its clock that a slow GPU reaches, and from when.
     double slow_factor = 1;
     WallTime slow_since{};
+    std::optional<WallTime> memory_errors_since;
+    std::optional<WallTime> link_errors_since;
   };
 
   v1::GpuTelemetry One(const Gpu& gpu, WallTime now, bool busy) const;
+  // Adds counters of errors, which planted faults let grow.
+  static void AddErrors(const Gpu& gpu, WallTime now, v1::GpuTelemetry& message);
 
   std::vector<Gpu> gpus_;
   std::optional<WallTime> failing_since_;

@@ -22,6 +22,7 @@ v1::NodeDescription MakeNode(const std::string& name) {
     gpu->set_power_limit_watts(700);
     gpu->set_sm_clock_max_mhz(1980);
     gpu->set_memory_bytes(int64_t{141} << 30);
+    gpu->set_nvlinks_active(18);
   }
   return node;
 }
@@ -91,6 +92,37 @@ TEST(SimulatedTelemetry, PlantedFaultsShowFromTheirTimeOn) {
   EXPECT_EQ(later[1].throttle_times(0).reason(), "thermal");
   EXPECT_DOUBLE_EQ(later[1].throttle_times(0).seconds(), 30 * 60);
   EXPECT_EQ(node.At(kStart + 2h, {})[0].last_xid(), 31);
+}
+
+TEST(SimulatedTelemetry, ErrorsShowAndGrowOnTheirGpu) {
+  Fault memory;
+  memory.kind = Fault::Kind::kMemoryErrors;
+  memory.node = "a";
+  memory.gpu = 0;
+  memory.since = kStart + 1h;
+  Fault link = memory;
+  link.kind = Fault::Kind::kLinkErrors;
+  link.gpu = 1;
+  const SimulatedTelemetry node(1, MakeNode("a"), {memory, link}, kStart);
+  const Telemetry before = node.At(kStart, {});
+  EXPECT_EQ(before[0].ecc_uncorrected(), 0);
+  EXPECT_EQ(before[0].rows_remapped_uncorrectable(), 0);
+  EXPECT_FALSE(before[0].row_remap_pending());
+  EXPECT_EQ(before[1].nvlinks_active(), 18);
+  const Telemetry begun = node.At(kStart + 1h, {});
+  EXPECT_EQ(begun[0].ecc_uncorrected(), 1);
+  EXPECT_EQ(begun[0].rows_remapped_uncorrectable(), 1);
+  EXPECT_TRUE(begun[0].row_remap_pending());
+  EXPECT_EQ(begun[0].last_xid(), 94);
+  EXPECT_EQ(begun[0].nvlinks_active(), 18);
+  EXPECT_EQ(begun[1].nvlinks_active(), 17);
+  EXPECT_EQ(begun[1].ecc_uncorrected(), 0);
+  EXPECT_EQ(begun[1].last_xid(), 74);
+  const Telemetry later = node.At(kStart + 2h, {});
+  EXPECT_GT(later[0].ecc_uncorrected(), begun[0].ecc_uncorrected());
+  EXPECT_GT(later[1].nvlink_errors(), begun[1].nvlink_errors());
+  EXPECT_GT(later[1].pcie_replays(), begun[1].pcie_replays());
+  EXPECT_EQ(later[0].nvlink_errors(), before[0].nvlink_errors());
 }
 
 }  // namespace
