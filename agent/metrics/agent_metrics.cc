@@ -6,7 +6,11 @@
 
 #include <chrono>
 #include <optional>
+#include <string_view>
 #include <utility>
+
+#include "agent/core/telemetry.h"
+#include "wire/gpu_values.h"
 
 namespace assay::agent {
 namespace {
@@ -19,8 +23,8 @@ using Labels = std::vector<ClientMetric::Label>;
 
 class Family {
  public:
-  Family(const char* name, const char* help, MetricType type) {
-    family_.name = name;
+  Family(std::string name, const char* help, MetricType type) {
+    family_.name = std::move(name);
     family_.help = help;
     family_.type = type;
   }
@@ -45,70 +49,32 @@ class Family {
   MetricFamily family_;
 };
 
-std::optional<double> MegahertzToHertz(std::optional<double> megahertz) {
-  if (!megahertz) return std::nullopt;
-  return *megahertz * 1e6;
-}
-
-std::optional<double> AsNumber(std::optional<int64_t> value) {
-  if (!value) return std::nullopt;
-  return static_cast<double>(*value);
-}
-
 void CollectGpus(const v1::NodeInventory& inventory, const Nvml& nvml,
                  std::vector<MetricFamily>* families) {
+  std::vector<int> indices;
   Family info("assay_gpu_info", "What the GPU is; always 1.", MetricType::Gauge);
-  Family energy("assay_gpu_energy_joules_total", "Energy used since the driver was loaded.",
-                MetricType::Counter);
-  Family power("assay_gpu_power_watts", "Power drawn now.", MetricType::Gauge);
-  Family temperature("assay_gpu_temperature_celsius", "Temperature of the GPU's core.",
-                     MetricType::Gauge);
-  Family sm_clock("assay_gpu_sm_clock_hertz", "Clock of the multiprocessors now.",
-                  MetricType::Gauge);
-  Family memory_clock("assay_gpu_memory_clock_hertz", "Clock of the memory now.",
-                      MetricType::Gauge);
-  Family throttle("assay_gpu_throttle_seconds_total",
-                  "Time that clocks were held down since the driver was loaded, by reason.",
-                  MetricType::Counter);
-  Family power_limit("assay_gpu_power_limit_watts", "Power that the GPU may draw now.",
-                     MetricType::Gauge);
-  Family memory_used("assay_gpu_memory_used_bytes", "Memory of the GPU that is in use.",
-                     MetricType::Gauge);
-  Family utilization("assay_gpu_utilization_ratio",
-                     "Fraction of the last second, at most, in which a kernel was running.",
-                     MetricType::Gauge);
-  Family ecc("assay_gpu_ecc_errors_total", "ECC errors since the driver was loaded, by kind.",
-             MetricType::Counter);
-  Family xid("assay_gpu_last_xid",
-             "Number of the newest Xid, an error that the driver logged, since the agent started.",
-             MetricType::Gauge);
   for (const v1::GpuInventory& gpu : inventory.gpus()) {
-    const ClientMetric::Label index{"gpu", std::to_string(gpu.index())};
-    info.Add(1.0, {index,
+    indices.push_back(gpu.index());
+    info.Add(1.0, {{"gpu", std::to_string(gpu.index())},
                    {"uuid", gpu.uuid()},
                    {"model", gpu.model()},
                    {"driver", inventory.driver_version()}});
-    const NvmlSample sample = nvml.Sample(gpu.index());
-    energy.Add(sample.energy_joules, {index});
-    power.Add(sample.power_watts, {index});
-    temperature.Add(sample.temperature_celsius, {index});
-    sm_clock.Add(MegahertzToHertz(sample.sm_clock_mhz), {index});
-    memory_clock.Add(MegahertzToHertz(sample.memory_clock_mhz), {index});
-    const NvmlLoad load = nvml.Load(gpu.index());
-    power_limit.Add(load.power_limit_watts, {index});
-    memory_used.Add(AsNumber(load.memory_used_bytes), {index});
-    utilization.Add(load.utilization, {index});
-    const NvmlErrors errors = nvml.Errors(gpu.index());
-    ecc.Add(AsNumber(errors.ecc_corrected), {index, {"kind", "corrected"}});
-    ecc.Add(AsNumber(errors.ecc_uncorrected), {index, {"kind", "uncorrected"}});
-    if (const auto last = nvml.LastXid(gpu.index())) xid.Add(last->xid, {index});
-    for (const NvmlThrottleTime& time : nvml.ThrottleTimes(gpu.index())) {
-      throttle.Add(time.seconds, {index, {"reason", time.reason}});
-    }
   }
-  for (Family* family : {&info, &energy, &power, &power_limit, &temperature, &sm_clock,
-                         &memory_clock, &throttle, &memory_used, &utilization, &ecc, &xid}) {
-    std::move(*family).MoveTo(families);
+  std::move(info).MoveTo(families);
+  const Telemetry telemetry = ReadTelemetry(nvml, indices);
+  for (const schema::GpuValue& value : schema::GpuValues()) {
+    Family family(std::string("assay_gpu_") + value.name, value.help,
+                  value.is_counter ? MetricType::Counter : MetricType::Gauge);
+    for (size_t i = 0; i < telemetry.size(); ++i) {
+      const v1::GpuInventory& gpu = inventory.gpus(static_cast<int>(i));
+      const auto add = [&](std::string_view label_value, double number) {
+        Labels labels = {{"gpu", std::to_string(gpu.index())}};
+        if (value.label != nullptr) labels.push_back({value.label, std::string(label_value)});
+        family.Add(number, std::move(labels));
+      };
+      value.read({&gpu, &telemetry[i], schema::ExpectedNvlinks(inventory, gpu)}, add);
+    }
+    std::move(family).MoveTo(families);
   }
 }
 

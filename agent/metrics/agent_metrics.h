@@ -23,7 +23,7 @@ struct AgentMetricsSources {
   std::shared_ptr<const Nvml> nvml;  // Null without GPUs.
 };
 
-// Exports up to 20 series per GPU and 5 for the agent. Thread-safe.
+// Exports up to 38 series per GPU and 5 for the agent. Thread-safe.
 class AgentMetrics : public prometheus::Collectable {
  public:
   explicit AgentMetrics(AgentMetricsSources sources);
