@@ -60,7 +60,8 @@ Status RenameNamesake(Transaction& transaction, const v1::NodeDescription& node,
 }
 
 constexpr const char* kTakeSession =
-    "ON CONFLICT (node_id) DO UPDATE SET owner = excluded.owner, last_heartbeat_time = now()";
+    "ON CONFLICT (node_id) DO UPDATE SET owner = excluded.owner, last_heartbeat_time = now(),"
+    "  simulated = excluded.simulated";
 
 // A description as it is stored: its benchmarks apart.
 struct SplitNode {
@@ -128,12 +129,12 @@ class PostgresNodeStore : public NodeStore {
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result unchanged,
         pool_.Execute("reconnect_node",
-                      "INSERT INTO node_session SELECT node_id, $6, now() FROM node "
+                      "INSERT INTO node_session SELECT node_id, $6, now(), $7::boolean FROM node "
                       "WHERE node_id = $1 AND name = $2 AND description = $3::bytea"
                       "  AND schemas_hash = $4 AND dial_address = $5 " +
                           std::string(kTakeSession) + " RETURNING 1",
                       node.node_id(), node.name(), description, split.schemas_hash, dial_address,
-                      owner));
+                      owner, node.inventory().simulated()));
     if (!unchanged.empty()) return Status::Ok();
     return pool_.Run("connect_node", [&](Transaction& transaction) {
       // Serialises nodes that connect with the same name.
@@ -155,9 +156,9 @@ class PostgresNodeStore : public NodeStore {
           "  schemas_hash = excluded.schemas_hash, dial_address = excluded.dial_address",
           node.node_id(), node.name(), description, JsonOf(split.bare), split.schemas_hash,
           dial_address);
-      transaction.exec_params(
-          "INSERT INTO node_session VALUES ($1, $2, now()) " + std::string(kTakeSession),
-          node.node_id(), owner);
+      transaction.exec_params("INSERT INTO node_session VALUES ($1, $2, now(), $3::boolean) " +
+                                  std::string(kTakeSession),
+                              node.node_id(), owner, node.inventory().simulated());
       return Status::Ok();
     });
   }
@@ -215,13 +216,13 @@ class PostgresNodeStore : public NodeStore {
           "SELECT count(*) FILTER (WHERE connected), count(*) FILTER (WHERE NOT connected),"
           "  count(*) FILTER (WHERE connected AND simulated),"
           "  count(*) FILTER (WHERE NOT connected AND simulated),"
-          "  count(*) FILTER (WHERE cordoned), count(*) FILTER (WHERE cordoned AND simulated) FROM "
-          "("
+          // Few nodes are cordoned, and an index has them.
+          "  (SELECT count(*) FROM node WHERE cordon_time IS NOT NULL),"
+          "  (SELECT count(*) FROM node JOIN node_session USING (node_id)"
+          "   WHERE cordon_time IS NOT NULL AND simulated) FROM ("
           "  SELECT owner IS NOT NULL AND"
-          "    last_heartbeat_time >= now() - $1::interval AS connected,"
-          "    coalesce((description_json #>> '{inventory,simulated}')::boolean, false)"
-          "      AS simulated, cordon_time IS NOT NULL AS cordoned"
-          "  FROM node_session JOIN node USING (node_id)) s",
+          "    last_heartbeat_time >= now() - $1::interval AS connected, simulated"
+          "  FROM node_session) s",
           Interval(std::min(stale_after, kForever)));
       return NodeCounts{row[0].as<int>(), row[1].as<int>(), row[2].as<int>(),
                         row[3].as<int>(), row[4].as<int>(), row[5].as<int>()};
