@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -27,7 +28,7 @@
 #include "common/uuid.h"
 #include "coordinator/core/coordinator.h"
 #include "coordinator/core/guarded.h"
-#include "coordinator/metrics/gpu_metrics.h"
+#include "coordinator/metrics/fleet_metrics.h"
 #include "coordinator/metrics/metrics.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/web/console.h"
@@ -43,6 +44,7 @@ constexpr Duration kMinHeartbeat = std::chrono::milliseconds(100);
 constexpr Duration kMaxLease = std::chrono::hours(1);
 
 constexpr int kExecutorThreads = 4;
+constexpr int kExporterThreads = 2;
 constexpr int kDatabaseConnections = 6;
 constexpr Duration kDatabasePatience = std::chrono::seconds(30);
 constexpr Duration kDatabaseRetry = std::chrono::seconds(1);
@@ -50,6 +52,8 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // Time that the database has to take note of the end of the process.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
+// Time that the database has to tell about nodes before a scrape is answered without it.
+constexpr Duration kFleetPatience = std::chrono::seconds(2);
 // Outliers have a gauge per kind and model of GPU.
 constexpr int kMaxOutlierGauges = 100;
 constexpr double kMostRerunShare = 0.5;
@@ -335,6 +339,7 @@ class Process {
     console_ = nullptr;
     if (server_) server_->Shutdown(kShutdownPatience);
     // Tasks end before the objects that they use.
+    exporter_ = nullptr;
     judging_ = nullptr;
     maintenance_ = nullptr;
     executor_ = nullptr;
@@ -354,6 +359,7 @@ class Process {
     // Deleting old data may take an hour, and judging many results a minute.
     maintenance_ = NewThreadPool(1, "maintenance");
     judging_ = NewThreadPool(1, "judge");
+    exporter_ = NewThreadPool(kExporterThreads, "exporter");
     Options core;
     core.coordinator_id = NewUuid();
     core.lease = options.lease;
@@ -415,10 +421,17 @@ class Process {
       return database_->nodes().ListDialAddresses().status().WithContext(
           "the database does not answer");
     };
-    http.handlers = {{"/sd", "application/json", [this] { return Discovery(); }},
-                     {"/metrics/gpus", kTextFormat, [this] {
-                        return GpuMetricsText(coordinator_->sessions().AllTelemetry(
-                            coordinator_->options().Silence()));
+    http.handlers = {{"/sd",
+                      [this](std::shared_ptr<http::Exchange> exchange) {
+                        WithFleet([this, exchange](const SnapshotPointer& fleet) {
+                          http::RespondWith(*exchange, "application/json", Discovery(fleet));
+                        });
+                      }},
+                     {"/metrics/gpus", [this](std::shared_ptr<http::Exchange> exchange) {
+                        WithFleet([this, exchange](const SnapshotPointer& fleet) {
+                          http::RespondInParts(exchange, kTextFormat,
+                                               FleetMetrics(FleetSources(fleet)));
+                        });
                       }}};
     ASSAY_ASSIGN_OR_RETURN(http_, http::MetricsServer::Start(std::move(http)));
     Log().info("metrics on http://{}/metrics", http_->address().ToString());
@@ -441,19 +454,37 @@ class Process {
     return Status::Ok();
   }
 
-  // Returns the answer of /sd, which is read again if it is older than kGaugePeriod. While the
-  // database is away, returns the last answer.
-  std::string Discovery() {
+  using SnapshotPointer = std::shared_ptr<const FleetView::Snapshot>;
+
+  // Calls `answer` once, on a thread of its own, with the state of the fleet. While the database is
+  // away or too slow, calls it with null.
+  void WithFleet(std::function<void(const SnapshotPointer&)> answer) {
+    auto answered = std::make_shared<std::atomic<bool>>(false);
+    const auto once = [answer = std::move(answer), answered](const SnapshotPointer& fleet) {
+      if (!answered->exchange(true)) answer(fleet);
+    };
+    exporter_->Post([this, once] {
+      const auto fleet = coordinator_->fleet_view().Latest();
+      once(fleet.ok() ? *fleet : nullptr);
+    });
+    exporter_->PostAfter(kFleetPatience, [once] { once(nullptr); });
+  }
+
+  // Returns the answer of /sd. Without the fleet, returns the last answer.
+  std::string Discovery(const SnapshotPointer& fleet) {
     MutexLock lock(discovery_mutex_);
-    const MonotonicTime now = Clock::Real().Now();
-    if (discovered_ && now - *discovered_ < kGaugePeriod) return discovery_;
-    const auto nodes = database_->nodes().ListNodes(coordinator_->options().Silence(),
-                                                    storage::NodeStore::Benchmarks::kNo);
-    if (nodes.ok()) {
-      discovery_ = ServiceDiscovery(*nodes);
-      discovered_ = now;
-    }
+    if (fleet) discovery_ = ServiceDiscovery(fleet->rows, Clock::Real().WallNow());
     return discovery_;
+  }
+
+  // Only the leader has sessions. The others would repeat what it exports of lost nodes.
+  FleetMetricsSources FleetSources(const SnapshotPointer& fleet) {
+    FleetMetricsSources sources;
+    sources.silence = coordinator_->options().Silence();
+    sources.now = Clock::Real().WallNow();
+    sources.sessions = coordinator_->sessions().List(sources.silence);
+    if (coordinator_->leadership().IsLeader()) sources.snapshot = fleet;
+    return sources;
   }
 
   // Dials the agents that were added, here or at another coordinator, while this one is the leader.
@@ -527,11 +558,11 @@ class Process {
   bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // The coordinator may be notified.
   Mutex discovery_mutex_;
   std::string discovery_ ASSAY_GUARDED_BY(discovery_mutex_) = "[]";
-  std::optional<MonotonicTime> discovered_ ASSAY_GUARDED_BY(discovery_mutex_);
   std::unique_ptr<storage::Database> database_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Executor> maintenance_;
   std::unique_ptr<Executor> judging_;
+  std::unique_ptr<Executor> exporter_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<web::Console> console_;

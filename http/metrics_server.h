@@ -15,12 +15,20 @@
 
 namespace assay::http {
 
-// A page that answers GET requests for one path. `body` is called on the server's threads, possibly
-// on two at once. If it throws an exception, the response has status 500.
+// Responds with status 200.
+void RespondWith(Exchange& exchange, const char* content_type, std::string body);
+
+// Responds with what the calls of `next` return, until one returns "". The client receives each
+// part before the next one is made, on a thread of the server.
+void RespondInParts(const std::shared_ptr<Exchange>& exchange, const char* content_type,
+                    std::function<std::string()> next);
+
+// A page that answers GET requests for one path. `answer` is called on the server's threads,
+// possibly on two at once, and may respond later from another thread. If it throws an exception,
+// the response has status 500.
 struct GetHandler {
   std::string path;  // Starts with "/"; matches exactly this path.
-  std::string content_type;
-  std::function<std::string()> body;
+  std::function<void(std::shared_ptr<Exchange>)> answer;
 };
 
 struct MetricsServerOptions {

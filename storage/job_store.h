@@ -155,12 +155,14 @@ class JobStore {
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 
-  // Statistics for metrics: jobs by state, and the creation time of the oldest queued job. Queued
-  // jobs of paused campaigns are counted apart.
+  // Statistics for metrics: jobs by state, the creation time of the oldest queued job, and campaigns
+  // that have not ended. Queued jobs of paused campaigns are counted apart, and so are the campaigns.
   struct QueueStats {
     v1::JobCounts counts;
     int paused = 0;
     std::optional<WallTime> oldest_queued;
+    int active_campaigns = 0;
+    int paused_campaigns = 0;
   };
   virtual Result<QueueStats> GetQueueStats() = 0;
 };

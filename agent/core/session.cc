@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "wire/durations.h"
+#include "wire/timestamps.h"
 
 namespace assay::agent {
 namespace {
@@ -70,6 +71,7 @@ void Session::Connected(std::shared_ptr<Link> link) {
   v1::AgentMessage message;
   *message.mutable_hello() = options_.node->Greeting();
   message.mutable_hello()->set_protocol_revision(kProtocolRevision);
+  *message.mutable_hello()->mutable_time() = schema::ToTimestamp(options_.clock->WallNow());
   link_->Send(std::move(message));
   Arm();
 }

@@ -352,7 +352,7 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
                                        : Cell("no: " + schema.unsupported_reason(), Tone::kDim)});
   }
   if (!benchmarks.empty()) text += "\n" + benchmarks.Render(style);
-  if (!description.health().empty()) text += "\nReported by the agent's last check:\n";
+  if (!description.health().empty()) text += "\nHealth:\n";
   for (const v1::HealthFinding& finding : description.health()) {
     const bool error = finding.severity() == v1::HealthFinding::SEVERITY_ERROR;
     text +=

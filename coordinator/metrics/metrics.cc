@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "common/mutex.h"
+#include "coordinator/metrics/fleet_metrics.h"
 #include "wire/field.h"
+#include "wire/timestamps.h"
 
 namespace assay::coordinator {
 namespace {
@@ -36,6 +38,32 @@ std::string Word(v1::OutlierKind kind) {
   return schema::EnumWord(*v1::OutlierKind_descriptor(), kind);
 }
 
+// Returns a node's label as part of the name of a label in Prometheus: "Rack No" -> "rack_no".
+std::string LabelName(std::string name) {
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const bool allowed = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (!allowed) c = '_';
+  }
+  return name;
+}
+
+std::map<std::string, std::string> DiscoveryLabels(const v1::NodeDescription& node) {
+  std::map<std::string, std::string> labels = {{"__meta_assay_node", node.name()},
+                                               {"__meta_assay_node_id", node.node_id()},
+                                               {"__meta_assay_provider", node.provider()},
+                                               {"__meta_assay_region", node.region()}};
+  if (!node.inventory().gpus().empty()) {
+    labels["__meta_assay_model"] = node.inventory().gpus(0).model();
+  }
+  // Sorted, so that of two labels with one name always the same one stays.
+  const std::map<std::string, std::string> own(node.labels().begin(), node.labels().end());
+  for (const auto& [name, value] : own) {
+    labels.emplace("__meta_assay_label_" + LabelName(name), value);
+  }
+  return labels;
+}
+
 // Returns the labels, with a label more if the figure is of simulated nodes.
 prometheus::Labels Marked(prometheus::Labels labels, bool simulated) {
   if (simulated) labels.emplace("simulated", "true");
@@ -52,6 +80,7 @@ class Metrics::Impl : public prometheus::Collectable {
          {"queued", "paused", "running", "succeeded", "failed", "cancelled", "skipped"}) {
       jobs.Add({{"state", state}});
     }
+    for (const char* state : {"active", "paused"}) campaigns.Add({{"state", state}});
     for (const char* state : {"connected", "disconnected"}) agents.Add({{"state", state}});
     cordoned.Add({});
     for (const char* state : {"detected", "confirmed", "acknowledged"}) {
@@ -128,6 +157,7 @@ class Metrics::Impl : public prometheus::Collectable {
   Family<Gauge>& agents = AddGauges("assay_agents", "Agents by state.");
   Family<Gauge>& cordoned =
       AddGauges("assay_nodes_cordoned", "Nodes that operators keep new jobs off.");
+  Family<Gauge>& campaigns = AddGauges("assay_campaigns", "Campaigns by state.");
   Family<Counter>& results =
       AddCounters("assay_results_ingested_total", "Results that arrived, by outcome.");
   Family<Counter>& schedule_runs = AddCounters(
@@ -201,6 +231,8 @@ void Metrics::SetQueue(const storage::JobStore::QueueStats& stats) {
       {"failed", stats.counts.failed()},   {"cancelled", stats.counts.cancelled()},
       {"skipped", stats.counts.skipped()}};
   for (const auto& [state, count] : counts) impl_->jobs.Add({{"state", state}}).Set(count);
+  impl_->campaigns.Add({{"state", "active"}}).Set(stats.active_campaigns);
+  impl_->campaigns.Add({{"state", "paused"}}).Set(stats.paused_campaigns);
   impl_->oldest.Set(stats.oldest_queued ? Seconds(stats.oldest_queued->time_since_epoch()) : 0);
 }
 
@@ -240,21 +272,28 @@ void Metrics::set_pool(std::function<PoolUse()> pool) { impl_->pool_use = std::m
 
 std::shared_ptr<prometheus::Collectable> Metrics::collectable() const { return impl_; }
 
-std::string ServiceDiscovery(const std::vector<v1::Node>& nodes) {
-  nlohmann::json groups = nlohmann::json::array();
-  for (const v1::Node& node : nodes) {
-    const v1::NodeDescription& description = node.description();
-    if (node.state() != v1::NODE_STATE_CONNECTED || description.metrics_address().empty()) {
-      continue;
-    }
-    groups.push_back({{"targets", {description.metrics_address()}},
-                      {"labels",
-                       {{"__meta_assay_node", description.name()},
-                        {"__meta_assay_node_id", description.node_id()},
-                        {"__meta_assay_provider", description.provider()},
-                        {"__meta_assay_region", description.region()}}}});
+std::string ServiceDiscovery(const FleetView::Rows& nodes, WallTime now) {
+  using Rank = std::pair<bool, WallTime>;
+  const auto rank_of = [](const v1::Node& node) -> Rank {
+    return {node.state() == v1::NODE_STATE_CONNECTED,
+            schema::FromTimestamp(node.last_heartbeat_time())};
+  };
+  // An address has one agent: the connected one or that of the newest heartbeat. The others were
+  // there before, for example before the node was installed again.
+  std::map<std::string, const v1::Node*> by_address;
+  for (const std::shared_ptr<const FleetView::Row>& row : nodes) {
+    const v1::Node& node = row->facts;
+    const auto [connected, heard] = rank_of(node);
+    if (!connected && now - heard >= kLostNodeAge) continue;
+    const auto [found, added] = by_address.emplace(node.description().metrics_address(), &node);
+    if (!added && rank_of(*found->second) < rank_of(node)) found->second = &node;
   }
-  // Node names come from peers, so invalid UTF-8 is replaced instead of throwing.
+  by_address.erase("");
+  nlohmann::json groups = nlohmann::json::array();
+  for (const auto& [address, node] : by_address) {
+    groups.push_back({{"targets", {address}}, {"labels", DiscoveryLabels(node->description())}});
+  }
+  // Labels come from peers, so invalid UTF-8 is replaced instead of throwing.
   return groups.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/status.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/fleet_view.h"
 
 namespace assay::coordinator {
 
@@ -57,7 +58,8 @@ class Metrics : public Observer {
   const std::shared_ptr<Impl> impl_;
 };
 
-// Returns the agents that serve metrics as JSON for Prometheus' HTTP service discovery.
-std::string ServiceDiscovery(const std::vector<v1::Node>& nodes);
+// Returns the agents that serve metrics as JSON for Prometheus' HTTP service discovery. Lost agents
+// stay for kLostNodeAge, so that alerts on `up == 0` can fire.
+std::string ServiceDiscovery(const FleetView::Rows& nodes, WallTime now);
 
 }  // namespace assay::coordinator

@@ -372,6 +372,10 @@ Result<JobStore::QueueStats> FakeJobStore::GetQueueStats() {
     const WallTime created = schema::FromTimestamp(row.shown.create_time());
     stats.oldest_queued = std::min(stats.oldest_queued.value_or(created), created);
   }
+  for (const auto& [id, row] : database_.campaigns) {
+    if (row.shown.state() != v1::CAMPAIGN_STATE_ACTIVE) continue;
+    ++(row.shown.has_pause_time() ? stats.paused_campaigns : stats.active_campaigns);
+  }
   return stats;
 }
 

@@ -362,7 +362,10 @@ class PostgresJobStore : public JobStore {
                        "  (SELECT sum(queued) FROM job_count n WHERE n.campaign_id = c.campaign_id)"
                        "  AND pause_time IS NULL)") +
           ", (SELECT sum(queued) FROM job_count JOIN campaign USING (campaign_id)"
-          "   WHERE state = 'active' AND pause_time IS NOT NULL) FROM job_count");
+          "   WHERE state = 'active' AND pause_time IS NOT NULL),"
+          "  (SELECT count(*) FROM campaign WHERE state = 'active' AND pause_time IS NULL),"
+          "  (SELECT count(*) FROM campaign WHERE state = 'active' AND pause_time IS NOT NULL)"
+          " FROM job_count");
       stats.paused = row[7].as<int>(0);
       stats.counts.set_queued(row[0].as<int>(0) - stats.paused);
       stats.counts.set_running(row[1].as<int>(0));
@@ -371,6 +374,8 @@ class PostgresJobStore : public JobStore {
       stats.counts.set_cancelled(row[4].as<int>(0));
       stats.counts.set_skipped(row[5].as<int>(0));
       if (!row[6].is_null()) stats.oldest_queued = TimeOf(row[6]);
+      stats.active_campaigns = row[8].as<int>();
+      stats.paused_campaigns = row[9].as<int>();
       return stats;
     });
   }

@@ -87,6 +87,8 @@ TEST_P(JobRerunContract, Paused_StartsNoJob_UntilResumed) {
   EXPECT_EQ(paused.paused_by(), "alice");
   EXPECT_EQ(jobs().GetQueueStats()->counts.queued(), 0);
   EXPECT_EQ(jobs().GetQueueStats()->paused, 1);
+  EXPECT_EQ(jobs().GetQueueStats()->paused_campaigns, 1);
+  EXPECT_EQ(jobs().GetQueueStats()->active_campaigns, 0);
   EXPECT_FALSE(jobs().GetQueueStats()->oldest_queued.has_value());
 
   ASSERT_TRUE(jobs().SetPaused(id, true, "bob").ok());

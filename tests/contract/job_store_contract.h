@@ -308,6 +308,7 @@ TEST_P(JobStoreContract, ChangesAfterARevisionMissNothing) {
 
 TEST_P(JobStoreContract, QueueStatsCountJobsByState) {
   EXPECT_FALSE(jobs().GetQueueStats()->oldest_queued.has_value());
+  EXPECT_EQ(jobs().GetQueueStats()->active_campaigns, 0);
   Connect({"a"});
   Create(MakeCampaign({MakeJob({"a"}), MakeJob({"a"}), MakeJob({"a"})}));
   Finish(Claim({"a"}).at(0), Disposition::kSucceeded);
@@ -317,6 +318,7 @@ TEST_P(JobStoreContract, QueueStatsCountJobsByState) {
   EXPECT_EQ(stats->counts.running(), 1);
   EXPECT_EQ(stats->counts.succeeded(), 1);
   EXPECT_TRUE(stats->oldest_queued.has_value());
+  EXPECT_EQ(stats->active_campaigns, 1);
 }
 
 }  // namespace assay::storage

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "common/uuid.h"
 #include "coordinator/core/guarded.h"
+#include "coordinator/core/sessions/clock_offset.h"
 #include "wire/benchmark_schema.h"
 #include "wire/bounds.h"
 #include "wire/durations.h"
@@ -120,6 +121,9 @@ bool Session::OnMessage(v1::AgentMessage message) {
   {
     MutexLock lock(mutex_);
     if (state_ == State::kClosed) return true;
+    if (message.has_hello() && !hello_time_) {
+      hello_time_ = services_.environment.clock.WallNow();
+    }
     ++held_messages_;
     held_bytes_ += message.ByteSizeLong();
     inbox_.push_back(std::move(message));
@@ -281,14 +285,16 @@ Status Session::Greet(const v1::Hello& hello) {
   ASSAY_RETURN_IF_ERROR(CheckPeer(peer, node));
   Agent agent{node.node_id(), node.name(), node.agent_instance_id(),
               dial_address_,  peer.serial, nullptr,
-              nullptr,        nullptr};
+              nullptr,        nullptr,     std::nullopt};
   ASSAY_RETURN_IF_ERROR(CheckReplacement(agent));
   {
     MutexLock lock(mutex_);
     if (state_ == State::kClosed) return Status::Ok();
     state_ = State::kConnecting;
     node_id_ = node.node_id();
+    agent.clock_offset_seconds = ClockOffset(hello, *hello_time_);
   }
+  AddClockFinding(agent.clock_offset_seconds, node);
   ASSAY_RETURN_IF_ERROR(services_.environment.nodes.Connect(
       services_.options.coordinator_id, node, dial_address_, services_.options.lease));
   v1::Schemas schemas;
@@ -354,9 +360,7 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(message, Reason::kProtocolViolation));
   switch (message.kind_case()) {
     case v1::AgentMessage::kState:
-      if (!message.state().gpus().empty()) {
-        services_.sessions.SetTelemetry(node_id, sink_.get(), message.state().gpus());
-      }
+      services_.sessions.SetState(node_id, sink_.get(), message.state());
       services_.heartbeats.Submit(node_id, message.state());
       return Status::Ok();
     case v1::AgentMessage::kGangReady:
@@ -385,6 +389,7 @@ Status Session::StoreHealth(const std::string& node_id, const v1::NodeChecked& c
   if (!agent) return Status::Ok();
   v1::NodeDescription node = *agent->own_description;
   *node.mutable_health() = checked.health();
+  AddClockFinding(agent->clock_offset_seconds, node);
   agent->own_description = std::make_shared<const v1::NodeDescription>(node);
   services_.sessions.SetDescription(node_id, sink_.get(), agent->own_description);
   return StoreAgent(*agent);

@@ -117,7 +117,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Mutex mutex_;
   State state_ ASSAY_GUARDED_BY(mutex_) = State::kNew;
-  std::string node_id_ ASSAY_GUARDED_BY(mutex_);  // Set when connecting.
+  std::string node_id_ ASSAY_GUARDED_BY(mutex_);                 // Set when connecting.
+  std::optional<WallTime> hello_time_ ASSAY_GUARDED_BY(mutex_);  // When Hello came.
   // The Hello that waits for its schemas. Only Drain uses it.
   std::optional<v1::Hello> hello_;
   std::deque<v1::AgentMessage> inbox_ ASSAY_GUARDED_BY(mutex_);

@@ -51,15 +51,26 @@ v1::GpuTelemetry Bounded(v1::GpuTelemetry gpu) {
   if (gpu.memory_used_bytes() < 0) gpu.clear_memory_used_bytes();
   if (gpu.ecc_corrected() < 0) gpu.clear_ecc_corrected();
   if (gpu.ecc_uncorrected() < 0) gpu.clear_ecc_uncorrected();
+  if (gpu.rows_remapped_correctable() < 0) gpu.clear_rows_remapped_correctable();
+  if (gpu.rows_remapped_uncorrectable() < 0) gpu.clear_rows_remapped_uncorrectable();
+  if (gpu.pcie_replays() < 0) gpu.clear_pcie_replays();
+  if (gpu.nvlink_errors() < 0) gpu.clear_nvlink_errors();
+  if (gpu.nvlinks_active() < 0) gpu.clear_nvlinks_active();
+  // Repeated reasons would be series of the same labels.
+  std::set<std::string> seen;
   auto& reasons = *gpu.mutable_throttle_reasons();
   reasons.erase(std::remove_if(reasons.begin(), reasons.end(),
-                               [](const std::string& reason) { return !IsReason(reason); }),
+                               [&](const std::string& reason) {
+                                 return !IsReason(reason) || !seen.insert(reason).second;
+                               }),
                 reasons.end());
   while (reasons.size() > kMostReasons) reasons.RemoveLast();
+  seen.clear();
   auto& times = *gpu.mutable_throttle_times();
   times.erase(std::remove_if(times.begin(), times.end(),
-                             [](const v1::ThrottleTime& time) {
-                               return !IsReason(time.reason()) || !IsSane(time.seconds());
+                             [&](const v1::ThrottleTime& time) {
+                               return !IsReason(time.reason()) || !IsSane(time.seconds()) ||
+                                      !seen.insert(time.reason()).second;
                              }),
               times.end());
   while (times.size() > kMostReasons) times.RemoveLast();
@@ -121,6 +132,7 @@ void Sessions::Put(const Agent& agent, std::shared_ptr<SessionSink> sink) {
     entry.leaving = false;
     entry.heard = clock_.Now();
     entry.telemetry = nullptr;
+    entry.spool_depth.reset();
     if (replaced == entry.sink) replaced = nullptr;
   }
   if (replaced) {
@@ -177,12 +189,17 @@ std::shared_ptr<const v1::NodeDescription> Sessions::Effective(
   return effective;
 }
 
-void Sessions::SetTelemetry(const std::string& node_id, const SessionSink* sink,
-                            const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& gpus) {
-  auto kept = std::make_shared<const std::vector<v1::GpuTelemetry>>(BoundedTelemetry(gpus));
+void Sessions::SetState(const std::string& node_id, const SessionSink* sink,
+                        const v1::AgentState& state) {
+  Telemetry kept;
+  if (!state.gpus().empty()) {
+    kept = std::make_shared<const std::vector<v1::GpuTelemetry>>(BoundedTelemetry(state.gpus()));
+  }
   MutexLock lock(mutex_);
   const auto found = entries_.find(node_id);
   if (found == entries_.end() || found->second.sink.get() != sink) return;
+  found->second.spool_depth = std::max<int64_t>(state.spool_depth(), 0);
+  if (!kept) return;
   found->second.telemetry = std::move(kept);
   found->second.telemetry_time = clock_.Now();
 }
@@ -258,12 +275,15 @@ Telemetry Sessions::FindTelemetry(const std::string& node_id, Duration lately) c
   return found == entries_.end() ? nullptr : Recent(found->second, lately);
 }
 
-std::vector<NodeTelemetry> Sessions::AllTelemetry(Duration lately) const {
+std::vector<SessionState> Sessions::List(Duration lately) const {
   MutexLock lock(mutex_);
-  std::vector<NodeTelemetry> all;
+  const MonotonicTime now = clock_.Now();
+  const WallTime wall_now = clock_.WallNow();
+  std::vector<SessionState> all;
+  all.reserve(entries_.size());
   for (const auto& [node_id, entry] : entries_) {
-    Telemetry gpus = Recent(entry, lately);
-    if (gpus) all.push_back({entry.agent.description, std::move(gpus)});
+    all.push_back({entry.agent.description, wall_now - (now - entry.heard), Recent(entry, lately),
+                   entry.spool_depth, entry.agent.clock_offset_seconds});
   }
   return all;
 }

@@ -48,14 +48,20 @@ struct Agent {
   // The same with the labels and the price that operators have set. Sessions fills it.
   std::shared_ptr<const v1::NodeDescription> description;
   std::shared_ptr<const v1::Schemas> schemas;  // Nodes with the same share them.
+  // The agent's clock minus this process's, at Hello. Absent if the agent is too old to tell.
+  std::optional<double> clock_offset_seconds;
 };
 
 // The state of a node's GPUs at one of its heartbeats.
 using Telemetry = std::shared_ptr<const std::vector<v1::GpuTelemetry>>;
 
-struct NodeTelemetry {
+// A node that has a session, for metrics.
+struct SessionState {
   std::shared_ptr<const v1::NodeDescription> node;
-  Telemetry gpus;  // Never null.
+  WallTime heard{};                    // When the last heartbeat came.
+  Telemetry gpus;                      // As FindTelemetry returns it.
+  std::optional<int64_t> spool_depth;  // Absent before the first heartbeat.
+  std::optional<double> clock_offset_seconds;
 };
 
 // Returns what this coordinator keeps of the telemetry that an agent sent, sorted by index. Leaves
@@ -85,9 +91,9 @@ class Sessions {
   // Applies what operators have set, by node id, to present and later sessions.
   using Settings = std::map<std::string, v1::NodeSettings>;
   void SetSettings(Settings settings);
-  // Keeps the state of the agent's GPUs, within bounds, if `sink` is still the way to it.
-  void SetTelemetry(const std::string& node_id, const SessionSink* sink,
-                    const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& gpus);
+  // Keeps the depth of the agent's spool and, unless `state` has none, the state of its GPUs within
+  // bounds, if `sink` is still the way to the agent.
+  void SetState(const std::string& node_id, const SessionSink* sink, const v1::AgentState& state);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
 
@@ -107,8 +113,8 @@ class Sessions {
   // Returns null if the node has no session, or if its agent has sent no telemetry for `lately`,
   // because it has no GPUs or cannot read them.
   Telemetry FindTelemetry(const std::string& node_id, Duration lately) const;
-  // Returns the telemetry of all nodes that have some by the same rule.
-  std::vector<NodeTelemetry> AllTelemetry(Duration lately) const;
+  // Returns all nodes that have a session, with their telemetry by the same rule.
+  std::vector<SessionState> List(Duration lately) const;
   size_t count() const;
 
  private:
@@ -119,6 +125,7 @@ class Sessions {
     MonotonicTime heard;
     Telemetry telemetry;  // Null if none was sent.
     MonotonicTime telemetry_time{};
+    std::optional<int64_t> spool_depth;
   };
   Telemetry Recent(const Entry& entry, Duration lately) const;
   // Returns the description of a node with its settings.

@@ -151,11 +151,11 @@ TEST_F(FleetViewTest, TelemetryEndsWithItsSessionAndWithSilence) {
   EXPECT_THAT(coordinator->GetNode("g")->telemetry(), IsEmpty()) << "the driver may hang";
   SayTelemetry(agent, {Gpu(0, 41)});
   EXPECT_THAT(coordinator->GetNode("g")->telemetry(), SizeIs(1));
-  EXPECT_THAT(coordinator->sessions().AllTelemetry(1min), SizeIs(1));
+  EXPECT_THAT(coordinator->sessions().List(1min), SizeIs(1));
   agent->session->OnClosed();
   executor->RunReady();
   EXPECT_THAT(coordinator->GetNode("g")->telemetry(), IsEmpty());
-  EXPECT_THAT(coordinator->sessions().AllTelemetry(1min), IsEmpty());
+  EXPECT_THAT(coordinator->sessions().List(1min), IsEmpty());
   const SnapshotPointer snapshot = Latest();
   EXPECT_FALSE(snapshot->rows[0]->node.gpus(0).has_temperature_celsius());
   EXPECT_EQ(snapshot->summary.lost_node_count(), 1);
@@ -187,11 +187,17 @@ TEST(BoundedTelemetry, LeavesOutWhatExceeds) {
   gpu.set_sm_clock_mhz(1e300);
   gpu.set_memory_used_bytes(-5);
   gpu.set_ecc_uncorrected(7);
+  gpu.set_rows_remapped_correctable(-1);
+  gpu.set_rows_remapped_uncorrectable(-1);
+  gpu.set_pcie_replays(-1);
+  gpu.set_nvlink_errors(-1);
+  gpu.set_nvlinks_active(-1);
   gpu.mutable_last_xid_time()->set_nanos(-1);
-  for (int i = 0; i < 1000; ++i) gpu.add_throttle_reasons("reason");
+  for (int i = 0; i < 1000; ++i) gpu.add_throttle_reasons("reason " + std::to_string(i / 2));
   gpu.set_throttle_reasons(0, std::string(1000, 'x'));
   gpu.set_throttle_reasons(1, "two\nlines");
   gpu.add_throttle_times()->set_seconds(std::numeric_limits<double>::quiet_NaN());
+  gpu.add_throttle_times()->set_reason("power");
   gpu.add_throttle_times()->set_reason("power");
   const std::vector<v1::GpuTelemetry> kept = BoundedTelemetry(sent);
   ASSERT_THAT(kept, SizeIs(64));
@@ -206,8 +212,14 @@ TEST(BoundedTelemetry, LeavesOutWhatExceeds) {
   EXPECT_FALSE(last.has_memory_used_bytes());
   EXPECT_EQ(last.ecc_uncorrected(), 7);
   EXPECT_FALSE(last.has_last_xid_time());
+  EXPECT_FALSE(last.has_rows_remapped_correctable());
+  EXPECT_FALSE(last.has_rows_remapped_uncorrectable());
+  EXPECT_FALSE(last.has_pcie_replays());
+  EXPECT_FALSE(last.has_nvlink_errors());
+  EXPECT_FALSE(last.has_nvlinks_active());
   EXPECT_THAT(last.throttle_reasons(), SizeIs(16));
-  EXPECT_EQ(last.throttle_reasons(0), "reason");
+  EXPECT_EQ(last.throttle_reasons(0), "reason 1");
+  EXPECT_EQ(last.throttle_reasons(1), "reason 2");
   ASSERT_THAT(last.throttle_times(), SizeIs(1));
   EXPECT_EQ(last.throttle_times(0).reason(), "power");
 }

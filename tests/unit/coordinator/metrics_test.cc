@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>
 
+#include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "coordinator/metrics/gpu_metrics.h"
+#include "wire/timestamps.h"
 
 namespace assay::coordinator {
 namespace {
+
+using namespace std::chrono_literals;
 
 bool Exports(const Metrics& metrics, const std::string& line) {
   std::ostringstream text;
@@ -81,18 +85,78 @@ TEST(Metrics, CoordinatorIsReadyAfterItsFirstCheck) {
   EXPECT_TRUE(Exports(metrics, "assay_coordinator_ready 1"));
 }
 
-TEST(GpuMetrics, SimulatedNodesHaveALabel) {
-  v1::GpuTelemetry gpu;
-  gpu.set_last_xid(79);
-  NodeTelemetry node;
-  v1::NodeDescription description;
-  description.set_name("n1");
-  node.node = std::make_shared<const v1::NodeDescription>(description);
-  node.gpus = std::make_shared<const std::vector<v1::GpuTelemetry>>(1, gpu);
-  EXPECT_EQ(GpuMetricsText({node}).find("simulated"), std::string::npos);
-  description.mutable_inventory()->set_simulated(true);
-  node.node = std::make_shared<const v1::NodeDescription>(description);
-  EXPECT_NE(GpuMetricsText({node}).find(R"(simulated="true"} 79)"), std::string::npos);
+std::shared_ptr<const FleetView::Row> RowOf(const std::string& name, v1::NodeState state,
+                                            WallTime heard) {
+  auto row = std::make_shared<FleetView::Row>();
+  v1::NodeDescription& description = *row->facts.mutable_description();
+  description.set_name(name);
+  description.set_node_id("id of " + name);
+  description.set_metrics_address(name + ":9901");
+  row->facts.set_state(state);
+  *row->facts.mutable_last_heartbeat_time() = schema::ToTimestamp(heard);
+  return row;
+}
+
+class ServiceDiscoveryTest : public ::testing::Test {
+ protected:
+  // Adds a node and returns its description.
+  v1::NodeDescription& Add(const std::string& name, v1::NodeState state, Duration ago = 0s) {
+    auto row = std::make_shared<FleetView::Row>(*RowOf(name, state, now_ - ago));
+    rows_.push_back(row);
+    return *row->facts.mutable_description();
+  }
+  // Returns the labels of all targets by "node at address".
+  std::map<std::string, nlohmann::json> Targets() const {
+    std::map<std::string, nlohmann::json> targets;
+    for (const nlohmann::json& group : nlohmann::json::parse(ServiceDiscovery(rows_, now_))) {
+      targets[std::string(group["labels"]["__meta_assay_node"]) + " at " +
+              std::string(group["targets"].at(0))] = group["labels"];
+    }
+    return targets;
+  }
+
+  const WallTime now_ = WallTime(std::chrono::seconds(1'767'225'600));
+  FleetView::Rows rows_;
+};
+
+TEST_F(ServiceDiscoveryTest, LostAgentsStayForAnHour) {
+  Add("here", v1::NODE_STATE_CONNECTED);
+  Add("lost", v1::NODE_STATE_DISCONNECTED, 59min);
+  Add("gone", v1::NODE_STATE_DISCONNECTED, 1h);
+  Add("unreachable", v1::NODE_STATE_CONNECTED).clear_metrics_address();
+  const auto targets = Targets();
+  EXPECT_EQ(targets.size(), 2U);
+  EXPECT_TRUE(targets.contains("here at here:9901"));
+  EXPECT_TRUE(targets.contains("lost at lost:9901"));
+}
+
+TEST_F(ServiceDiscoveryTest, NodeThatWasInstalledAgainIsThereOnce) {
+  Add("a", v1::NODE_STATE_CONNECTED, 3s);
+  Add("a (old)", v1::NODE_STATE_DISCONNECTED, 1s).set_metrics_address("a:9901");
+  Add("b (old)", v1::NODE_STATE_DISCONNECTED, 30min).set_metrics_address("b:9901");
+  Add("b", v1::NODE_STATE_DISCONNECTED, 20min);
+  const auto targets = Targets();
+  EXPECT_EQ(targets.size(), 2U);
+  EXPECT_TRUE(targets.contains("a at a:9901"));
+  EXPECT_TRUE(targets.contains("b at b:9901"));
+}
+
+TEST_F(ServiceDiscoveryTest, LabelsOfTheNodeAreLabelsOfPrometheus) {
+  v1::NodeDescription& node = Add("a", v1::NODE_STATE_CONNECTED);
+  node.set_provider("lambda");
+  node.set_region("us-east-1");
+  node.mutable_inventory()->add_gpus()->set_model("H200");
+  node.mutable_inventory()->add_gpus()->set_model("L4");
+  (*node.mutable_labels())["Rack-No."] = "upper";
+  (*node.mutable_labels())["rack-no."] = "lower";
+  (*node.mutable_labels())["z\xc3\xbc"] = "umlaut";
+  const nlohmann::json labels = Targets().at("a at a:9901");
+  EXPECT_EQ(labels["__meta_assay_node_id"], "id of a");
+  EXPECT_EQ(labels["__meta_assay_provider"], "lambda");
+  EXPECT_EQ(labels["__meta_assay_region"], "us-east-1");
+  EXPECT_EQ(labels["__meta_assay_model"], "H200");
+  EXPECT_EQ(labels["__meta_assay_label_rack_no_"], "upper");
+  EXPECT_EQ(labels["__meta_assay_label_z__"], "umlaut");
 }
 
 }  // namespace

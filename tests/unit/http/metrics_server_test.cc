@@ -4,7 +4,9 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
+#include <memory>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "tests/http_client.h"
@@ -58,9 +60,12 @@ TEST(MetricsServerTest, HealthFollowsTheService) {
 
 TEST(MetricsServerTest, AnswersHandlersAndRefusesTheRest) {
   MetricsServerOptions options = OnFreePort();
-  options.handlers.push_back({"/sd", "application/json", [] { return std::string("[]"); }});
-  options.handlers.push_back(
-      {"/broken", "text/plain", []() -> std::string { throw std::runtime_error("oops"); }});
+  options.handlers.push_back({"/sd", [](const std::shared_ptr<Exchange>& exchange) {
+                                RespondWith(*exchange, "application/json", "[]");
+                              }});
+  options.handlers.push_back({"/broken", [](const std::shared_ptr<Exchange>& /*exchange*/) {
+                                throw std::runtime_error("oops");
+                              }});
   const auto server = MetricsServer::Start(std::move(options));
   ASSERT_TRUE(server.ok()) << server.status();
   const HostPort& address = (*server)->address();
@@ -69,6 +74,38 @@ TEST(MetricsServerTest, AnswersHandlersAndRefusesTheRest) {
   EXPECT_EQ(Get(address, "/etc/passwd").status, 404);
   EXPECT_NE(Get(address, "/../etc/passwd").status, 200);
   EXPECT_EQ(Fetch(address, "POST /sd", {"Content-Length: 0"}).status, 405);
+}
+
+TEST(MetricsServerTest, PartsAreOneAnswer) {
+  MetricsServerOptions options = OnFreePort();
+  const auto parts_of = [](int count) {
+    return [left = std::make_shared<int>(count)]() -> std::string {
+      return --*left < 0 ? "" : std::string(100'000, static_cast<char>('a' + *left));
+    };
+  };
+  std::thread later;
+  options.handlers.push_back({"/parts", [&](const std::shared_ptr<Exchange>& exchange) {
+                                later = std::thread([exchange, parts_of] {
+                                  RespondInParts(exchange, "text/plain", parts_of(3));
+                                });
+                              }});
+  options.handlers.push_back({"/none", [&](const std::shared_ptr<Exchange>& exchange) {
+                                RespondInParts(exchange, "text/plain", parts_of(0));
+                              }});
+  options.handlers.push_back({"/broken", [](const std::shared_ptr<Exchange>& exchange) {
+                                RespondInParts(exchange, "text/plain", []() -> std::string {
+                                  throw std::runtime_error("oops");
+                                });
+                              }});
+  const auto server = MetricsServer::Start(std::move(options));
+  ASSERT_TRUE(server.ok()) << server.status();
+  const HttpAnswer answer = Get((*server)->address(), "/parts");
+  later.join();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body,
+            std::string(100'000, 'c') + std::string(100'000, 'b') + std::string(100'000, 'a'));
+  EXPECT_EQ(Get((*server)->address(), "/none").body, "");
+  Get((*server)->address(), "/broken");  // Ends.
 }
 
 TEST(MetricsServerTest, TakenPort_IsAnError) {

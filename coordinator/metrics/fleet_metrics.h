@@ -1,0 +1,36 @@
+// Exports nodes and their GPUs, as agents report them with their heartbeats, so that Prometheus
+// also sees nodes that it cannot reach. Served on a path of its own, because there are about thirty
+// series per GPU.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/fleet_view.h"
+#include "coordinator/core/sessions/sessions.h"
+
+namespace assay::coordinator {
+
+// Time for which a lost node stays in /sd and /metrics/gpus, so that alerts can name it.
+inline constexpr Duration kLostNodeAge = std::chrono::hours(1);
+
+struct FleetMetricsSources {
+  std::vector<SessionState> sessions;
+  // Adds what only the database knows: jobs, cordons, quarantines, prices and lost nodes. Null if
+  // it is not known.
+  std::shared_ptr<const FleetView::Snapshot> snapshot;
+  WallTime now{};
+  // Age of the last heartbeat from which a node is lost.
+  Duration silence{};
+};
+
+// The content type of Prometheus' text format.
+inline constexpr char kTextFormat[] = "text/plain; version=0.0.4; charset=utf-8";
+
+// Returns a function whose calls return the metrics in Prometheus' text format, one family after
+// the other, and then "". With thousands of nodes, a family alone has megabytes.
+std::function<std::string()> FleetMetrics(FleetMetricsSources sources);
+
+}  // namespace assay::coordinator
