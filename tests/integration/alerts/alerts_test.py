@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 import unittest
@@ -26,6 +27,8 @@ from harness import Fleet, FleetCase, eventually, fetch, free_port, let_pass  # 
 from simulate_test import connected, simulation, write  # noqa: E402
 
 RULES = os.path.join(ROOT, "deploy", "prometheus", "alerts.yaml")
+SCRAPES = os.path.join(ROOT, "deploy", "compose", "prometheus.yml")
+FAKE_NVML = os.path.join(harness.BUILD, "tests", "unit", "host", "libfake_nvml.so")
 SKIPPED = 77
 PROMETHEUS = """
 global: {{scrape_interval: 500ms, evaluation_interval: 500ms}}
@@ -36,6 +39,10 @@ scrape_configs:
   - job_name: assay-gpus
     metrics_path: /metrics/gpus
     static_configs: [{{targets: [{targets}]}}]
+  - job_name: assay-agent
+    http_sd_configs: [{{url: "http://{discovery}/sd", refresh_interval: 1s}}]
+    relabel_configs:
+{relabelling}
 """
 # Longer than each `for` and each range under 24 h of the changed rules, except of QueueStalled.
 SETTLED = 12
@@ -70,6 +77,10 @@ def shortened(text):
     return "\n".join(lines) + "\n"
 
 
+def series(page):
+    return sum(1 for line in page.splitlines() if not line.startswith("#"))
+
+
 class Watched:
     """A fleet with a Prometheus that scrapes its coordinators."""
 
@@ -80,13 +91,18 @@ class Watched:
         write(fleet, "simulated.yaml", rules.replace('simulated=""', 'simulated="true"').replace(
             "        labels:\n", "        labels:\n          nodes: simulated\n"))
         targets = ", ".join(f'"{one.addresses["http"]}"' for one in coordinators)
-        config = write(fleet, "prometheus.yml", PROMETHEUS.format(targets=targets))
+        with open(SCRAPES, encoding="utf-8") as file:
+            relabelling = re.findall(r"^ +- {source_labels: .*", file.read(), re.MULTILINE)
+        config = write(fleet, "prometheus.yml", PROMETHEUS.format(
+            targets=targets, discovery=coordinators[0].addresses["http"],
+            relabelling="\n".join(relabelling)))
         self.url = f"http://127.0.0.1:{free_port()}"
         fleet.add("prometheus", [
             "prometheus", f"--config.file={config}",
             f"--storage.tsdb.path={fleet.path('prometheus')}",
             f"--web.listen-address={self.url.removeprefix('http://')}"]).start()
-        eventually(lambda: self.ask("count(up == 1)") == 2 * len(coordinators), 60, "a scrape")
+        eventually(lambda: self.ask('count(up{job!="assay-agent"} == 1)') == 2 * len(coordinators),
+                   60, "a scrape")
 
     def get(self, path, **parameters):
         query = urllib.parse.urlencode(parameters)
@@ -135,17 +151,24 @@ class AlertsTest(FleetCase):
         fleet = self.open(Fleet())
         fleet.start()
         second = fleet.new_coordinator("second").start()
-        lost = fleet.agent("lost-node")
+        lost = fleet.agent("lost-node", "--provider", "lab", "--region", "eu-1")
         fleet.agent("healthy-node")
         watched = Watched(fleet, [fleet.coordinator, second])
 
         with self.subTest("the fleet is idle"):
             watched.await_firing(set())
         with self.subTest("an agent is killed"):
+            labels = 'node="lost-node",provider="lab",region="eu-1"'
+            eventually(lambda: watched.ask(f"up{{{labels}}} == 1"), 60, "a scrape of the agent")
             lost.kill()
             watched.await_firing({("AgentDown", "warning")})
+            self.assertEqual(watched.ask(f"up{{{labels}}}"), 0)
+            self.assertEqual(watched.ask('max by (node) (assay_fleet_node_up) == 0'), 0)
+            self.assertEqual(watched.ask('assay_fleet_node_up{node="healthy-node"}'), 1)
             lost.start()
             eventually(lambda: not watched.firing(), 60, "the end of the alert")
+            eventually(lambda: watched.ask('assay_fleet_node_up{node="lost-node"} == 1'), 60,
+                       "the node's return")
         with self.subTest("a coordinator is killed"):
             second.kill()
             watched.await_firing({("CoordinatorNotReady", "warning")})
@@ -178,11 +201,41 @@ class AlertsTest(FleetCase):
         fleet = self.open(Fleet())
         fleet.start()
         # GPU 2 of this driver logs Xid 94. All GPUs are busy and reach their power limit.
-        fake_nvml = os.path.join(harness.BUILD, "tests", "unit", "host", "libfake_nvml.so")
-        fleet.agent("gpu-node", env={"ASSAY_NVML_LIBRARY": fake_nvml})
+        fleet.agent("gpu-node", env={"ASSAY_NVML_LIBRARY": FAKE_NVML})
         watched = Watched(fleet, [fleet.coordinator])
         watched.await_firing({("GpuXid", "warning")})
         self.assertEqual(watched.fired(nodes=""), {("GpuXid", "gpu-node", "2")})
+
+    def test_metrics_follow_the_conventions_and_stay_few(self):
+        fleet = self.open(Fleet())
+        fleet.start()
+        agent = fleet.agent("gpu-node", env={"ASSAY_NVML_LIBRARY": FAKE_NVML})
+        faults = ("faults:\n  - memory_errors: {node: sim-0001, gpu: 1}\n"
+                  "  - link_errors: {node: sim-0002, gpu: 2}\n"
+                  "  - slow_gpu: {node: sim-0002, gpu: 3, factor: 0.8}\n")
+        simulation(fleet, "errors", "--faults", write(fleet, "errors.yaml", faults),
+                   nodes=2).start()
+        fleet.await_end(fleet.submit(CAMPAIGN), 120)
+        gpus = f"http://{fleet.coordinator.addresses['http']}/metrics/gpus"
+
+        def all_nodes():
+            text = fetch(gpus)
+            return text if text.count("\nassay_fleet_gpu_temperature_celsius{") == 8 * 3 - 1 else None
+        text = eventually(all_nodes, 60, "telemetry of three nodes")  # GPU 6 is off the bus.
+        own = fleet.metrics(agent)
+        for name, page in {"coordinator": fleet.metrics(fleet.coordinator), "fleet": text,
+                           "agent": own}.items():
+            check = subprocess.run(["promtool", "check", "metrics"], input=page, text=True,
+                                   capture_output=True, check=False)
+            self.assertEqual((check.returncode, check.stderr), (0, ""), name)
+        labels = 'node="sim-0002",gpu="2",model="H200",simulated="true"} '
+        self.assertIn("assay_fleet_gpu_nvlinks_active{" + labels + "17\n", text)
+        self.assertIn("assay_fleet_gpu_nvlinks_expected{" + labels + "18\n", text)
+        labels = 'node="sim-0001",gpu="1",model="H200",simulated="true"'
+        self.assertIn("assay_fleet_gpu_row_remap_pending{" + labels + "} 1\n", text)
+        self.assertIn('assay_fleet_node_info{node="gpu-node",node_id="', text)
+        self.assertLess(max(own.count(f'gpu="{gpu}"') for gpu in range(8)), 40)
+        self.assertLess(series(fleet.metrics(fleet.coordinator)), 2000)
 
     def test_findings_of_a_simulated_fleet(self):
         fleet = self.open(Fleet())
