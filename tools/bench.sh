@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# ./dev bench [trust | history [--rows N] | dashboards [--rows N] | fleet [--all] | console | predict]:
-# what Assay itself costs, what floods of hostile peers cost, what results cost to store and to find,
-# how quick dashboards on PostgreSQL are, what 100, 1,000 and (--all) 10,000 simulated nodes cost, or
-# how quick the console or predictions are. Ends with 1 if a figure misses its limit.
+# ./dev bench [trust | history [--rows N] | dashboards [--rows N] | fleet [--all] | scrape [--nodes N]
+# | console | predict]: what Assay itself costs, what floods of hostile peers cost, what results cost
+# to store and to find, how quick dashboards on PostgreSQL are, what 100, 1,000 and (--all) 10,000
+# simulated nodes cost, how long Prometheus' scrapes of 10,000 take, or how quick the console or
+# predictions are. Ends with 1 if a figure misses its limit.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -30,6 +31,11 @@ if [[ "${1:-}" == fleet ]]; then
   say "what fleets of simulated nodes cost"
   exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
     python3 "$root/tests/e2e/fleet_bench.py" "${@:2}"
+fi
+if [[ "${1:-}" == scrape ]]; then
+  say "how long scrapes of a large fleet take"
+  exec env ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
+    python3 "$root/tests/e2e/scrape_bench.py" "${@:2}"
 fi
 if [[ "${1:-}" == predict ]]; then
   say "how long predictions take among a million results"
