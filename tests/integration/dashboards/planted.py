@@ -137,4 +137,4 @@ def plant(fleet):
     harness.eventually(
         lambda: int(fleet.postgres.value(
             "SELECT count(*) FROM incident WHERE cause = 'driver' AND state = 'confirmed'")),
-        60, "the confirmed incident")
+        180, "the confirmed incident")
