@@ -36,11 +36,12 @@ def interpolate(text, **values):
 
 def mounts(service):
     """Yields source and target of the service's volumes. The source of a folder or file of this
-    tree is absolute, that of a named volume is None."""
+    tree is absolute, that of a named volume is its name."""
     for volume in service.get("volumes", []):
         source, target = volume.split(":")[:2]
-        is_path = source.startswith((".", "/"))
-        yield (os.path.normpath(os.path.join(COMPOSE, source)) if is_path else None), target
+        if source.startswith("."):
+            source = os.path.normpath(os.path.join(COMPOSE, source))
+        yield source, target
 
 
 class Stack:
@@ -63,18 +64,21 @@ class Stack:
     def url(self, number, path=""):
         return f"http://127.0.0.1:{self.port(number)}{path}"
 
-    def root(self, name):
-        return self.fleet.path("root", name)
+    def local_path(self, name, source, target):
+        """Returns where a service finds here what is mounted at `target` in its container."""
+        if os.path.isabs(source):
+            return self.fleet.path("services", name) + target
+        return self.fleet.path("volumes", source)
 
     def localise(self, name, text):
         text = re.sub(r"\b(?:0\.0\.0\.0|127\.0\.0\.1|coordinator|prometheus|alertmanager):(\d+)",
                       lambda match: f"127.0.0.1:{self.port(int(match[1]))}", text)
         text = text.replace("host=postgres", f"host=127.0.0.1 port={self.fleet.postgres.port}")
-        paths = "|".join(re.escape(path) for path in
-                         sorted({target for _, target in mounts(self.services[name])}
-                                | {"/tmp"}, key=len, reverse=True))
-        return re.sub(rf"(?<![\w./])({paths})(?=[/\"'\s]|$)",
-                      lambda match: self.root(name) + match[1], text)
+        paths = {target: self.local_path(name, source, target)
+                 for source, target in mounts(self.services[name])}
+        longest_first = sorted(paths, key=len, reverse=True)
+        return re.sub(rf"(?<![\w./])({'|'.join(map(re.escape, longest_first))})(?=[/\"'\s]|$)",
+                      lambda match: paths[match[1]], text) if paths else text
 
     def copy(self, name, source, target):
         """Copies a mounted file or folder, with local paths and addresses."""
@@ -93,12 +97,12 @@ class Stack:
     def add(self, name):
         """Prepares the files of a service. Returns its process, not started."""
         service = self.services[name]
-        os.makedirs(f"{self.root(name)}/tmp", exist_ok=True)
         for source, target in mounts(service):
-            if source is None:
-                os.makedirs(self.root(name) + target, exist_ok=True)
+            local = self.local_path(name, source, target)
+            if os.path.isabs(source):
+                self.copy(name, source, local)
             else:
-                self.copy(name, source, self.root(name) + target)
+                os.makedirs(local, exist_ok=True)
         image = service["image"].split(":")[0]
         command = service.get("entrypoint", ENTRYPOINTS.get(image, [])) + service["command"]
         if name in ADDRESSES:

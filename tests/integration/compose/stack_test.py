@@ -37,8 +37,8 @@ class StackTest(harness.FleetCase):
         self.fleet.postgres.start()
         self.stack = Stack(self.fleet, edit={
             "alerts.yaml": shortened, "prometheus.yml": quick_scrapes,
-            "h200.yaml": lambda text: text.replace("after: 2m", "after: 10s"),
-        }, ASSAY_DEMO_UPGRADE="40 seconds", ASSAY_DEMO_PAUSE="0")
+            "h200.yaml": lambda text: text.replace("after: 1m", "after: 5s"),
+        }, ASSAY_DEMO_PAUSE="0")
 
     def start(self, name):
         process = self.stack.add(name).start()
@@ -64,15 +64,16 @@ class StackTest(harness.FleetCase):
         seen = set()
 
         def complete():
+            if not nights.running():
+                self.assertEqual(nights.process.returncode, 0, nights.tail())
             seen.update(alert["labels"]["alertname"] for alert in self.alerts())
-            return seen >= EXPECTED
+            return seen >= EXPECTED and not nights.running()
         try:
-            eventually(complete, 600, f"{EXPECTED}", 0.5)
+            eventually(complete, 900, f"{EXPECTED}", 0.5)
         except AssertionError as error:
             raise AssertionError(f"{error}; seen: {seen}") from None
-        eventually(lambda: not nights.running(), 600, "the last night", 0.5)
-        self.assertEqual(nights.process.returncode, 0, nights.tail())
         self.assertEqual(seen, EXPECTED)
+        self.assertIn("Added schedule nightly", nights.tail())
 
         with self.subTest("a second start does not repeat the nights"):
             again = self.start("nights")
