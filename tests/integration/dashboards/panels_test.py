@@ -34,7 +34,7 @@ from simulate_test import simulation, write  # noqa: E402
 
 NODES = 20
 GPUS = 8
-# Its coordinator restarts nothing, so a panel may take this many series at most, at any fleet's size.
+# A panel may have this many series at most, at any fleet's size.
 MOST_SERIES = 60
 CONSOLE = "http://127.0.0.1:7980"
 RULES = os.path.join(ROOT, "deploy", "prometheus")
@@ -215,7 +215,7 @@ class PanelsTest(unittest.TestCase):
                       'max(assay_outlier_gpus{kind="slow"}) == 1',
                       'count(assay:fleet_gpu:over_limit{reason="Rows to remap"}) == 1',
                       'assay:fleet_gpu:over_limit{reason="Throttled by heat or hardware"} == 3',
-                      f'sum(assay:fleet_gpu_busy_clock_percent:bins) == {2 * GPUS}',
+                      f'sum(assay:fleet_gpu_busy_clock_percent:bins{{simulated="true"}}) == {2 * GPUS}',
                       'max(assay_agents{state="disconnected",simulated="true"}) == 1',
                       'ALERTS{alertname="AgentDown",alertstate="firing"}')
         for condition in conditions:
@@ -438,9 +438,9 @@ class PanelsTest(unittest.TestCase):
         one = sorted(addresses)[0]
         self.assertEqual(self.shown("coordinator", "Coordinators", instance=one)["Ready"], 1)
         self.assertEqual(self.shown("coordinator", "Ready"), {address: 1 for address in addresses})
-        self.assertEqual(set(self.shown("coordinator", "Time of a scrape")),
-                         {f"{job} {address}" for address in addresses
-                          for job in ("assay-coordinator", "assay-gpus")})
+        self.assertLessEqual({f"{job} {address}" for address in addresses
+                              for job in ("assay-coordinator", "assay-gpus")},
+                             set(self.shown("coordinator", "Time of a scrape")))
 
     def test_coordinator_database_and_calls(self):
         database = self.shown("coordinator", "Database")
@@ -448,8 +448,9 @@ class PanelsTest(unittest.TestCase):
         self.assertIn("Query time, 95th percentile", database)
         self.assertEqual(set(self.shown("coordinator", "Connections")),
                          {"in_use", "idle", "waiting"})
-        self.assertEqual(len(self.shown("coordinator", "Query time, 95th percentile")), 10)
-        self.assertEqual(len(self.shown("coordinator", "Queries per second")), 10)
+        # The ten largest of each moment, so more than ten over time.
+        self.assertGreaterEqual(len(self.shown("coordinator", "Query time, 95th percentile")), 10)
+        self.assertGreaterEqual(len(self.shown("coordinator", "Queries per second")), 10)
         self.assertIn("Calls per second", self.shown("coordinator", "gRPC calls"))
         self.fleet.cli("campaign", "show", "no-such-campaign", code=None)
         eventually(lambda: any("NOT_FOUND" in one for one in self.peaks(
