@@ -51,13 +51,14 @@ class BadDayTest(FleetCase):
         self.assertEqual(ended["verdict"], "VERDICT_PASSED", (ended, self.fleet.jobs(campaign)))
         checker.expect_whole(self.fleet, campaign, cases)
 
-    def await_spooled(self, agent, folder):
-        """Waits until the agent has finished its job and keeps results of it on its disk."""
+    def await_spooled(self, agent, folder, results=1):
+        """Waits until the agent has finished its job and keeps results of it on its disk, at least
+        so many. The last one may be written after the end of the runner.
+        """
         eventually(lambda: "assay_agent_running_jobs 0" in self.fleet.metrics(agent), 30,
                    "the end of the runner")
-        spooled = self.fleet.spool(folder)
-        self.assertTrue(spooled)
-        return spooled
+        eventually(lambda: len(self.fleet.spool(folder)) >= results, 30, "results in the spool")
+        return self.fleet.spool(folder)
 
 
 class OutageTest(BadDayTest):
@@ -289,7 +290,7 @@ class WrongDatabaseTest(BadDayTest):
         fleet_id = fleet.postgres.value("SELECT fleet_id FROM fleet")
         self.submit_running(agent, job("after-the-dump", [1, 2, 3], 300))
         fleet.coordinator.kill()
-        spooled = self.await_spooled(agent, "node-a")
+        spooled = self.await_spooled(agent, "node-a", 3)
         fleet.postgres.stop()
 
         fleet.postgres = harness.Postgres(fleet.path("pg-restored")).start()
