@@ -5,7 +5,8 @@
 Two coordinators, real and simulated nodes, and Debian's Prometheus with the rules of
 deploy/prometheus. Every query of panels, variables, annotations and links is sent as Grafana would
 send it, and its rows are compared with what was planted. The test changes one thing, because nobody
-can wait for it: rules are evaluated every second, and panels that count per minute count per 4 s.
+can wait for it: rules are evaluated at every scrape, and panels that count per minute count per
+4 s.
 """
 
 import collections
@@ -40,7 +41,7 @@ CONSOLE = "http://127.0.0.1:7980"
 RULES = os.path.join(ROOT, "deploy", "prometheus")
 PROFILES = os.path.join(ROOT, "agent", "simulate", "profiles")
 PROMETHEUS = """
-global: {{scrape_interval: {scrape}, evaluation_interval: 1s}}
+global: {{scrape_interval: {scrape}, evaluation_interval: {scrape}}}
 rule_files: [alerts.yaml, recordings.yaml]
 scrape_configs:
   - job_name: assay-coordinator
@@ -161,10 +162,12 @@ class PanelsTest(unittest.TestCase):
         cls.simulate("busy-", 2, profile("8x-h100", "rack"), jobs_take="600s")
         cls.simulate("mig-", 1, profile("8x-h200", "vast.ai", sliced))
         cls.simulate(HOSTILE, 1, profile("8x-h200", "vast.ai"))
+        fleet.await_node("sim-0010")
         cls.up = NODES + 4  # Simulated nodes with a session.
+        fleet.cli("node", "cordon", "sim-0010", "--reason", "new PSU")
         gone.kill()
         eventually(lambda: sum(node["state"] == "NODE_STATE_CONNECTED" for node in fleet.nodes())
-                   == cls.up + 2, 120, "all sessions")
+                   == cls.up + 2, 60 + NODES, "all sessions")
         fleet.await_node("gone-0001", "DISCONNECTED")
         cls.hostile = next(node["description"]["name"] for node in fleet.nodes()
                            if node["description"]["name"].startswith(HOSTILE))
@@ -172,14 +175,14 @@ class PanelsTest(unittest.TestCase):
     @classmethod
     def start_prometheus(cls):
         fleet = cls.fleet
+        cls.scrape = "1s" if NODES <= 50 else "5s"
         cls.old = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OldCoordinator)
         threading.Thread(target=cls.old.serve_forever, daemon=True).start()
         for name in ("alerts.yaml", "recordings.yaml"):
             with open(os.path.join(RULES, name), encoding="utf-8") as file:
-                rules = shortened(file.read()).replace("interval: 30s", "interval: 1s")
+                rules = shortened(file.read()).replace("interval: 30s", f"interval: {cls.scrape}")
             # Alerts of simulated nodes instead of real ones.
             write(fleet, name, rules.replace('simulated=""', 'simulated="true"'))
-        cls.scrape = "1s" if NODES <= 50 else "5s"
         targets = ", ".join(f'"{one.addresses["http"]}"' for one in fleet.coordinators.values())
         config = write(fleet, "prometheus.yml", PROMETHEUS.format(
             targets=targets, scrape=cls.scrape, old=f"127.0.0.1:{cls.old.server_port}"))
@@ -219,7 +222,8 @@ class PanelsTest(unittest.TestCase):
                       'max(assay_agents{state="disconnected",simulated="true"}) == 1',
                       'ALERTS{alertname="AgentDown",alertstate="firing"}')
         for condition in conditions:
-            eventually(lambda condition=condition: cls.ask(condition) is not None, 90, condition)
+            eventually(lambda condition=condition: cls.ask(condition) is not None, 90 + NODES / 2,
+                       condition)
 
     @classmethod
     def ask(cls, expression):
@@ -258,7 +262,7 @@ class PanelsTest(unittest.TestCase):
         rows = sources.table(scope, scope.board.panel(title))
         return [tuple(row.get(column) for column in columns) for row in rows] if columns else rows
 
-    def await_shown(self, expected, *arguments, seconds=30, **choose):
+    def await_shown(self, expected, *arguments, seconds=60, **choose):
         """Waits until a panel shows exactly these values."""
         seen = {}
 
@@ -273,7 +277,7 @@ class PanelsTest(unittest.TestCase):
     # Fleet.
 
     def test_fleet_nodes(self):
-        self.await_shown({"Up": self.up, "Missing": 1, "Cordoned": 0, "Quarantined": 0}, "fleet",
+        self.await_shown({"Up": self.up, "Missing": 1, "Cordoned": 1, "Quarantined": 0}, "fleet",
                          "Nodes")
         self.await_shown({"Up": 2, "Missing": 0, "Cordoned": 0, "Quarantined": 0}, "fleet", "Nodes",
                          simulated="^$")
@@ -372,6 +376,7 @@ class PanelsTest(unittest.TestCase):
         lost = self.shown("node", "Session", node="gone-0001")
         self.assertEqual(lost["Session"], 0)
         self.assertNotIn("Results that wait", lost)  # Unknown, not zero.
+        self.assertEqual(self.shown("node", "Session", node="sim-0010")["Cordoned"], 1)
         busy = self.shown("node", "Session", node="busy-0001")
         self.assertEqual(busy["Running jobs"], GPUS)
         self.assertEqual(self.rows("node", "What the node is", "node", "provider", "model", "gpus"),
@@ -416,9 +421,8 @@ class PanelsTest(unittest.TestCase):
         for title in ("Power, share of limit", "SM clock, share of maximum", "Busy, share of time",
                       "Memory in use"):
             self.assertEqual(set(self.shown("node", title)), gpus, title)
-        self.assertEqual(self.peaks("node", "Errors of GPUs", node="sim-0006")
-                         & {"PCIe replays", "NVLink errors", "ECC uncorrected"},
-                         {"PCIe replays", "NVLink errors", "ECC uncorrected"})
+        self.assertLessEqual({"PCIe replays", "NVLink errors"},
+                             self.peaks("node", "Errors of GPUs", node="sim-0006"))
         self.assertEqual(self.shown("node", "Jobs and results that wait", node="busy-0001"),
                          {"running jobs": GPUS, "results that wait": 0})
 
@@ -452,6 +456,10 @@ class PanelsTest(unittest.TestCase):
         self.assertGreaterEqual(len(self.shown("coordinator", "Query time, 95th percentile")), 10)
         self.assertGreaterEqual(len(self.shown("coordinator", "Queries per second")), 10)
         self.assertIn("Calls per second", self.shown("coordinator", "gRPC calls"))
+        self.fleet.cli("campaign", "show", "no-such-campaign", code=None)
+        # A counter's first value is no increase.
+        eventually(lambda: self.ask('sum(assay_grpc_requests_total{code="NOT_FOUND"})'), 30,
+                   "the first refused call")
         self.fleet.cli("campaign", "show", "no-such-campaign", code=None)
         eventually(lambda: any("NOT_FOUND" in one for one in self.peaks(
             "coordinator", "Errors by method and code")), 30, "the refused call")
