@@ -38,7 +38,8 @@ class SqlPanelsTest(unittest.TestCase):
     def acknowledge(cls):
         """Lets a person say that the suspect is a false alarm, and that the driver is known."""
         rows = cls.fleet.postgres.rows
-        cls.suspect = rows("SELECT regression_id FROM regression WHERE gpu_uuid = '{GPU-1-5}'")
+        cls.suspect = rows("SELECT regression_id FROM regression "
+                           "WHERE gpu_uuid = '{GPU-1-5}' AND lineage_id = 'lineage3'")
         cls.driver = rows("SELECT incident_id FROM incident WHERE cause = 'driver'")
         assert len(cls.suspect) == 1 and len(cls.driver) == 1, (cls.suspect, cls.driver)
         cls.fleet.cli("regressions", "ack", cls.suspect[0][0], "--note", "it's a \"test\"",
