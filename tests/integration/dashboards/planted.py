@@ -6,7 +6,8 @@ driver. GPUs are named GPU-NODE-INDEX, nodes as in NODES. Values scatter by 0.5%
 - driver 590.10 costs 9.4% in both bf16 GEMMs and 10% in launch_overhead, gains 3% in
   memory_bandwidth, and changes nothing else;
 - GPU-2-3 is 6% slower than its peers, on both drivers, in the five cases with standard conditions;
-- GPU-1-2 became 5% slower before the driver, in two cases; GPU-1-5 was 8% slower in one last run;
+- GPU-1-2 became 5% slower six nights before the driver, in two cases; GPU-1-5 was 8% slower in one
+  last run;
 - all GPUs of node 3 are throttled in one GEMM, to 80%;
 - results with a hot cache, of graphs, of MIG slices and of simulated nodes have other levels, and
   unverified ones absurd values;
@@ -68,7 +69,7 @@ SELECT c.*, node, gpu, night, now() - make_interval(days => {NIGHTS} - night, mi
        (1 + 0.01 * ((hashint8(c.id * 100000 + node * 10000 + gpu * 1000 + night) & 1023) / 1023.0 - 0.5))
        * CASE WHEN night < {UPGRADE} THEN 1 ELSE factor END
        * CASE WHEN node = 2 AND gpu = 3 AND c.id <= 5 THEN 0.94 ELSE 1 END
-       * CASE WHEN node = 1 AND gpu = 2 AND c.id IN (3, 6) AND night >= 10 THEN 0.95 ELSE 1 END
+       * CASE WHEN node = 1 AND gpu = 2 AND c.id IN (3, 6) AND night >= 6 THEN 0.95 ELSE 1 END
        * CASE WHEN node = 1 AND gpu = 5 AND c.id = 3 AND night = {NIGHTS - 1} THEN 0.92 ELSE 1 END
        * CASE WHEN c.id = 1 AND node = 3 THEN 0.8 ELSE 1 END AS performance
 FROM planted c, generate_series(1, 3) AS node, generate_series(0, 7) AS gpu,
