@@ -68,7 +68,7 @@ class ConsoleTest(harness.FleetCase):
     def test_pages_name_what_was_planted(self):
         self.browser.resize(1280)
         expected = {
-            "fleet": ("vast-0003", "lambda-0002", "lost", "confirmed regression", "1 cordoned"),
+            "fleet": ("vast-0003", "lambda-0002", "lost", "confirmed regression", "cordoned"),
             "campaigns": ("nightly", "soak", "waits-for-a-node", "all-reduce-sweep", "paused",
                           "0 2 * * *", "Europe/Berlin"),
             "campaign": ("gemm", "memory_bandwidth", "60% of spec", "bad-0001"),
