@@ -212,15 +212,13 @@ class Expander {
 
   // Returns what makes the absent nodes present.
   std::string Remedy() const {
-    std::vector<std::string> steps;
     const auto any = [this](auto&& is) { return std::any_of(known_.begin(), known_.end(), is); };
-    if (any([](const v1::Node& node) { return node.has_cordon(); })) {
-      steps.emplace_back("uncordon the nodes that are cordoned");
-    }
-    if (any([](const v1::Node& node) { return IsAbsent(node) && !node.has_cordon(); })) {
-      steps.emplace_back("start their agents, or remove the nodes from the fleet");
-    }
-    return Join(steps, "; ");
+    const bool cordoned = any([](const v1::Node& node) { return node.has_cordon(); });
+    const bool away =
+        any([](const v1::Node& node) { return IsAbsent(node) && !node.has_cordon(); });
+    if (!cordoned) return "start their agents, or remove the nodes from the fleet";
+    return std::string("uncordon the cordoned nodes") +
+           (away ? "; start the agents of the others, or remove those from the fleet" : "");
   }
 
   void CheckMatrices() {

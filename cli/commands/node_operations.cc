@@ -80,8 +80,9 @@ Result<ExitCode> Uncordon(Context& context, const CordonOptions& options) {
 Result<ExitCode> AwaitEmpty(Client& client, v1::Node node, Duration deadline,
                             Interrupt& interrupt) {
   const std::string name = NodeName(node);
-  const std::string goes_on = "the drain goes on; to wait for it again: assay node drain " + name +
-                              "; to end it: assay node uncordon " + name;
+  const std::string goes_on =
+      "the drain goes on; to wait again, with a new deadline: assay node drain " + name +
+      "; to end it: assay node uncordon " + name;
   const Clock& clock = Clock::Real();
   const MonotonicTime start = clock.Now();
   MonotonicTime last_answer = start;

@@ -40,8 +40,8 @@ DrainProgress::Step DrainProgress::Apply(const v1::Node& node, Duration elapsed)
   std::string text = JobsText(node);
   if (lost) text += "; " + LostText(node);
   if (elapsed > deadline_ + kGrace) {
-    return {Sanitize(text + "; they should have been stopped at the deadline: does a coordinator "
-                            "schedule the fleet?"),
+    return {Sanitize(text + ", although the deadline has passed: does a coordinator schedule the "
+                            "fleet?"),
             End::kFailed};
   }
   if (text == said_) return {};
