@@ -88,7 +88,7 @@ Status AddItem(const FieldRule& rule, std::string_view item, Numbers& numbers) {
       ASSAY_ASSIGN_OR_RETURN(high, ParseNumber(rule, ends[1]));
     }
     // A week may end with Sunday: "fri-sun".
-    if (ends.size() == 2 && high == 0 && rule.high == 7) high = 7;
+    if (ends.size() == 2 && high == 0 && low > 0 && rule.high == 7) high = 7;
     if (low > high) {
       return Invalid(
           fmt::format("{} {} must begin with the smaller number", rule.name, Quote(parts[0])));

@@ -74,11 +74,13 @@ class NodeStore {
   // Keeps new jobs off a node. A claim that is in progress ends first, so no job starts on the node
   // after the call. On a cordoned node, replaces what the request gives, and keeps the time.
   struct CordonRequest {
-    std::string node;    // Id or name.
-    std::string reason;  // Empty: an earlier cordon's reason stays.
-    std::string cordoned_by;
+    std::string node;         // Id or name.
+    std::string reason;       // Empty: an earlier cordon's reason stays.
+    std::string cordoned_by;  // Stays, too, if an earlier reason stays.
     // Time until running jobs are stopped. Absent: they are not, and an earlier drain ends.
     std::optional<Duration> drain;
+    // Whether an earlier deadline that has not passed stays.
+    bool keep_deadline = false;
   };
   // Returns NOT_FOUND as GetNode does.
   virtual Status Cordon(const CordonRequest& request) = 0;

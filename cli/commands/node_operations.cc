@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "common/units.h"
 #include "wire/durations.h"
 #include "wire/node_labels.h"
+#include "wire/timestamps.h"
 
 namespace assay::cli {
 namespace {
@@ -25,7 +27,7 @@ constexpr Duration kDrainPatience = std::chrono::seconds(60);
 struct CordonOptions {
   std::string node;
   std::string reason;
-  std::string deadline = "30m";
+  std::string deadline;
 };
 
 struct LabelOptions {
@@ -121,15 +123,19 @@ Result<ExitCode> AwaitEmpty(Client& client, v1::Node node, Duration deadline,
 }
 
 Result<ExitCode> DrainNode(Context& context, const CordonOptions& options) {
-  const Result<Duration> deadline = ParseDuration(options.deadline);
-  if (!deadline.ok()) return deadline.status().WithContext("--deadline");
+  std::optional<Duration> deadline;
+  if (!options.deadline.empty()) {
+    const Result<Duration> parsed = ParseDuration(options.deadline);
+    if (!parsed.ok()) return parsed.status().WithContext("--deadline");
+    deadline = *parsed;
+  }
   // Must be created before the client starts threads.
   Interrupt interrupt;
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::DrainNodeRequest request;
   request.set_node(options.node);
   request.set_reason(options.reason);
-  *request.mutable_deadline() = ToProto(*deadline);
+  if (deadline) *request.mutable_deadline() = ToProto(*deadline);
   ASSAY_ASSIGN_OR_RETURN(const v1::DrainNodeResponse response,
                          client.Call(&v1::NodeService::Stub::DrainNode, request));
   const v1::Node& node = response.node();
@@ -137,7 +143,9 @@ Result<ExitCode> DrainNode(Context& context, const CordonOptions& options) {
                ": it gets no new jobs. Jobs that still run at " +
                FormatTime(node.cordon().drain_deadline()) +
                " are stopped and queued again, without spending a retry.");
-  return AwaitEmpty(client, node, *deadline, interrupt);
+  const Duration left =
+      schema::FromTimestamp(node.cordon().drain_deadline()) - Clock::Real().WallNow();
+  return AwaitEmpty(client, node, deadline.value_or(std::max(left, Duration(0))), interrupt);
 }
 
 // Adds "rack=7", which sets a label, or "rack-", which removes one.
@@ -207,10 +215,9 @@ void AddNodeOperations(CLI::App& node, Context& context) {
   CLI::App* drain = node.add_subcommand("drain", "Cordon a node, and wait until it runs no job");
   auto drain_options = std::make_shared<CordonOptions>();
   drain->add_option("node", drain_options->node, "Id or name")->required();
-  drain
-      ->add_option("--deadline", drain_options->deadline,
-                   "Time until jobs that still run are stopped and queued again, at most 7 days")
-      ->capture_default_str();
+  drain->add_option("--deadline", drain_options->deadline,
+                    "Time until jobs that still run are stopped and queued again, at most 7 days "
+                    "(default: that of a drain that goes on, else 30m)");
   drain->add_option("--reason", drain_options->reason, "Why, for those who wonder");
   drain->footer(
       "Exit status: 0 the node runs no job; 1 its agent was lost, someone ended the drain, or jobs "

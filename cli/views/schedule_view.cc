@@ -97,7 +97,7 @@ std::string SchedulesCsv(const std::vector<v1::Schedule>& schedules) {
                       schema::EnumWord(*v1::Overlap_descriptor(), one.overlap()), one.spec().name(),
                       one.created_by(), FormatTimeExact(one.create_time()),
                       FormatTimeExact(one.next_time()), FormatTimeExact(last.time()),
-                      OutcomeCell(one).text, last.message(), CampaignOf(one)});
+                      OutcomeCell(one).text, last.message(), last.campaign_id()});
   }
   return csv;
 }

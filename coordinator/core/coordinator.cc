@@ -397,6 +397,12 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
           sessions_.FindTelemetry(node.description().node_id(), options_.Silence())) {
     node.mutable_telemetry()->Assign(gpus->begin(), gpus->end());
   }
+  // A stopped job leaves the database before its processes have ended.
+  for (const std::string& job_id : sessions_.RunningJobIds(node.description().node_id())) {
+    if (std::find(node.job_ids().begin(), node.job_ids().end(), job_id) == node.job_ids().end()) {
+      node.add_job_ids(job_id);
+    }
+  }
   return node;
 }
 

@@ -3,10 +3,10 @@
 
 #include "common/log.h"
 #include "common/text.h"
-#include "common/units.h"
 #include "coordinator/core/coordinator.h"
 #include "wire/bounds.h"
 #include "wire/durations.h"
+#include "wire/timestamps.h"
 
 namespace assay::coordinator {
 namespace {
@@ -69,12 +69,12 @@ Result<v1::Node> Coordinator::DrainNode(const v1::DrainNodeRequest& request,
                                         const Identity& caller) {
   ASSAY_RETURN_IF_ERROR(CheckReason(request.reason()));
   ASSAY_ASSIGN_OR_RETURN(const Duration drain, DrainTimeOf(request));
-  ASSAY_RETURN_IF_ERROR(
-      environment_.nodes.Cordon({request.node(), request.reason(), caller.id, drain}));
+  ASSAY_RETURN_IF_ERROR(environment_.nodes.Cordon(
+      {request.node(), request.reason(), caller.id, drain, !request.has_deadline()}));
   ASSAY_ASSIGN_OR_RETURN(v1::Node node, GetNode(request.node()));
-  Log().info("node {} is drained{}, with {} to go on for {}{}", node.description().name(),
-             By(caller), Counted(node.job_ids_size(), "job"), FormatDuration(drain),
-             Because(node.cordon()));
+  Log().info("node {} is drained{}, with {} to go on until {}{}", node.description().name(),
+             By(caller), Counted(node.job_ids_size(), "job"),
+             schema::TimeText(node.cordon().drain_deadline()), Because(node.cordon()));
   watchers_.NotifyAll();
   return node;
 }

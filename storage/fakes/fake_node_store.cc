@@ -138,8 +138,13 @@ Status FakeNodeStore::Cordon(const CordonRequest& request) {
   const WallTime now = database_.clock.WallNow();
   v1::Cordon& cordon = *row->shown.mutable_cordon();
   if (!cordon.has_time()) *cordon.mutable_time() = schema::ToTimestamp(now);
-  if (!request.reason.empty()) cordon.set_reason(request.reason);
-  cordon.set_cordoned_by(request.cordoned_by);
+  if (!request.reason.empty() || cordon.reason().empty()) {
+    cordon.set_reason(request.reason);
+    cordon.set_cordoned_by(request.cordoned_by);
+  }
+  const bool drains =
+      cordon.has_drain_deadline() && schema::FromTimestamp(cordon.drain_deadline()) > now;
+  if (request.keep_deadline && drains) return Status::Ok();
   cordon.clear_drain_deadline();
   if (request.drain) {
     *cordon.mutable_drain_deadline() = schema::ToTimestamp(now + *request.drain);

@@ -271,10 +271,12 @@ class PostgresNodeStore : public NodeStore {
     return pool_.RunStatement("cordon_node", [&](Transaction& transaction) {
       const pqxx::result rows = transaction.exec_params(
           "UPDATE node SET cordon_time = coalesce(cordon_time, now()),"
-          "  cordon_reason = coalesce(nullif($2, ''), cordon_reason), cordoned_by = $3,"
-          "  drain_deadline = now() + $4::interval WHERE node_id = " +
+          "  cordon_reason = coalesce(nullif($2, ''), cordon_reason),"
+          "  cordoned_by = CASE WHEN $2 = '' AND cordon_reason <> '' THEN cordoned_by ELSE $3 END,"
+          "  drain_deadline = CASE WHEN $5 AND drain_deadline > now() THEN drain_deadline"
+          "                        ELSE now() + $4::interval END WHERE node_id = " +
               std::string(kNamedNode) + " RETURNING 1",
-          request.node, request.reason, request.cordoned_by, drain);
+          request.node, request.reason, request.cordoned_by, drain, request.keep_deadline);
       return rows.empty() ? NoNode(transaction, request.node) : Status::Ok();
     });
   }

@@ -105,10 +105,13 @@ TEST_P(NodeOperationsContract, FurtherCordonKeepsTheTime) {
   const v1::Cordon drain = Node("a").cordon();
   EXPECT_EQ(drain.time().SerializeAsString(), first.time().SerializeAsString());
   EXPECT_EQ(drain.reason(), "new PSU");
-  EXPECT_EQ(drain.cordoned_by(), "bob");
+  EXPECT_EQ(drain.cordoned_by(), "ada") << "the reason is hers";
   const auto in =
       schema::FromTimestamp(drain.drain_deadline()) - schema::FromTimestamp(first.time());
   EXPECT_GE(in, std::chrono::minutes(30));
+  ASSERT_TRUE(nodes().Cordon({"a", "", "bob", std::chrono::hours(2), true}).ok());
+  EXPECT_EQ(Node("a").cordon().drain_deadline().SerializeAsString(),
+            drain.drain_deadline().SerializeAsString());
   Cordon("a", "back to the vendor", std::nullopt, "");
   const v1::Cordon last = Node("a").cordon();
   EXPECT_EQ(last.reason(), "back to the vendor");

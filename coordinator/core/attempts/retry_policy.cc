@@ -122,7 +122,13 @@ RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& fail
         return BudgetOf(earlier.failure_class) != Budget::kInfrastructure;
       }));
   if (BudgetOf(failure.failure_class()) == Budget::kInfrastructure) {
-    return RetryInfrastructure(job, last, job.failures.size() - spent);
+    // Drains are a person's decision. They spend nothing, and need no delay.
+    const auto drains = static_cast<size_t>(std::count_if(
+        job.failures.begin(), job.failures.end(), [](const storage::AttemptFailure& earlier) {
+          return earlier.reason == v1::REASON_NODE_DRAINED;
+        }));
+    const bool drained = failure.reason() == v1::REASON_NODE_DRAINED;
+    return RetryInfrastructure(job, last, drained ? 0 : job.failures.size() - spent - drains);
   }
   if (spent >= static_cast<size_t>(std::max(job.retries, 0))) return {};
   switch (failure.failure_class()) {

@@ -133,6 +133,7 @@ void Sessions::Put(const Agent& agent, std::shared_ptr<SessionSink> sink) {
     entry.heard = clock_.Now();
     entry.telemetry = nullptr;
     entry.spool_depth.reset();
+    entry.running_job_ids.clear();
     if (replaced == entry.sink) replaced = nullptr;
   }
   if (replaced) {
@@ -199,6 +200,10 @@ void Sessions::SetState(const std::string& node_id, const SessionSink* sink,
   const auto found = entries_.find(node_id);
   if (found == entries_.end() || found->second.sink.get() != sink) return;
   found->second.spool_depth = std::max<int64_t>(state.spool_depth(), 0);
+  found->second.running_job_ids.clear();
+  for (const v1::RunningJob& job : state.running_jobs()) {
+    found->second.running_job_ids.push_back(job.job_id());
+  }
   if (!kept) return;
   found->second.telemetry = std::move(kept);
   found->second.telemetry_time = clock_.Now();
@@ -273,6 +278,12 @@ Telemetry Sessions::FindTelemetry(const std::string& node_id, Duration lately) c
   MutexLock lock(mutex_);
   const auto found = entries_.find(node_id);
   return found == entries_.end() ? nullptr : Recent(found->second, lately);
+}
+
+std::vector<std::string> Sessions::RunningJobIds(const std::string& node_id) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(node_id);
+  return found == entries_.end() ? std::vector<std::string>() : found->second.running_job_ids;
 }
 
 std::vector<SessionState> Sessions::List(Duration lately) const {

@@ -91,8 +91,8 @@ class Sessions {
   // Applies what operators have set, by node id, to present and later sessions.
   using Settings = std::map<std::string, v1::NodeSettings>;
   void SetSettings(Settings settings);
-  // Keeps the depth of the agent's spool and, unless `state` has none, the state of its GPUs within
-  // bounds, if `sink` is still the way to the agent.
+  // Keeps the agent's running jobs, the depth of its spool and, unless `state` has none, the state
+  // of its GPUs within bounds, if `sink` is still the way to the agent.
   void SetState(const std::string& node_id, const SessionSink* sink, const v1::AgentState& state);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
@@ -113,6 +113,9 @@ class Sessions {
   // Returns null if the node has no session, or if its agent has sent no telemetry for `lately`,
   // because it has no GPUs or cannot read them.
   Telemetry FindTelemetry(const std::string& node_id, Duration lately) const;
+  // Returns the jobs that the agent reported as running in its last message, at most a few hundred.
+  // They may include jobs that it was told to stop, until their processes have ended.
+  std::vector<std::string> RunningJobIds(const std::string& node_id) const;
   // Returns all nodes that have a session, with their telemetry by the same rule.
   std::vector<SessionState> List(Duration lately) const;
   size_t count() const;
@@ -126,6 +129,7 @@ class Sessions {
     Telemetry telemetry;  // Null if none was sent.
     MonotonicTime telemetry_time{};
     std::optional<int64_t> spool_depth;
+    std::vector<std::string> running_job_ids;
   };
   Telemetry Recent(const Entry& entry, Duration lately) const;
   // Returns the description of a node with its settings.

@@ -50,6 +50,8 @@ TEST(CronTest, FieldsHaveListsRangesStepsAndNames) {
   EXPECT_EQ(Times("0 0 * * 7", "", "2026-01-01", 1), Times("0 0 * * 0", "", "2026-01-01", 1));
   EXPECT_EQ(Times("0 0 * * fri-sun", "", "2026-01-02", 3),
             (Texts{"01-03T00:00", "01-04T00:00", "01-09T00:00"}));
+  EXPECT_EQ(Times("0 0 * * sun-sun", "", "2026-01-01", 2), Times("0 0 * * 0", "", "2026-01-01", 2));
+  EXPECT_EQ(Times("0 0 * * 0-1", "", "2026-01-01", 2), (Texts{"01-04T00:00", "01-05T00:00"}));
 }
 
 TEST(CronTest, NicknamesAreExpressions) {

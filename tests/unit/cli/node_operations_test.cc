@@ -76,11 +76,11 @@ TEST_F(NodeOperationsTest, Drain_WaitsUntilTheNodeIsEmpty) {
   EXPECT_WORDING("cli/node-drain-progress", run.err);
 }
 
-TEST_F(NodeOperationsTest, Drain_DefaultIsHalfAnHour) {
+TEST_F(NodeOperationsTest, Drain_WithoutADeadlineSendsNone) {
   node() = Draining({});
   fake.Start();
   EXPECT_EQ(Run({"drain", "g31"}).exit_code, 0);
-  EXPECT_EQ(fake.last_drain().deadline().seconds(), 1800);
+  EXPECT_FALSE(fake.last_drain().has_deadline());
   EXPECT_EQ(Run({"drain", "none"}).exit_code, 4);
   EXPECT_EQ(Run({"drain", "g31", "--deadline", "soon"}).exit_code, 2);
   EXPECT_EQ(Run({"drain", "g31", "--deadline", "-1m"}).exit_code, 2);

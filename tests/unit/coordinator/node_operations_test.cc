@@ -167,6 +167,10 @@ TEST_F(NodeOperationsTest, DrainFreesAllNodesOfAGang) {
   EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_NODE_DRAINED);
   for (const auto& agent : {a, b}) EXPECT_GE(agent->Count(Kind::kCancel), 1);
   for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(coordinator->GetNode(name)->job_ids_size(), 1) << "its processes still run";
+  }
+  Pass(5, {{a, {}}, {b, {}}});
+  for (const char* name : {"a", "b"}) {
     EXPECT_TRUE(coordinator->GetNode(name)->job_ids().empty());
   }
 }
@@ -186,7 +190,6 @@ TEST_F(NodeOperationsTest, DeadlineAndReasonAreChecked) {
   Attach(a_);
   EXPECT_EQ(Drain("a", -1).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(Drain("a", 7 * 86'400 + 1).status().code(), Code::kInvalidArgument);
-  EXPECT_TRUE(Drain("a", 7 * 86'400).ok());
   EXPECT_EQ(Drain("none", 1).status().code(), Code::kNotFound);
   v1::DrainNodeRequest request;
   request.set_node("a");
@@ -194,6 +197,10 @@ TEST_F(NodeOperationsTest, DeadlineAndReasonAreChecked) {
   ASSERT_TRUE(half_an_hour.ok()) << half_an_hour.status();
   const v1::Cordon& cordon = half_an_hour->cordon();
   EXPECT_EQ(cordon.drain_deadline().seconds() - cordon.time().seconds(), 1800);
+  EXPECT_TRUE(Drain("a", 7 * 86'400).ok());
+  const auto again = coordinator->DrainNode(request, kOperator);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->cordon().drain_deadline().seconds() - cordon.time().seconds(), 7 * 86'400);
   for (const std::string& reason : {std::string(1001, 'x'), std::string("two\nlines")}) {
     v1::CordonNodeRequest cordoned;
     cordoned.set_node("a");
