@@ -201,13 +201,16 @@ class Call {
   // The request is over: its response was sent, or the connection has ended.
   void Finish(bool sent) {
     std::function<void()> gone;
+    // Destroyed after the lock is released, because it may hold the last reference to the exchange,
+    // whose destructor locks.
+    std::function<void()> drained;
     {
       MutexLock lock(mutex_);
       ended_ = true;
       sent_ = sent;
       parts_.clear();
       gone = std::exchange(gone_, nullptr);
-      drained_ = nullptr;
+      drained = std::exchange(drained_, nullptr);
     }
     if (!sent && gone) gone();
   }

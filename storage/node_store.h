@@ -57,6 +57,9 @@ class NodeStore {
     // Those that are cordoned, connected or not.
     int cordoned = 0;
     int simulated_cordoned = 0;
+    // Those that are cordoned and disconnected.
+    int cordoned_disconnected = 0;
+    int simulated_cordoned_disconnected = 0;
   };
   virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.

@@ -20,6 +20,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
+  // Called when a job is assigned, so that its counts exist before the first one ends.
+  virtual void JobStarted(const std::string& /*benchmark*/) {}
   // Called when an attempt to run a job has ended. `running` is the duration of the attempt. The
   // outcome is "succeeded", "failed", "skipped", "cancelled" or "requeued".
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,

@@ -81,7 +81,9 @@ class Metrics::Impl : public prometheus::Collectable {
       jobs.Add({{"state", state}});
     }
     for (const char* state : {"active", "paused"}) campaigns.Add({{"state", state}});
-    for (const char* state : {"connected", "disconnected"}) agents.Add({{"state", state}});
+    for (const char* state : {"connected", "disconnected", "cordoned"}) {
+      agents.Add({{"state", state}});
+    }
     cordoned.Add({});
     for (const char* state : {"detected", "confirmed", "acknowledged"}) {
       incidents.Add({{"state", state}});
@@ -154,7 +156,8 @@ class Metrics::Impl : public prometheus::Collectable {
   Histogram& overhead = AddHistograms("assay_job_overhead_seconds",
                                       "Time of a finished job during which no runner ran.")
                             .Add({}, overhead_buckets);
-  Family<Gauge>& agents = AddGauges("assay_agents", "Agents by state.");
+  Family<Gauge>& agents = AddGauges(
+      "assay_agents", "Agents by state; cordoned: disconnected, of a node that is cordoned.");
   Family<Gauge>& cordoned =
       AddGauges("assay_nodes_cordoned", "Nodes that operators keep new jobs off.");
   Family<Gauge>& campaigns = AddGauges("assay_campaigns", "Campaigns by state.");
@@ -196,6 +199,13 @@ class Metrics::Impl : public prometheus::Collectable {
 
 Metrics::Metrics() : impl_(std::make_shared<Impl>()) {}
 Metrics::~Metrics() = default;
+
+void Metrics::JobStarted(const std::string& benchmark) {
+  const std::string label = impl_->BenchmarkLabel(benchmark);
+  for (const char* outcome : {"succeeded", "failed", "skipped", "cancelled", "requeued"}) {
+    impl_->job_ends.Add({{"benchmark", label}, {"outcome", outcome}});
+  }
+}
 
 void Metrics::JobEnded(const std::string& benchmark, const std::string& outcome, Duration running) {
   impl_->job_ends.Add({{"benchmark", impl_->BenchmarkLabel(benchmark)}, {"outcome", outcome}})
@@ -239,7 +249,10 @@ void Metrics::SetQueue(const storage::JobStore::QueueStats& stats) {
 void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
   const std::tuple<const char*, int, int> states[] = {
       {"connected", counts.connected, counts.simulated_connected},
-      {"disconnected", counts.disconnected, counts.simulated_disconnected}};
+      {"disconnected", counts.disconnected - counts.cordoned_disconnected,
+       counts.simulated_disconnected - counts.simulated_cordoned_disconnected},
+      // Whoever cordons a node may switch it off: no alert counts it.
+      {"cordoned", counts.cordoned_disconnected, counts.simulated_cordoned_disconnected}};
   impl_->cordoned.Add({}).Set(counts.cordoned - counts.simulated_cordoned);
   const prometheus::Labels simulated_cordoned = Marked({}, true);
   if (counts.simulated_cordoned > 0 || impl_->cordoned.Has(simulated_cordoned)) {

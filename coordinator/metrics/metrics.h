@@ -30,6 +30,7 @@ class Metrics : public Observer {
   Metrics();
   ~Metrics() override;
 
+  void JobStarted(const std::string& benchmark) override;
   void JobEnded(const std::string& benchmark, const std::string& outcome,
                 Duration running) override;
   void JobOverhead(Duration start_delay, Duration outside_runner) override;

@@ -90,8 +90,10 @@ Result<NodeStore::NodeCounts> FakeNodeStore::CountNodes(Duration stale_after) {
     const bool connected = node.state() == v1::NODE_STATE_CONNECTED;
     ++(connected ? counts.connected : counts.disconnected);
     if (node.has_cordon()) ++counts.cordoned;
+    if (node.has_cordon() && !connected) ++counts.cordoned_disconnected;
     if (!node.description().inventory().simulated()) continue;
     if (node.has_cordon()) ++counts.simulated_cordoned;
+    if (node.has_cordon() && !connected) ++counts.simulated_cordoned_disconnected;
     ++(connected ? counts.simulated_connected : counts.simulated_disconnected);
   }
   return counts;

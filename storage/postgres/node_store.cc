@@ -212,20 +212,20 @@ class PostgresNodeStore : public NodeStore {
 
   Result<NodeCounts> CountNodes(Duration stale_after) override {
     return pool_.Query("count_nodes", [&](Transaction& transaction) -> Result<NodeCounts> {
+      // Few nodes are cordoned, and an index has them.
       const pqxx::row row = transaction.exec_params1(
+          "WITH s AS (SELECT node_id, simulated, owner IS NOT NULL AND"
+          "    last_heartbeat_time >= now() - $1::interval AS connected FROM node_session),"
+          "c AS (SELECT s.* FROM node JOIN s USING (node_id) WHERE cordon_time IS NOT NULL) "
           "SELECT count(*) FILTER (WHERE connected), count(*) FILTER (WHERE NOT connected),"
           "  count(*) FILTER (WHERE connected AND simulated),"
           "  count(*) FILTER (WHERE NOT connected AND simulated),"
-          // Few nodes are cordoned, and an index has them.
-          "  (SELECT count(*) FROM node WHERE cordon_time IS NOT NULL),"
-          "  (SELECT count(*) FROM node JOIN node_session USING (node_id)"
-          "   WHERE cordon_time IS NOT NULL AND simulated) FROM ("
-          "  SELECT owner IS NOT NULL AND"
-          "    last_heartbeat_time >= now() - $1::interval AS connected, simulated"
-          "  FROM node_session) s",
+          "  (SELECT count(*) FROM c), (SELECT count(*) FROM c WHERE simulated),"
+          "  (SELECT count(*) FROM c WHERE NOT connected),"
+          "  (SELECT count(*) FROM c WHERE NOT connected AND simulated) FROM s",
           Interval(std::min(stale_after, kForever)));
-      return NodeCounts{row[0].as<int>(), row[1].as<int>(), row[2].as<int>(),
-                        row[3].as<int>(), row[4].as<int>(), row[5].as<int>()};
+      return NodeCounts{row[0].as<int>(), row[1].as<int>(), row[2].as<int>(), row[3].as<int>(),
+                        row[4].as<int>(), row[5].as<int>(), row[6].as<int>(), row[7].as<int>()};
     });
   }
 

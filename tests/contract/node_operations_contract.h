@@ -247,6 +247,8 @@ TEST_P(NodeOperationsContract, CordonedNodesAreCounted) {
   ASSERT_TRUE(counts.ok()) << counts.status();
   EXPECT_EQ(counts->cordoned, 3);
   EXPECT_EQ(counts->simulated_cordoned, 1);
+  EXPECT_EQ(counts->cordoned_disconnected, 1);
+  EXPECT_EQ(counts->simulated_cordoned_disconnected, 0);
 }
 
 }  // namespace assay::storage

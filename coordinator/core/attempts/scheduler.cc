@@ -114,6 +114,7 @@ Status Scheduler::ClaimOnce(bool& more) {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> claimed,
                          environment_.jobs.ClaimJobs(request));
   for (const LeasedJob& job : claimed) {
+    environment_.observer.JobStarted(job.job.benchmark);
     const Status begun = attempts_.Begin(job);
     // Its lease expires, and the sweep ends the attempt.
     if (!begun.ok()) Log().warn("job {} did not begin: {}", job.job.job_id, begun.ToString());

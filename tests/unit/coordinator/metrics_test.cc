@@ -43,6 +43,20 @@ TEST(Metrics, RunsOfSchedulesAreCounted) {
   EXPECT_TRUE(Exports(metrics, R"(assay_schedule_runs_total{outcome="created"} 0)"));
 }
 
+TEST(Metrics, DisconnectedNodesThatAreCordoned_AreNotMissing) {
+  Metrics metrics;
+  metrics.SetNodes({5, 4, 0, 1, 3, 1, 2, 1});
+  EXPECT_TRUE(Exports(metrics, R"(assay_agents{state="disconnected"} 2)"));
+  EXPECT_TRUE(Exports(metrics, R"(assay_agents{state="cordoned"} 1)"));
+  EXPECT_TRUE(Exports(metrics, R"(assay_agents{simulated="true",state="cordoned"} 1)"));
+}
+
+TEST(Metrics, OutcomesOfABenchmarkExistBeforeItsFirstJobEnds) {
+  Metrics metrics;
+  metrics.JobStarted("gemm");
+  EXPECT_TRUE(Exports(metrics, R"(assay_jobs_total{benchmark="gemm",outcome="failed"} 0)"));
+}
+
 TEST(Metrics, CordonedNodesAreCounted) {
   Metrics metrics;
   EXPECT_TRUE(Exports(metrics, "assay_nodes_cordoned 0"));

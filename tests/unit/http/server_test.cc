@@ -147,6 +147,25 @@ TEST_F(ServerTest, ClosedStream_IsNoticedWithoutAWrite) {
   gone.get_future().wait();
 }
 
+TEST_F(ServerTest, ClosedConnection_MayEndTheLastReferenceToItsExchange) {
+  Serve();
+  FileDescriptor client = ConnectTo(server_->address());
+  SendAll(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  std::promise<void> gone;
+  {
+    const auto exchange = Next();
+    exchange->OnGone([&] { gone.set_value(); });
+    // More than the sockets buffer, so that it is never drained.
+    exchange->Begin({200, {}, std::string(64 << 20, 'x')});
+    exchange->OnDrained([exchange] { exchange->End(); });
+  }
+  client = FileDescriptor();
+  gone.get_future().wait();
+  auto next = FetchLater("GET /next");
+  Next()->Respond(PlainText(200, "next"));
+  EXPECT_EQ(next.get().body, "next");
+}
+
 TEST_F(ServerTest, ReaderThatStops_IsDisconnected) {
   ServerOptions options;
   options.response_patience = std::chrono::milliseconds(50);
