@@ -52,8 +52,12 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // Time that the database has to take note of the end of the process.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
-// Time that the database has to tell about nodes before a scrape is answered without it.
-constexpr Duration kFleetPatience = std::chrono::seconds(2);
+// Time that the database has to tell about nodes. Then a request is answered with what was read for
+// an earlier one.
+constexpr Duration kScrapePatience = std::chrono::milliseconds(200);
+constexpr Duration kDiscoveryPatience = std::chrono::seconds(5);
+// Age up to which an earlier state of the fleet is used.
+constexpr Duration kMostFleetAge = std::chrono::minutes(2);
 // Outliers have a gauge per kind and model of GPU.
 constexpr int kMaxOutlierGauges = 100;
 constexpr double kMostRerunShare = 0.5;
@@ -423,15 +427,12 @@ class Process {
     };
     http.handlers = {{"/sd",
                       [this](std::shared_ptr<http::Exchange> exchange) {
-                        WithFleet([this, exchange](const SnapshotPointer& fleet) {
-                          http::RespondWith(*exchange, "application/json", Discovery(fleet));
+                        WithFleet(kDiscoveryPatience, [exchange](const SnapshotPointer& fleet) {
+                          RespondWithDiscovery(*exchange, fleet);
                         });
                       }},
                      {"/metrics/gpus", [this](std::shared_ptr<http::Exchange> exchange) {
-                        WithFleet([this, exchange](const SnapshotPointer& fleet) {
-                          http::RespondInParts(exchange, kTextFormat,
-                                               FleetMetrics(FleetSources(fleet)));
-                        });
+                        AnswerFleetScrape(std::move(exchange));
                       }}};
     ASSAY_ASSIGN_OR_RETURN(http_, http::MetricsServer::Start(std::move(http)));
     Log().info("metrics on http://{}/metrics", http_->address().ToString());
@@ -456,35 +457,49 @@ class Process {
 
   using SnapshotPointer = std::shared_ptr<const FleetView::Snapshot>;
 
-  // Calls `answer` once, on a thread of its own, with the state of the fleet. While the database is
-  // away or too slow, calls it with null.
-  void WithFleet(std::function<void(const SnapshotPointer&)> answer) {
+  // Calls `answer` once, on a thread of its own, with the state of the fleet. If the database takes
+  // longer than `patience`, calls it with an earlier state, or with null.
+  void WithFleet(Duration patience, std::function<void(const SnapshotPointer&)> answer) {
     auto answered = std::make_shared<std::atomic<bool>>(false);
     const auto once = [answer = std::move(answer), answered](const SnapshotPointer& fleet) {
       if (!answered->exchange(true)) answer(fleet);
     };
     exporter_->Post([this, once] {
       const auto fleet = coordinator_->fleet_view().Latest();
-      once(fleet.ok() ? *fleet : nullptr);
+      if (fleet.ok()) {
+        MutexLock lock(fleet_mutex_);
+        fleet_ = *fleet;
+      }
+      once(RecentFleet());
     });
-    exporter_->PostAfter(kFleetPatience, [once] { once(nullptr); });
+    exporter_->PostAfter(patience, [this, once] { once(RecentFleet()); });
   }
 
-  // Returns the answer of /sd. Without the fleet, returns the last answer.
-  std::string Discovery(const SnapshotPointer& fleet) {
-    MutexLock lock(discovery_mutex_);
-    if (fleet) discovery_ = ServiceDiscovery(fleet->rows, Clock::Real().WallNow());
-    return discovery_;
+  SnapshotPointer RecentFleet() {
+    MutexLock lock(fleet_mutex_);
+    const bool recent = fleet_ && Clock::Real().Now() - fleet_->time < kMostFleetAge;
+    return recent ? fleet_ : nullptr;
+  }
+
+  // Without the fleet, Prometheus keeps the targets that it has.
+  static void RespondWithDiscovery(http::Exchange& exchange, const SnapshotPointer& fleet) {
+    if (!fleet) return exchange.Respond(http::PlainText(503, "the database does not answer\n"));
+    http::RespondWith(exchange, "application/json",
+                      ServiceDiscovery(fleet->rows, Clock::Real().WallNow()));
   }
 
   // Only the leader has sessions. The others would repeat what it exports of lost nodes.
-  FleetMetricsSources FleetSources(const SnapshotPointer& fleet) {
-    FleetMetricsSources sources;
-    sources.silence = coordinator_->options().Silence();
-    sources.now = Clock::Real().WallNow();
-    sources.sessions = coordinator_->sessions().List(sources.silence);
-    if (coordinator_->leadership().IsLeader()) sources.snapshot = fleet;
-    return sources;
+  void AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange) {
+    const auto answer = [this, exchange](const SnapshotPointer& fleet) {
+      FleetMetricsSources sources;
+      sources.silence = coordinator_->options().Silence();
+      sources.now = Clock::Real().WallNow();
+      sources.sessions = coordinator_->sessions().List(sources.silence);
+      sources.snapshot = fleet;
+      http::RespondInParts(exchange, kTextFormat, FleetMetrics(std::move(sources)));
+    };
+    if (!coordinator_->leadership().IsLeader()) return answer(nullptr);
+    WithFleet(kScrapePatience, answer);
   }
 
   // Dials the agents that were added, here or at another coordinator, while this one is the leader.
@@ -556,8 +571,8 @@ class Process {
   Metrics metrics_;
   Mutex gate_mutex_;
   bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // The coordinator may be notified.
-  Mutex discovery_mutex_;
-  std::string discovery_ ASSAY_GUARDED_BY(discovery_mutex_) = "[]";
+  Mutex fleet_mutex_;
+  std::shared_ptr<const FleetView::Snapshot> fleet_ ASSAY_GUARDED_BY(fleet_mutex_);  // The latest.
   std::unique_ptr<storage::Database> database_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Executor> maintenance_;

@@ -55,7 +55,7 @@ TEST(MetricsPage, ListsTheCoordinatorsMetrics) {
   metrics.JobEnded("gemm", "succeeded", std::chrono::seconds(1));
   metrics.QueryEnded("claim", std::chrono::milliseconds(1));
   metrics.CallEnded("CreateCampaign", Code::kOk);
-  metrics.SetNodes({1, 1, 1, 1});
+  metrics.SetNodes({1, 1, 1, 1, 1, 1});
   metrics.SetFindings(
       {{{v1::REGRESSION_STATE_CONFIRMED, true, 1}}, {{v1::OUTLIER_KIND_SLOW, "H200", true, 1}}});
   EXPECT_BLOCK(kMetricsPage, "coordinator", MetricTable(metrics.collectable()->Collect()));
@@ -151,7 +151,12 @@ TEST(MetricsPage, ListsTheAgentsMetrics) {
   Result<std::unique_ptr<Nvml>> nvml = Nvml::Open([](const std::string&) {}, ASSAY_FAKE_NVML);
   ASSERT_TRUE(nvml.ok()) << nvml.status();
   agent::AgentMetricsSources sources;
-  sources.node.mutable_inventory()->add_gpus()->set_index(2);  // It has had an Xid.
+  v1::GpuInventory& gpu = *sources.node.mutable_inventory()->add_gpus();
+  gpu.set_index(2);  // It has had an Xid.
+  gpu.set_memory_bytes(1);
+  gpu.set_sm_clock_max_mhz(1);
+  gpu.set_slowdown_celsius(1);
+  gpu.set_nvlinks_active(1);
   sources.session = [] {
     agent::SessionStats stats;
     stats.last_heartbeat = WallTime();
