@@ -122,6 +122,8 @@ TEST_F(NodeOperationsTest, DrainMovesAJobThatRunsAtTheDeadline) {
   EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_NODE_DRAINED);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
   EXPECT_EQ(Campaign(campaign).jobs().queued(), 1);
+  EXPECT_EQ(coordinator->GetNode("a")->job_ids_size(), 1) << "its processes still run";
+  Pass(5, {{a, {}}, {b, {}}});
   EXPECT_TRUE(coordinator->GetNode("a")->job_ids().empty());
   Uncordon("a");
   Pass(5, {{a, {}}, {b, {}}});
