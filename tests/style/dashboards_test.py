@@ -9,7 +9,7 @@ import tree
 
 PROMETHEUS, POSTGRES = "prometheus", "grafana-postgresql-datasource"
 # Gauges that every coordinator exports with the same value, read from the database.
-SHARED = r"assay_(?:agents|jobs|campaigns|incidents|outlier_gpus|job_queue_oldest_timestamp_seconds)\b"
+SHARED = r"assay_(?:agents|nodes_cordoned|jobs|campaigns|incidents|outlier_gpus|job_queue_oldest_timestamp_seconds)\b"
 WINDOWS = ("$__rate_interval", "$__range")
 MOST_PANELS = 20
 
@@ -27,6 +27,10 @@ def promql_faults(expression):
     for match in re.finditer(SHARED, expression):
         if not re.search(r"max( by \([\w, ]+\))? \($", expression[:match.start()]):
             yield f"{match.group()} without max: replicas export the same figure"
+
+
+    if re.search(r"(?:sum|count) ?\(max by \(node\) \(assay_fleet_node_cordoned", expression):
+        yield "nodes without a session are missed; assay_nodes_cordoned counts all that are cordoned"
 
 
 def panel_faults(panel, source):
@@ -127,16 +131,30 @@ def board_faults(board, taken, uids):
             yield f"unknown variable ${name}"
 
 
+def shared_faults(boards):
+    """Yields lists of choices that differ: a link between dashboards passes values on."""
+    seen = {}
+    for name, board in boards.items():
+        for variable in board["templating"]["list"]:
+            if variable["type"] == "custom":
+                options = [one["value"] for one in variable["options"]]
+                first, expected = seen.setdefault(variable["name"], (name, options))
+                if options != expected:
+                    yield (f"{name}: variable {variable['name']} has the values {options}, "
+                           f"in {first} {expected}")
+
+
 def main():
-    faults, taken, uids = [], set(), provisioned_uids()
+    faults, taken, uids, boards = [], set(), provisioned_uids(), {}
     for path in sorted(glob.glob(os.path.join(tree.ROOT, "dashboards", "*.json"))):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         name, board = os.path.basename(path), json.loads(text)
+        boards[name] = board
         faults += [f"{name}: {fault}" for fault in board_faults(board, taken, uids)]
         if text != json.dumps(board, indent=2, ensure_ascii=False) + "\n":
             faults.append(f"{name}: not formatted with two spaces per level")
-    tree.finish(faults)
+    tree.finish(faults + list(shared_faults(boards)))
 
 
 if __name__ == "__main__":

@@ -316,10 +316,12 @@ class LinkTest(unittest.TestCase):
     CONSOLE = "http://127.0.0.1:7980/"
 
     def fault(self, url):
-        return links.fault(url, [scope(variable("node", "textbox")).board], self.CONSOLE)
+        kind = variable("kind", query="a,b", options=[{"value": "a"}, {"value": "b"}])
+        return links.fault(url, [scope(variable("node", "textbox"), kind).board], self.CONSOLE)
 
     def test_addresses_that_lead_somewhere(self):
-        for url in ("/d/board", "/d/board?var-node=x&from=now-1h&to=now", self.CONSOLE,
+        for url in ("/d/board", "/d/board?var-node=x&from=now-1h&to=now", "/d/board?var-kind=b",
+                    f"{self.CONSOLE}#/results?filter=node%20%3D%20%22a%20(old)%22", self.CONSOLE,
                     f"{self.CONSOLE}#/node/a%20b", f"{self.CONSOLE}#/results?filter=x",
                     "docs/guides/alerts.md#agentdown"):
             with self.subTest(url=url):
@@ -327,6 +329,8 @@ class LinkTest(unittest.TestCase):
 
     def test_addresses_that_lead_nowhere(self):
         for url, message in (("/d/other", "no dashboard"), ("/d/board?var-host=x", "no variable"),
+                             ("/d/board?var-kind=c", "is not one of"),
+                             (f"{self.CONSOLE}#/results?filter=node%20%3D%20a%20(old)", "quotes"),
                              (f"{self.CONSOLE}#/nodes/a", "no page"),
                              (f"{self.CONSOLE}#/node/a b", "not encoded"),
                              (f"{self.CONSOLE}#/results?where=x", "reads a parameter"),
@@ -355,6 +359,40 @@ class BoardsTest(unittest.TestCase):
         marked = json.dumps(fleet.json["annotations"])
         for alert in set(re.findall(r"- alert: (\w+)", rules)):
             self.assertRegex(marked, rf"\b{alert}\b")
+
+    def test_links_name_nodes_and_gpus_as_filters_need_it(self):
+        node, = [board for board in boards() if board.uid == "assay-node"]
+        row = Row({"node": "a \"b\" (old)", "node_id": "n-1", "uuid": "GPU-1"})
+        found = Scope(node, TimeRange(START, END), {PROMETHEUS: Prometheus([])})
+        console = found.variables["console"].value
+        for panel in node.panels():
+            for _, link in links.data_links(panel):
+                with self.subTest(panel=panel["title"], link=link["title"]):
+                    self.assertIsNone(links.fault(found.url(link["url"], row), boards(), console))
+
+    def test_a_node_is_matched_by_its_name_alone(self):
+        node, = [board for board in boards() if board.uid == "assay-node"]
+        name = "a.b \"c\" 'd' \\e (old)"
+        found = Scope(node, TimeRange(START, END), {PROMETHEUS: Prometheus([name])},
+                      {"node": name})
+        text = found.promql(node.panel("Session")["targets"][0])
+        pattern = re.fullmatch(r"max\(assay_fleet_node_up\{node=~`([^`]*)`\}\)", text).group(1)
+        self.assertRegex(name, f"^{pattern}$")
+        self.assertNotRegex(name.replace(".", "x"), f"^{pattern}$")
+
+    def test_the_power_limit_has_no_red_line(self):
+        node, = [board for board in boards() if board.uid == "assay-node"]
+        overrides = node.panel("Time throttled, by reason")["fieldConfig"]["overrides"]
+        properties = {one["id"]: one["value"] for override in overrides
+                      if override["matcher"]["options"] == "/ power$/"
+                      for one in override["properties"]}
+        self.assertEqual(properties["custom.thresholdsStyle"], {"mode": "off"})
+
+    def test_an_xid_is_marked_with_its_number(self):
+        node, = [board for board in boards() if board.uid == "assay-node"]
+        xid, = [one for one in node.json["annotations"]["list"] if one["name"] == "Xid"]
+        self.assertIn("{{xid}}", xid["titleFormat"])
+        self.assertIn('"xid"', xid["expr"])
 
 
 if __name__ == "__main__":

@@ -60,6 +60,10 @@ def dashboard_fault(url, boards):
             continue
         if name.removeprefix("var-") == name or name.removeprefix("var-") not in board.variables:
             return f"{board.name} has no variable for {name}={values[0]}"
+        variable = board.variables[name.removeprefix("var-")]
+        options = [one["value"] for one in variable.get("options", [])]
+        if variable["type"] == "custom" and options and not set(values) <= set(options):
+            return f"{board.name}: {name}={values[0]} is not one of {options}"
     return None
 
 
@@ -74,6 +78,9 @@ def console_fault(url):
     for name in urllib.parse.parse_qs(query, keep_blank_values=True):
         if name not in console_parameters():
             return f"no page of the console reads a parameter {name!r}"
+    for value in urllib.parse.parse_qs(query).get("filter", []):
+        if stray := re.search(r'[\w.]+ = (?!(?:[\w.-]+|"(?:[^"\\]|\\.)*")(?: AND | OR |$)).*', value):
+            return f"the filter {value!r} needs quotes: {stray.group()}"
     return None
 
 

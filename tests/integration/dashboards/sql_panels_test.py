@@ -267,6 +267,13 @@ class SqlPanelsTest(unittest.TestCase):
         self.assertEqual(self.rows("findings", "Implausible GPUs"), [{"places": "0"}])
 
     def test_failed_verification_names_the_gpu(self):
+        # More failures of another kind than the panel reads.
+        self.fleet.postgres.rows(
+            "INSERT INTO result (result_id, ts, series_key, origin_key, campaign_id, job_id,"
+            " case_index, repetition, end_time, \"primary\", outcome, failure_reason, n)"
+            " SELECT gen_random_uuid(), now(), series_key, origin_key, campaign_id, job_id,"
+            " case_index + made, repetition, now(), \"primary\", outcome, failure_reason, n"
+            " FROM result, generate_series(1, 2000) AS made WHERE failure_reason = 'TIMEOUT'")
         rows = self.rows("findings", "Failed verification")
         self.assertEqual([(row["GPU"], row["Cases"]) for row in rows],
                          [("GPU-2-7", "2"), ("GPU-2-6", "1")])
