@@ -70,7 +70,8 @@ def fill(fleet, rows):
     postgres.rows("ALTER DATABASE postgres RENAME TO assay", "template1")
     begin = time.monotonic()
     fleet.coordinator = fleet.new_coordinator("coordinator", "--judge-every", "1s").start()
-    eventually(lambda: postgres.value("SELECT cursor FROM judge_state"), 3600, "the judge's pass")
+    eventually(lambda: int(postgres.value("SELECT count(*) FROM judge_state WHERE cursor <> ''")),
+               3600, "the judge's pass", 1)
     print(f"judged in {time.monotonic() - begin:.0f} s: "
           f"{postgres.value('SELECT count(*) FROM driver_median')} medians, "
           f"{postgres.value('SELECT count(*) FROM driver_change')} changes")
