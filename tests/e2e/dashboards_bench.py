@@ -69,7 +69,7 @@ def fill(fleet, rows):
     postgres.rows("DROP DATABASE assay", "template1")
     postgres.rows("ALTER DATABASE postgres RENAME TO assay", "template1")
     begin = time.monotonic()
-    fleet.coordinator = fleet.new_coordinator("coordinator", "--judge-every", "1s").start()
+    fleet.coordinator = fleet.new_coordinator("coordinator", "--judge-every", "1s").start(900)
     eventually(lambda: int(postgres.value("SELECT count(*) FROM judge_state WHERE cursor <> ''")),
                3600, "the judge's pass", 1)
     print(f"judged in {time.monotonic() - begin:.0f} s: "
