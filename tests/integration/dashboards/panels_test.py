@@ -222,7 +222,8 @@ class PanelsTest(unittest.TestCase):
                       'assay:fleet_gpu:over_limit{reason="Throttled by heat or hardware"} == 3',
                       f'sum(assay:fleet_gpu_busy_clock_percent:bins{{simulated="true"}}) == {2 * GPUS}',
                       'max(assay_agents{state="disconnected",simulated="true"}) == 1',
-                      'ALERTS{alertname="AgentDown",alertstate="firing"}')
+                      'ALERTS{alertname="AgentDown",alertstate="firing"}',
+                      'ALERTS{alertname="GpuXid",alertstate="firing",node="sim-0006",gpu="2"}')
         for condition in conditions:
             eventually(lambda condition=condition: cls.ask(condition) is not None, 90 + NODES / 2,
                        condition)
