@@ -142,7 +142,7 @@ class Call {
     {
       MutexLock lock(mutex_);
       if (!ended_ && !parts_.empty()) {
-        drained_ = std::move(drained);
+        drained_.swap(drained);  // The earlier one is destroyed after the lock is released.
         return;
       }
     }

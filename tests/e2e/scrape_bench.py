@@ -33,10 +33,10 @@ def scrape(url):
         head, _, data = connection.recv(1 << 16).partition(b"\r\n\r\n")
         if b" 200 " not in head:
             raise ConnectionError(f"no answer, but {head.decode()!r}")
-        while data:
+        while data or (data := connection.recv(1 << 20)):
             size += len(data)
             series += data.count(b"\nassay_")
-            data = connection.recv(1 << 20)
+            data = b""
     return time.monotonic() - began, size, series
 
 
