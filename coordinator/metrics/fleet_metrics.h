@@ -1,5 +1,5 @@
 // Exports nodes and their GPUs, as agents report them with their heartbeats, so that Prometheus
-// also sees nodes that it cannot reach. Served on a path of its own, because there are about thirty
+// also sees nodes that it cannot reach. Served on a path of its own, because there are about 25
 // series per GPU.
 #pragma once
 
