@@ -1,4 +1,4 @@
--- What operators do to a fleet: cordons, drains, labels, prices, paused campaigns, schedules.
+-- Operations of people on a fleet: cordons, drains, labels, prices, paused campaigns, schedules.
 
 ALTER TABLE node
   ADD cordon_time timestamptz,          -- NULL: not cordoned.

@@ -1,4 +1,4 @@
--- What dashboards read about histories of cases, so that they need not read results. All rows of a
+-- Histories of cases for dashboards, so that they need not read results. All rows of a
 -- lineage are replaced when it is judged; throttled runs have rows of their own. `conditions` is
 -- what makes a case differ from others with the same parameters, in words: "hot cache, 8 GPUs".
 -- `standard`: cold cache, random inputs, single launches, not throttled.

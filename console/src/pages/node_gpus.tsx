@@ -151,7 +151,7 @@ function NotAvailable(): JSX.Element {
   );
 }
 
-// What the hardware has repaired, and in red what it could not: "9 corrected, 2 uncorrected".
+// Errors that the hardware has repaired, and in red what it could not: "9 corrected, 2 uncorrected".
 function Errors(props: {
   mild: number | string | undefined;
   bad: number | string | undefined;

@@ -1,7 +1,7 @@
 """Plants outages in fleets of real processes, which Debian's Prometheus scrapes and judges with the
 rules of deploy/prometheus. Each outage must fire its alert and no other.
 
-The test changes the rules mechanically, because nobody can wait for their intervals:
+The test changes the rules mechanically, because a test cannot wait for their intervals:
 - every duration is divided by 60, so a minute becomes a second: `for`, ranges and offsets;
 - a second copy of the file judges simulated nodes instead of real ones: `simulated=""` becomes
   `simulated="true"`, and its alerts have the label nodes="simulated". The first copy must stay
