@@ -516,11 +516,13 @@ class PanelsTest(unittest.TestCase):
             for one, series in sources.annotations(scope):
                 found[one["name"]] += [row["metric"] for row in series if row["values"]]
             return found
-        fleet = marked(self.scope("fleet"))
-        self.assertIn("AgentDown", {one["alertname"] for one in fleet["Alerts"]})
-        self.assertIn(("GpuXid", "sim-0006", "2"),
-                      {(one["alertname"], one.get("node"), one.get("gpu"))
-                       for one in fleet["Alerts"]})
+        # An annotation's query has steps, so the newest samples of an alert may lie after its last.
+        def alerts():
+            return {(one["alertname"], one.get("node"), one.get("gpu"))
+                    for one in marked(self.scope("fleet"))["Alerts"]}
+        eventually(lambda: ("GpuXid", "sim-0006", "2") in alerts(), 60, "the Xid's annotation", 0.5)
+        eventually(lambda: "AgentDown" in {name for name, *_ in alerts()}, 60,
+                   "the annotation of an agent that is down", 0.5)
         node = marked(self.scope("node", node="sim-0006"))
         self.assertEqual({one["gpu"] for one in node["Xid"]} - {"1", "2"}, set())
         self.assertEqual(marked(self.scope("coordinator"))["Not ready"], [])
