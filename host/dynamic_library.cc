@@ -1,6 +1,7 @@
 #include "host/dynamic_library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -20,17 +21,23 @@ std::vector<std::string> CandidatePaths(const std::string& soname,
 
 Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname,
                                             const std::vector<std::string>& folders,
-                                            const std::string& to_install) {
-  std::string first_error;
+                                            const std::string& how_to_install) {
+  std::string error_to_report;
+  bool exists_at_all = false;
   for (const std::string& path : CandidatePaths(soname, folders)) {
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       return DynamicLibrary(soname, handle);
     }
     const char* error = dlerror();
-    if (first_error.empty()) first_error = error != nullptr ? error : "dlopen failed";
+    // A file that exists but cannot be loaded is more telling than those that do not exist.
+    const bool exists = !exists_at_all && path.front() == '/' && ::access(path.c_str(), F_OK) == 0;
+    if (error_to_report.empty() || exists) {
+      error_to_report = error != nullptr ? error : "dlopen failed";
+    }
+    exists_at_all = exists_at_all || exists;
   }
-  return NotFound("cannot load " + soname + ": " + first_error, Reason::kLibraryMissing)
-      .WithHint("install " + to_install + ", or name the library's folder in LD_LIBRARY_PATH");
+  return NotFound("cannot load " + soname + ": " + error_to_report, Reason::kLibraryMissing)
+      .WithHint(how_to_install);
 }
 
 void DynamicLibrary::Close() { dlclose(std::exchange(handle_, nullptr)); }

@@ -16,10 +16,10 @@ class DynamicLibrary {
  public:
   // Loads the library `soname`, such as "libnccl.so.2". Searches the dynamic linker's path, then
   // ../lib relative to the program's folder, then `folders`. If the library is not found, returns
-  // NOT_FOUND (LIBRARY_MISSING) with the linker's message and the advice to install `to_install`.
+  // NOT_FOUND (LIBRARY_MISSING) with the linker's message and the hint `how_to_install`.
   static Result<DynamicLibrary> Open(const std::string& soname,
                                      const std::vector<std::string>& folders,
-                                     const std::string& to_install);
+                                     const std::string& how_to_install);
 
   // Sets `*function` to the address of the exported function `symbol`. Example:
   // Load("ncclAllReduce", &table.all_reduce). The function's type is not checked, so take it from

@@ -13,8 +13,8 @@
 namespace assay::agent {
 namespace {
 
-constexpr std::array<std::string_view, 6> kAllowedNames = {"PATH", "HOME", "LD_LIBRARY_PATH",
-                                                           "TZ",   "LANG", "TMPDIR"};
+constexpr std::array<std::string_view, 7> kAllowedNames = {
+    "PATH", "HOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "TZ", "LANG", "TMPDIR"};
 constexpr std::array<std::string_view, 4> kAllowedPrefixes = {"NCCL_", "CUDA_", "OMP_",
                                                               "OPENBLAS_"};
 constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";

@@ -41,7 +41,8 @@ class EnvironmentVariable {
 };
 
 Result<DynamicLibrary> Open() {
-  return DynamicLibrary::Open("libopenblas.so.0", {ASSAY_OPENBLAS_LIBRARY_DIR}, "OpenBLAS");
+  return DynamicLibrary::Open("libopenblas.so.0", {ASSAY_OPENBLAS_LIBRARY_DIR},
+                              "install OpenBLAS, or name its folder in LD_LIBRARY_PATH");
 }
 
 Result<OpenBlas> FunctionsOf(const DynamicLibrary& library) {

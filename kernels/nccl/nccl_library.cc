@@ -54,7 +54,7 @@ Result<const NcclLibrary*> LoadNccl() {
 
 std::string WhyNoNccl() {
   const Result<const NcclLibrary*> nccl = LoadNccl();
-  return nccl.ok() ? "" : nccl.status().message();
+  return nccl.ok() ? "" : MessageWithHint(nccl.status());
 }
 
 std::optional<std::string> NcclVersion() {

@@ -7,10 +7,12 @@
 
 namespace assay {
 
-// Opens a shared library of the CUDA toolkit. Searches the places that DynamicLibrary::Open
-// searches, then the toolkit that the program was built with, then /usr/local/cuda and its CUPTI
-// folder.
+// Opens one of CUDA's libraries. Searches the places that DynamicLibrary::Open searches, then those
+// of FindCudaFolders. If there is none, the error says where it was searched and how to install it.
 Result<DynamicLibrary> OpenToolkitLibrary(const std::string& soname);
+
+// Returns the status's message and hint as one text, for Benchmark::UnsupportedReason.
+std::string MessageWithHint(const Status& status);
 
 // Macros that load the functions of a library. The caller defines a macro LIST(X) that lists the
 // functions as X(member, function).

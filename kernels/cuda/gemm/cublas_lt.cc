@@ -27,7 +27,7 @@ Result<const CublasLt*> LoadCublasLt() {
 std::string WhyNoCublasLt() {
   if (std::string why = WhyNoGpu(); !why.empty()) return why;
   const Result<const CublasLt*> lt = LoadCublasLt();
-  return lt.ok() ? "" : lt.status().message();
+  return lt.ok() ? "" : MessageWithHint(lt.status());
 }
 
 Result<std::string> CublasLtVersion() {
