@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Proves that a bundle runs here: bundle-selftest [ARCHIVE]. With an archive it is
-# unpacked into a temporary folder first; without one, the folder that this script
-# lies in is tested.
+# Proves that an archive runs here: bundle-selftest [ARCHIVE]. An archive is unpacked into a
+# temporary folder first; without one, the folder of this script is tested.
 set -euo pipefail
 
 work="$(mktemp -d)"
@@ -36,20 +35,27 @@ check_postgres() {
   as_server "$postgres/initdb" -D "$work/data" -U assay --auth=trust --no-sync >/dev/null
   as_server "$postgres/pg_ctl" -D "$work/data" -s -w -l "$work/data/log" \
     -o "-c listen_addresses= -c unix_socket_directories=$work/socket" start
-  as_server "$postgres/psql" -X -A -t -h "$work/socket" -U assay -d postgres -c 'SELECT version()'
+  as_server "$postgres/pg_dump" -h "$work/socket" -U assay --schema-only postgres >/dev/null
   as_server "$postgres/pg_ctl" -D "$work/data" -s -w stop
 }
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 if (($#)); then
-  tar -C "$work" -xf "$1"
-  here="$work/assay"
+  if [[ "$1" == *.deb ]]; then
+    dpkg-deb -x "$1" "$work"
+    here="$work/opt/assay"
+  else
+    tar -C "$work" -xf "$1"
+    here="$work/assay"
+  fi
 fi
-postgres="$(dirname "$(printf '%s\n' "$here"/usr/lib/postgresql/*/bin/postgres | sort -V | tail -n 1)")"
 
-"$here/bin/assay" version
-"$here/bin/assay-coordinator" --version
-"$here/bin/assay-agent" --version
+if [[ -e "$here/MANIFEST" ]]; then
+  (cd "$here" && sha256sum --quiet -c MANIFEST)
+fi
+for program in "$here"/usr/bin/assay*; do
+  "$program" --version
+done
 "$here/bin/assay-runner" list >/dev/null
 # This machine may have its own, which would serve as well.
 [[ -e "$here/usr/lib/assay/libopenblas.so.0" ]] || { echo "the bundle has no OpenBLAS" >&2; exit 1; }
@@ -60,5 +66,8 @@ for program in "$here"/tests/*/*; do
   missing="$(ldd "$program" | grep 'not found' | grep -vE 'lib(cuda|cudart|cublas|cublasLt|nccl)\.' || true)"
   [[ -z "$missing" ]] || { echo "$program lacks $missing" >&2; exit 1; }
 done
-check_postgres
+if [[ -d "$here/usr/lib/postgresql" ]]; then
+  postgres="$(dirname "$(printf '%s\n' "$here"/usr/lib/postgresql/*/bin/postgres | sort -V | tail -n 1)")"
+  check_postgres
+fi
 echo "the bundle runs here"
