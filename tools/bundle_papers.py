@@ -179,7 +179,7 @@ def spdx(folder, name, version, commit, seconds, packages, versions, table):
         return f"SPDXRef-{kind}-" + re.sub(r"[^A-Za-z0-9.-]", "-", text.replace("+", "-plus"))
 
     own = {"name": name, "SPDXID": identifier("Package", name), "versionInfo": version,
-           "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
+           "downloadLocation": "NOASSERTION", "filesAnalyzed": True,
            "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
            "copyrightText": "NOASSERTION", "comment": f"built from commit {commit}"}
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
@@ -205,6 +205,10 @@ def spdx(folder, name, version, commit, seconds, packages, versions, table):
                           {"algorithm": "SHA256", "checksumValue": digest(full, "sha256")}],
             "licenseConcluded": "NOASSERTION", "copyrightText": "NOASSERTION"})
         relations.append((own["SPDXID"], "CONTAINS", contents[-1]["SPDXID"]))
+    sums = sorted(file["checksums"][0]["checksumValue"] for file in contents)
+    own["packageVerificationCode"] = {
+        "packageVerificationCodeValue": hashlib.sha1("".join(sums).encode()).hexdigest(),
+        "packageVerificationCodeExcludedFiles": [f"./{name}.spdx.json", "./MANIFEST"]}
     created = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
     return {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
@@ -255,12 +259,12 @@ def write(folder, origins, name, version, commit, seconds, preset):
 
 def audit(documents):
     """Exit status 1: outdated packages. 2: Debian's archive could not be asked."""
-    bundled = {}
+    bundled = set()
     for document in documents:
         with open(document, encoding="utf-8") as file:
             for package in json.load(file)["packages"]:
                 if package.get("supplier") == "Organization: Debian":
-                    bundled[package["name"], package["versionInfo"]] = document
+                    bundled.add((package["name"], package["versionInfo"]))
     update = subprocess.run(["apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update"],
                             capture_output=True, text=True)
     policy = run("apt-cache", "policy", *sorted({name for name, _ in bundled}))
@@ -270,12 +274,12 @@ def audit(documents):
         return 2
     candidates = dict(re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (\S+)", policy, re.M))
     outdated = []
-    for (name, version), document in sorted(bundled.items()):
+    for name, version in sorted(bundled):
         candidate = candidates.get(name, "(none)")
         newer = candidate != "(none)" and subprocess.run(
             ["dpkg", "--compare-versions", candidate, "gt", version]).returncode == 0
         if newer:
-            outdated.append(f"{os.path.basename(document)}: {name} {version}, Debian has {candidate}")
+            outdated.append(f"{name} {version}: Debian has {candidate}")
     for line in outdated:
         print(line)
     print(f"{len(bundled)} bundled packages, {len(outdated)} outdated"

@@ -15,7 +15,7 @@ if ! command -v npm >/dev/null; then
 fi
 packages_run=(postgresql postgresql-client curl jq openssl python3)
 packages_test=(
-  libgtest-dev libgmock-dev libbenchmark-dev prometheus prometheus-alertmanager iproute2 haproxy wget
+  libgtest-dev libgmock-dev libbenchmark-dev debootstrap prometheus prometheus-alertmanager iproute2 haproxy wget
   python3-grpcio python3-jsonschema python3-protobuf python3-yaml
 )
 # Ubuntu has Chromium only as a snap, which Selenium cannot drive: the console's test is skipped there.

@@ -34,12 +34,13 @@ make_system() {
   touch "$roots/$suite/.complete"
 }
 
-# As nobody, with /proc and a network of its own. The first argument is the system's folder.
+# As nobody, with /proc, /sys and a network of its own. The first argument is the system's folder.
 enter() {
   # shellcheck disable=SC2016  # Expanded in the new namespaces.
   unshare -mnpf --kill-child bash -euc '
     ip link set lo up
     mount -t proc proc "$1/proc"
+    mount -t sysfs sysfs "$1/sys"
     exec chroot --userspec=65534:65534 "$1" /usr/bin/env -i HOME=/tmp/home PATH=/usr/bin:/bin \
       bash -euc "$2"' _ "$1" "$2"
 }
@@ -64,7 +65,7 @@ for ((i = 0; i < 600; i++)); do
 done
 $node/bin/assay-agent --data agent --name bare --coordinator 127.0.0.1:7900 >agent.log 2>&1 &
 for ((i = 0; i < 600; i++)); do
-  ! $bin/assay node list | grep -q bare || break
+  ! $bin/assay node list 2>/dev/null | grep -q bare || break
   sleep 0.2
 done
 $bin/assay run cpu_gemm m=128 >run.log 2>&1 || { cat up.log agent.log run.log; exit 1; }
