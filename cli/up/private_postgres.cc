@@ -280,7 +280,8 @@ Status PrivatePostgres::Launch() {
   set("unix_socket_permissions=0700");
   set(setup_.options.tcp_port ? "listen_addresses=127.0.0.1" : "listen_addresses=");
   set("port=" + std::to_string(setup_.options.tcp_port.value_or(5432)));
-  for (const char* setting : {"timezone=UTC", "log_timezone=UTC", "logging_collector=off",
+  // PostgreSQL knows GMT without the package tzdata, which bare images lack, but not UTC.
+  for (const char* setting : {"timezone=GMT", "log_timezone=GMT", "logging_collector=off",
                               "max_connections=100", "wal_level=minimal", "max_wal_senders=0"}) {
     set(setting);
   }

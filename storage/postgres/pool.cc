@@ -283,7 +283,7 @@ Result<Pool::Connection> Pool::Connect(Time deadline) {
     const auto timeout =
         std::chrono::duration_cast<std::chrono::milliseconds>(options_.statement_timeout);
     setup.exec("SET statement_timeout = " + std::to_string(timeout.count()) +
-               ";SET TIME ZONE 'UTC';SET client_min_messages = warning;SET jit = off;"
+               ";SET TIME ZONE 'GMT';SET client_min_messages = warning;SET jit = off;"
                "SET enable_seqscan = " +
                (options_.by_index ? "off" : "on"));
     return connection;
