@@ -23,7 +23,7 @@ constexpr std::array<std::pair<Role, std::string_view>, 9> kNames = {{
     {Role::kProxy, "proxy"},
 }};
 
-constexpr std::array<MethodAccess, 51> kTable = {{
+constexpr std::array<MethodAccess, 60> kTable = {{
     // method, least role of users, node, coordinator
     {"/assay.v1.NodeService/ListNodes", Role::kViewer, false, false},
     {"/assay.v1.NodeService/GetNode", Role::kViewer, false, false},
@@ -68,6 +68,16 @@ constexpr std::array<MethodAccess, 51> kTable = {{
     {"/assay.v1.NoteService/CreateBaseline", Role::kOperator, false, false},
     {"/assay.v1.NoteService/CreateAnnotation", Role::kSubmitter, false, false},
     {"/assay.v1.NoteService/AcknowledgeRegression", Role::kOperator, false, false},
+    {"/assay.v1.IdentityService/CreateInvite", Role::kAdmin, false, false},
+    {"/assay.v1.IdentityService/ListInvites", Role::kAdmin, false, false},
+    {"/assay.v1.IdentityService/RevokeInvite", Role::kAdmin, false, false},
+    {"/assay.v1.IdentityService/ListIdentities", Role::kOperator, false, false},
+    {"/assay.v1.IdentityService/BanIdentity", Role::kAdmin, false, false},
+    {"/assay.v1.IdentityService/UnbanIdentity", Role::kAdmin, false, false},
+    {"/assay.v1.IdentityService/RemoveIdentity", Role::kAdmin, false, false},
+    {"/assay.v1.IdentityService/ListAttempts", Role::kAdmin, false, false},
+    // Whoever calls it renews its own certificate only.
+    {"/assay.v1.IdentityService/RenewCertificate", Role::kViewer, true, false},
     {"/assay.v1.FleetService/Attach", Role::kNone, true, false},
     {"/assay.v1.AgentService/Session", Role::kNone, false, true},
     {"/assay.v1.AgentService/GetInventory", Role::kOperator, false, false},

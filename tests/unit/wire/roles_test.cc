@@ -9,6 +9,7 @@
 #include "assay/v1/agent_service.pb.h"
 #include "assay/v1/analysis_service.pb.h"
 #include "assay/v1/campaign_service.pb.h"
+#include "assay/v1/identity_service.pb.h"
 #include "assay/v1/node_service.pb.h"
 #include "assay/v1/result_service.pb.h"
 #include "assay/v1/schedule_service.pb.h"
@@ -24,7 +25,8 @@ std::set<std::string> Methods() {
        {v1::CreateCampaignRequest::descriptor()->file(), v1::ListNodesRequest::descriptor()->file(),
         v1::ListResultsRequest::descriptor()->file(), v1::RunJobRequest::descriptor()->file(),
         v1::CompareResultsRequest::descriptor()->file(),
-        v1::ListSchedulesRequest::descriptor()->file()}) {
+        v1::ListSchedulesRequest::descriptor()->file(),
+        v1::ListInvitesRequest::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       const google::protobuf::ServiceDescriptor& service = *file->service(i);
       for (int j = 0; j < service.method_count(); ++j) {
@@ -89,6 +91,15 @@ TEST(Roles, EveryCellIsAsDocumented) {
       {"/assay.v1.NoteService/CreateBaseline", "oa"},
       {"/assay.v1.NoteService/CreateAnnotation", "soa"},
       {"/assay.v1.NoteService/AcknowledgeRegression", "oa"},
+      {"/assay.v1.IdentityService/CreateInvite", "a"},
+      {"/assay.v1.IdentityService/ListInvites", "a"},
+      {"/assay.v1.IdentityService/RevokeInvite", "a"},
+      {"/assay.v1.IdentityService/ListIdentities", "oa"},
+      {"/assay.v1.IdentityService/BanIdentity", "a"},
+      {"/assay.v1.IdentityService/UnbanIdentity", "a"},
+      {"/assay.v1.IdentityService/RemoveIdentity", "a"},
+      {"/assay.v1.IdentityService/ListAttempts", "a"},
+      {"/assay.v1.IdentityService/RenewCertificate", "vsoan"},
       {"/assay.v1.FleetService/Attach", "n"},
       {"/assay.v1.AgentService/Session", "c"},
       {"/assay.v1.AgentService/GetInventory", "oa"},
