@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/digest.h"
 #include "common/text.h"
 
 namespace assay::rpc {
@@ -38,6 +39,16 @@ std::string Serial(const X509* certificate) {
   std::string serial = text == nullptr ? "" : text;
   OPENSSL_free(text);
   return serial;
+}
+
+std::string KeyHash(const X509* certificate) {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+  if (size <= 0) return "";
+  std::string hash =
+      Sha256Hex(std::string_view(reinterpret_cast<const char*>(der), static_cast<size_t>(size)));
+  OPENSSL_free(der);
+  return hash;
 }
 
 // Returns the subject's alternative names of one kind: GEN_URI or GEN_DNS.
@@ -110,6 +121,7 @@ Result<Identity> IdentityOf(X509* certificate) {
     identity.name = names.front();
   }
   identity.serial = Serial(certificate);
+  identity.key_hash = KeyHash(certificate);
   return identity;
 }
 

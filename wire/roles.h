@@ -39,10 +39,13 @@ struct Identity {
   std::string id;
   std::string name;    // The name of a node; empty for others.
   std::string serial;  // The certificate's serial number in hexadecimal.
+  // SHA-256 of the certificate's public key (SubjectPublicKeyInfo) in hexadecimal. Renewed
+  // certificates have the same one.
+  std::string key_hash;
 };
 
 // The caller on a port without client certificates.
-inline const Identity kLocalAdmin = {Role::kLocalAdmin, "", "", "", ""};
+inline const Identity kLocalAdmin = {Role::kLocalAdmin, "", "", "", "", ""};
 
 // One row of the table: who may call a method.
 struct MethodAccess {
@@ -58,9 +61,9 @@ std::span<const MethodAccess> AccessTable();
 // Returns true if `role` may call `method`. Only kLocalAdmin may call a method without a row.
 bool Allows(Role role, std::string_view method);
 
-// Parses "spiffe://FLEET/ROLE/ID" into an identity without a name and serial number. Returns
-// INVALID_ARGUMENT if the text has another form, if the role is unknown, or if FLEET or ID is empty
-// or longer than 200 bytes.
+// Parses "spiffe://FLEET/ROLE/ID" into an identity without the fields that only a certificate has.
+// Returns INVALID_ARGUMENT if the text has another form, if the role is unknown, or if FLEET or ID
+// is empty or longer than 200 bytes.
 Result<Identity> ParseSpiffeId(std::string_view uri);
 
 }  // namespace assay
