@@ -31,6 +31,7 @@ RULES = [
     ("host/", {"common"}),
     ("model/", {"common"}),
     ("gang/", {"common"}),
+    ("identity/", {"common"}),
     ("measure/", {"common", "host"}),
     ("roofline/", {"common", "model"}),
     ("predict/", {"common", "model", "roofline"}),
@@ -61,6 +62,7 @@ RULES = [
     ("coordinator/core/estimator", CORE | {"campaign", "coordinator/core", "storage", "measure"}),
     ("coordinator/core/figures/roofline", CORE | {"campaign", "coordinator/core", "storage",
                                                   "roofline"}),
+    ("coordinator/core/enrolment", CORE | {"coordinator/core", "storage", "identity"}),
     ("coordinator/core/", CORE | {"campaign", "storage", "analysis"}),
     ("coordinator/rpc/", CORE | {"coordinator/core", "grpc"}),
     ("coordinator/web/", CORE | {"coordinator/rpc", "http", "grpc"}),
@@ -71,7 +73,7 @@ RULES = [
     ("http/", {"common", "prometheus"}),
 ]
 
-PARTS = ("common", "host", "model", "wire", "gang", "measure", "roofline", "predict",
+PARTS = ("common", "host", "model", "wire", "identity", "gang", "measure", "roofline", "predict",
          "analysis", "http",
          "kernels", "runner", "storage", "campaign", "coordinator", "agent", "cli", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
