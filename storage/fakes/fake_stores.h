@@ -1,6 +1,7 @@
 // The stores in memory, for tests. They pass the suites of tests/contract.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "common/uuid.h"
 #include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
+#include "storage/identity_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
@@ -98,8 +100,12 @@ struct FakeDatabase {
   std::vector<Findings::CaseCost> case_costs ASSAY_GUARDED_BY(mutex);
   std::vector<Findings::NodeFlag> node_flags ASSAY_GUARDED_BY(mutex);
   std::map<std::string, v1::Baseline> baselines ASSAY_GUARDED_BY(mutex);
-  std::map<std::string, v1::Annotation> annotations ASSAY_GUARDED_BY(mutex);  // By id.
-  std::map<std::string, v1::Schedule> schedules ASSAY_GUARDED_BY(mutex);      // By name.
+  std::map<std::string, v1::Annotation> annotations ASSAY_GUARDED_BY(mutex);       // By id.
+  std::map<std::string, v1::Schedule> schedules ASSAY_GUARDED_BY(mutex);           // By name.
+  std::vector<StoredInvite> invites ASSAY_GUARDED_BY(mutex);                       // Oldest first.
+  std::map<std::string, v1::EnrolledIdentity> identities ASSAY_GUARDED_BY(mutex);  // By id.
+  int64_t identity_revision ASSAY_GUARDED_BY(mutex) = 1;
+  std::vector<v1::EnrolmentAttempt> attempts ASSAY_GUARDED_BY(mutex);  // Newest first.
   const std::string fleet_id = NewUuid();
   Leader leader ASSAY_GUARDED_BY(mutex);
   std::optional<MonotonicTime> led_until ASSAY_GUARDED_BY(mutex);  // Absent: not led.
@@ -298,6 +304,43 @@ class FakeFleetStore : public FleetStore {
   Status Resign(const std::string& owner) override;
 
  private:
+  FakeDatabase& database_;
+};
+
+class FakeIdentityStore : public IdentityStore {
+ public:
+  explicit FakeIdentityStore(FakeDatabase& database) : database_(database) {}
+
+  Status CreateInvite(const StoredInvite& invite) override;
+  Result<std::optional<StoredInvite>> GetInvite(const std::string& invite_id) override;
+  Result<std::vector<v1::Invite>> ListInvites(int limit) override;
+  Status RevokeInvite(const std::string& invite_id, WallTime now) override;
+  Result<EnrolOutcome> Enrol(const Enrolling& enrolling) override;
+  Result<v1::EnrolledIdentity> GetIdentity(const std::string& id_or_name) override;
+  Result<std::optional<v1::EnrolledIdentity>> FindKey(const std::string& key_hash) override;
+  Result<bool> SetCertificate(const std::string& key_hash, const std::string& serial,
+                              WallTime certificate_expire_time) override;
+  Result<std::vector<v1::EnrolledIdentity>> ListIdentities(const std::string& role,
+                                                           const std::string& name,
+                                                           int limit) override;
+  Result<std::optional<Identities>> ListChanged(int64_t revision) override;
+  Result<v1::EnrolledIdentity> Ban(const std::string& id_or_name, const std::string& reason,
+                                   const std::string& by, WallTime now) override;
+  Result<v1::EnrolledIdentity> Unban(const std::string& id_or_name) override;
+  Status RemoveIdentity(const std::string& id_or_name) override;
+  Result<std::vector<std::string>> RemoveAbsent(Duration absence, WallTime now) override;
+  Status RemoveOld(WallTime now) override;
+  Status AddAttempt(const v1::EnrolmentAttempt& attempt) override;
+  Result<std::vector<v1::EnrolmentAttempt>> ListAttempts() override;
+
+ private:
+  StoredInvite* FindInvite(const std::string& invite_id) ASSAY_REQUIRES(database_.mutex);
+  std::optional<v1::EnrolledIdentity> FindIf(
+      const std::function<bool(const v1::EnrolledIdentity&)>& matches) const
+      ASSAY_REQUIRES(database_.mutex);
+  // Finds the identity by id, else by name. NOT_FOUND with the closest name as hint.
+  Result<v1::EnrolledIdentity*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
+
   FakeDatabase& database_;
 };
 

@@ -24,7 +24,8 @@ class PostgresDatabase : public Database {
         results_(MakeResultStore(*pool_, *queries_)),
         work_(MakeWorkStore(*queries_)),
         analysis_(MakeAnalysisStore(*pool_, *queries_)),
-        schedules_(MakeScheduleStore(*pool_)) {}
+        schedules_(MakeScheduleStore(*pool_)),
+        identities_(MakeIdentityStore(*pool_)) {}
 
   Status Migrate() override { return storage::Migrate(*pool_); }
 
@@ -39,6 +40,7 @@ class PostgresDatabase : public Database {
   WorkStore& work() override { return *work_; }
   AnalysisStore& analysis() override { return *analysis_; }
   ScheduleStore& schedules() override { return *schedules_; }
+  IdentityStore& identities() override { return *identities_; }
 
   void Listen(std::function<void()> on_queued) override {
     listener_ =
@@ -69,6 +71,7 @@ class PostgresDatabase : public Database {
   std::unique_ptr<WorkStore> work_;
   std::unique_ptr<AnalysisStore> analysis_;
   std::unique_ptr<ScheduleStore> schedules_;
+  std::unique_ptr<IdentityStore> identities_;
   std::unique_ptr<Listener> listener_;
 };
 

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
+#include "storage/identity_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
@@ -45,6 +46,7 @@ class Database {
   virtual WorkStore& work() = 0;
   virtual AnalysisStore& analysis() = 0;
   virtual ScheduleStore& schedules() = 0;
+  virtual IdentityStore& identities() = 0;
 
   // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
   // calls `on_queued` whenever the thread has reconnected to the database, because notifications

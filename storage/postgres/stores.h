@@ -8,6 +8,7 @@
 #include "common/status.h"
 #include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
+#include "storage/identity_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/postgres/pool.h"
@@ -25,6 +26,7 @@ std::unique_ptr<JobStore> MakeJobStore(Pool& pool);
 std::unique_ptr<NodeStore> MakeNodeStore(Pool& pool);
 std::unique_ptr<FleetStore> MakeFleetStore(Pool& pool);
 std::unique_ptr<ScheduleStore> MakeScheduleStore(Pool& pool);
+std::unique_ptr<IdentityStore> MakeIdentityStore(Pool& pool);
 std::unique_ptr<WorkStore> MakeWorkStore(Pool& queries);
 // Creates a store for results. If the database rejects a result, for example because it contains
 // invalid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others. List

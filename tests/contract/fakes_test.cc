@@ -4,6 +4,7 @@
 #include "tests/contract/analysis_store_contract.h"
 #include "tests/contract/attempts_contract.h"
 #include "tests/contract/fleet_store_contract.h"
+#include "tests/contract/identity_store_contract.h"
 #include "tests/contract/import_contract.h"
 #include "tests/contract/job_claim_contract.h"
 #include "tests/contract/job_nodes_contract.h"
@@ -29,6 +30,7 @@ class FakeStores : public Stores {
   WorkStore& work() override { return work_; }
   AnalysisStore& analysis() override { return analysis_; }
   ScheduleStore& schedules() override { return schedules_; }
+  IdentityStore& identities() override { return identities_; }
   void ExpireLeases() override { clock_.Advance(std::chrono::hours(1)); }
   void Pass(Duration time) override { clock_.Advance(time); }
   int CountSeries() override {
@@ -56,6 +58,7 @@ class FakeStores : public Stores {
   FakeWorkStore work_{database_};
   FakeAnalysisStore analysis_{database_};
   FakeScheduleStore schedules_{database_};
+  FakeIdentityStore identities_{database_};
 };
 
 const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
@@ -64,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Fakes, AnalysisRunsContract, ::testing::Values(kFakes),
 INSTANTIATE_TEST_SUITE_P(Fakes, AnalysisStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, AttemptsContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, FleetStoreContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, IdentityStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ImportContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobNodesContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobClaimContract, ::testing::Values(kFakes), NameOfStores);

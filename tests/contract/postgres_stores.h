@@ -98,6 +98,7 @@ class PostgresStores : public Stores {
   WorkStore& work() override { return database_->work(); }
   AnalysisStore& analysis() override { return database_->analysis(); }
   ScheduleStore& schedules() override { return database_->schedules(); }
+  IdentityStore& identities() override { return database_->identities(); }
   void ExpireLeases() override {
     Execute("UPDATE job SET lease_until = now() - interval '1 s' WHERE state = 'running'");
     Execute("UPDATE scheduler SET lease_until = now() - interval '1 s'");

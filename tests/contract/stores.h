@@ -10,6 +10,7 @@
 
 #include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
+#include "storage/identity_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
@@ -32,6 +33,7 @@ class Stores {
   virtual WorkStore& work() = 0;
   virtual AnalysisStore& analysis() = 0;
   virtual ScheduleStore& schedules() = 0;
+  virtual IdentityStore& identities() = 0;
   // Makes all leases expire.
   virtual void ExpireLeases() = 0;
   // Lets this much time pass for queued jobs, heartbeats and stored results.
@@ -53,6 +55,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
   WorkStore& work() { return stores_->work(); }
   AnalysisStore& analysis() { return stores_->analysis(); }
   ScheduleStore& schedules() { return stores_->schedules(); }
+  IdentityStore& identities() { return stores_->identities(); }
 
   // Connects nodes of these ids, named "name-ID".
   void Connect(const std::vector<std::string>& ids) {
