@@ -1,0 +1,92 @@
+// Knows who may call a coordinator that has an authority of its own.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/executor.h"
+#include "common/mutex.h"
+#include "common/status.h"
+#include "storage/identity_store.h"
+#include "wire/roles.h"
+
+namespace assay::coordinator {
+
+// Keeps all identities of the fleet and their bans in memory, so that every call can be checked.
+// Reads changes from the database every two seconds; while the database is away, the last state
+// remains. Thread-safe.
+//
+// A coordinator without an authority has no BanList: another authority decides who is in the fleet,
+// and every certificate that it signs may call. With an authority, nodes and users that are not
+// enrolled are refused. Coordinators and proxies are not enrolled; whoever can read the authority's
+// folder makes their certificates.
+class BanList : public std::enable_shared_from_this<BanList> {
+ public:
+  // All must outlive the BanList.
+  BanList(const Clock& clock, Executor& executor, storage::IdentityStore& store)
+      : clock_(clock), executor_(executor), store_(store) {}
+
+  // Reads the identities, and then their changes every two seconds. Blocks on the database. If this
+  // fails, tries again later.
+  Status Start();
+
+  // Returns OK if the caller may call. Does not block. Use it before every call, and for every open
+  // stream when OnChange's callback runs. The errors are
+  // - PERMISSION_DENIED if the caller is banned;
+  // - UNAUTHENTICATED if it is not enrolled (any more), or with another key;
+  // - UNAVAILABLE for some seconds if it is not known but may have been enrolled just now by
+  //   another coordinator, and before the identities have been read.
+  Status Check(const Identity& caller);
+
+  // Registers a callback for changes that may end someone's permission. It runs on the thread that
+  // found the change, with no lock held, and must return quickly. Call it before Start.
+  void OnChange(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+
+  // Reads changes now. Blocks on the database.
+  Status Refresh();
+  // Adds an identity that was enrolled a moment ago.
+  void Put(const v1::EnrolledIdentity& identity);
+
+ private:
+  struct Entry {
+    std::string name;
+    std::string key_hash;
+    std::optional<WallTime> expire_time;
+    std::optional<WallTime> ban_time;
+    std::string ban_reason;
+  };
+  static std::string KeyOf(std::string_view role, const std::string& id) {
+    return std::string(role) + "/" + id;
+  }
+  static Entry EntryOf(const v1::EnrolledIdentity& identity);
+  // Returns whether an identity has ended since the last time.
+  bool HasOneEnded(WallTime now) ASSAY_REQUIRES(mutex_);
+  // Notes that a caller is not known after so many refreshes. Returns the number of refreshes when
+  // it was noted first.
+  int64_t NoteUnknown(const std::string& key, const std::string& key_hash, int64_t refreshes)
+      ASSAY_REQUIRES(mutex_);
+  void RefreshLater();
+
+  const Clock& clock_;
+  Executor& executor_;
+  storage::IdentityStore& store_;
+  std::vector<std::function<void()>> callbacks_;
+
+  // Held while identities are read, so that an older state never replaces a newer one.
+  Mutex refreshing_;
+  Mutex mutex_;
+  int64_t revision_ ASSAY_GUARDED_BY(mutex_) = 0;  // 0: nothing was read yet.
+  int64_t refreshes_ ASSAY_GUARDED_BY(mutex_) = 0;
+  bool failed_ ASSAY_GUARDED_BY(mutex_) = false;
+  WallTime checked_ends_ ASSAY_GUARDED_BY(mutex_){};
+  std::map<std::string, Entry> entries_ ASSAY_GUARDED_BY(mutex_);  // By role and id.
+  // Callers that were not known, and the number of refreshes when they came first.
+  std::map<std::string, int64_t> unknown_ ASSAY_GUARDED_BY(mutex_);
+};
+
+}  // namespace assay::coordinator
