@@ -562,7 +562,7 @@ TEST_F(EnrolmentTest, OfManyKeysOneGetsTheInvite) {
   int enrolled = 0;
   for (const auto& response : responses) {
     enrolled += response.ok() ? 1 : 0;
-    if (!response.ok()) EXPECT_EQ(response.status().code(), Code::kPermissionDenied);
+    EXPECT_EQ(response.status().code(), response.ok() ? Code::kOk : Code::kPermissionDenied);
   }
   EXPECT_EQ(enrolled, 1);
 }
