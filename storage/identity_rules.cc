@@ -1,6 +1,6 @@
 #include "storage/identity_rules.h"
 
-#include <algorithm>
+#include <set>
 
 #include "common/text.h"
 #include "wire/timestamps.h"
@@ -13,9 +13,10 @@ using Kind = EnrolOutcome::Kind;
 constexpr char kNode[] = "node";
 
 // Returns `base`, or "base-2" and so on if it is taken.
-std::string FreeName(const std::string& base, const std::vector<std::string>& taken) {
+std::string FreeName(const std::string& base, const std::vector<std::string>& names) {
+  const std::set<std::string> taken(names.begin(), names.end());
   std::string name = base;
-  for (int number = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); ++number) {
+  for (int number = 2; taken.count(name) != 0; ++number) {
     name = base + "-" + std::to_string(number);
   }
   return name;

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "identity/invite_token.h"
 #include "wire/bounds.h"
 #include "wire/durations.h"
+#include "wire/node_labels.h"
 #include "wire/timestamps.h"
 
 namespace assay::coordinator {
@@ -30,8 +29,6 @@ constexpr Duration kMaxClockError = std::chrono::hours(1);
 constexpr Duration kAbsence = std::chrono::hours(1);
 constexpr Duration kRemovalPeriod = std::chrono::minutes(1);
 constexpr int kListedInvites = 1000;
-constexpr size_t kMaxLabels = 64;
-constexpr size_t kMaxLabelBytes = 256;
 constexpr size_t kMaxProviderBytes = 200;
 constexpr size_t kMaxUserBytes = 64;
 constexpr size_t kMaxBanReasonBytes = 1000;
@@ -116,13 +113,6 @@ bool IsUserName(const std::string& name) {
          });
 }
 
-bool IsLabelKey(const std::string& key) {
-  return !key.empty() && key.size() <= kMaxLabelBytes &&
-         std::all_of(key.begin(), key.end(), [](unsigned char c) {
-           return c < 0x80 && (std::isalnum(c) != 0 || std::strchr("-._", c) != nullptr);
-         });
-}
-
 void CheckNodeScope(const v1::InviteScope& scope, Violations& violations) {
   if (!scope.name().empty() && !schema::IsNodeName(scope.name())) {
     violations.Add("scope.name",
@@ -131,28 +121,21 @@ void CheckNodeScope(const v1::InviteScope& scope, Violations& violations) {
                        "at the ends",
                    0);
   }
-  if (scope.labels().size() > kMaxLabels) {
-    violations.Add("scope.labels", fmt::format("more than {} labels", kMaxLabels), 0);
+  if (scope.labels().size() > schema::kMaxLabels) {
+    violations.Add("scope.labels", fmt::format("more than {} labels", schema::kMaxLabels), 0);
   }
   for (const auto& [key, value] : scope.labels()) {
-    if (!IsLabelKey(key)) {
-      violations.Add("scope.labels",
-                     Quote(key) +
-                         " is not a key: letters, digits, \"_\", \"-\" and \".\", at most "
-                         "256",
-                     0);
-    } else if (value.size() > kMaxLabelBytes || !IsPlainText(value)) {
-      violations.Add("scope.labels[" + Cut(key) + "]",
-                     Quote(value) + " is not plain text of at most 256 bytes", 0);
-    }
+    Status label = schema::CheckLabel(key, value);
+    if (label.ok()) label = schema::CheckLabelCase(key, scope.labels());
+    if (!label.ok()) violations.Add("scope.labels", label.message(), 0);
   }
   if (scope.provider().size() > kMaxProviderBytes || !IsPlainText(scope.provider())) {
     violations.Add("scope.provider",
                    Quote(scope.provider()) + " is not plain text of at most 200 bytes", 0);
   }
-  if (scope.has_price_per_hour() &&
-      (!std::isfinite(scope.price_per_hour()) || scope.price_per_hour() < 0)) {
-    violations.Add("scope.price_per_hour", "must be a number that is not negative", 0);
+  if (scope.has_price_per_hour()) {
+    const Status price = schema::CheckPrice(scope.price_per_hour());
+    if (!price.ok()) violations.Add("scope.price_per_hour", price.message(), 0);
   }
 }
 
@@ -347,10 +330,12 @@ Status Enrolment::CheckClock(const v1::EnrolRequest& request) const {
   const WallTime now = clock_.WallNow();
   const WallTime sent = schema::FromTimestamp(request.time());
   if (sent <= now + kMaxClockError && now <= sent + kMaxClockError) return Status::Ok();
-  return Refusal(Code::kFailedPrecondition, Reason::kFailedPrecondition, "time",
-                 fmt::format("the clocks differ by more than an hour: it is {} here and {} there",
-                             TextOf(now), TextOf(sent)),
-                 "set the clock of the machine that joins, for example with `chronyd -q`");
+  return Refusal(
+      Code::kFailedPrecondition, Reason::kFailedPrecondition, "time",
+      fmt::format(
+          "the clocks differ by more than an hour: the coordinator's says {}, the sender's {}",
+          TextOf(now), TextOf(sent)),
+      "set the clock of the machine that joins, for example with `chronyd -q`");
 }
 
 void Enrolment::Note(const Status& refusal, const Attempt& attempt) {

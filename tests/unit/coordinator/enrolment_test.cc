@@ -427,8 +427,8 @@ TEST_F(EnrolmentTest, InvitesAreChecked) {
     request.mutable_scope()->set_role("node");
     change(request);
     std::vector<std::string> found;
-    for (const Violation& violation :
-         enrolment->CreateInvite(request, kAlice).status().violations()) {
+    const Status status = enrolment->CreateInvite(request, kAlice).status();
+    for (const Violation& violation : status.violations()) {
       found.push_back(violation.field);
     }
     return assay::Join(found);
@@ -478,7 +478,7 @@ TEST_F(EnrolmentTest, InvitesAreChecked) {
   EXPECT_EQ(scope([](auto& s) { s.set_provider("a\x1b"); }), "scope.provider");
   EXPECT_EQ(scope([](auto& s) { (*s.mutable_labels())["a b"] = "c"; }), "scope.labels");
   EXPECT_EQ(scope([](auto& s) { (*s.mutable_labels())["a"] = std::string(257, 'x'); }),
-            "scope.labels[a]");
+            "scope.labels");
   EXPECT_EQ(scope([](auto& s) {
               for (int i = 0; i < 65; ++i) (*s.mutable_labels())["k" + std::to_string(i)] = "";
             }),
