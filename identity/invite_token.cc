@@ -60,7 +60,9 @@ std::string Checksum(const InviteToken& token) {
 }
 
 Status BadToken(const std::string& what, const std::string& hint) {
-  return InvalidArgument(what).WithViolations({{"token", what, 0}}).WithHint(hint);
+  return InvalidArgument(what, Reason::kBadInviteToken)
+      .WithViolations({{"token", what, 0}})
+      .WithHint(hint);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ Status BanList::Check(const Identity& caller) {
   if (found != entries_.end() && found->second.key_hash == caller.key_hash) {
     const Entry& entry = found->second;
     if (entry.ban_time) {
-      return Status(Code::kPermissionDenied, Reason::kNotPermitted,
+      return Status(Code::kPermissionDenied, Reason::kBanned,
                     fmt::format("{} was banned at {}{}", who, TextOf(*entry.ban_time),
                                 entry.ban_reason.empty() ? "" : ": " + entry.ban_reason))
           .WithViolations({{"identity", "banned", 0}})

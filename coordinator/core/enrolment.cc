@@ -50,7 +50,7 @@ Status Refusal(Code code, Reason reason, const char* field, const std::string& m
 }
 
 Status NoSuchInvite() {
-  return Refusal(Code::kNotFound, Reason::kNotFound, "token", "there is no such invite",
+  return Refusal(Code::kNotFound, Reason::kUnknownInvite, "token", "there is no such invite",
                  kNewInvite);
 }
 
@@ -58,7 +58,7 @@ Status BannedRefusal(const v1::EnrolledIdentity& identity) {
   std::string message = fmt::format("{} {} was banned at {}", identity.role(),
                                     Quote(identity.name()), schema::TimeText(identity.ban_time()));
   if (!identity.ban_reason().empty()) message += ": " + identity.ban_reason();
-  return Refusal(Code::kPermissionDenied, Reason::kNotPermitted, "identity", message,
+  return Refusal(Code::kPermissionDenied, Reason::kBanned, "identity", message,
                  "an admin can end the ban: assay node unban " + identity.name());
 }
 
@@ -73,15 +73,15 @@ Status RefusalOf(const storage::EnrolOutcome& outcome) {
   const v1::EnrolledIdentity& identity = outcome.identity;
   switch (outcome.kind) {
     case Kind::kExpired:
-      return Refusal(Code::kFailedPrecondition, Reason::kFailedPrecondition, "token",
+      return Refusal(Code::kFailedPrecondition, Reason::kInviteExpired, "token",
                      "the invite expired at " + schema::TimeText(invite.expire_time()), kNewInvite);
     case Kind::kRevoked:
-      return Refusal(Code::kPermissionDenied, Reason::kNotPermitted, "token",
+      return Refusal(Code::kPermissionDenied, Reason::kInviteRevoked, "token",
                      "the invite was revoked at " + schema::TimeText(invite.revoke_time()),
                      kNewInvite);
     case Kind::kUsed:
       return Refusal(
-          Code::kPermissionDenied, Reason::kNotPermitted, "token",
+          Code::kPermissionDenied, Reason::kInviteUsed, "token",
           fmt::format("the invite was used by {} {} at {}", invite.scope().role(),
                       Quote(invite.identity_name()), schema::TimeText(invite.use_time())),
           "each node and user needs an invite of its own: assay node invite");
@@ -95,7 +95,7 @@ Status RefusalOf(const storage::EnrolOutcome& outcome) {
           "invite with another name, or remove the other first");
     case Kind::kKeyTaken:
       return Refusal(
-          Code::kAlreadyExists, Reason::kNotPermitted, "certificate_request",
+          Code::kAlreadyExists, Reason::kKeyTaken, "certificate_request",
           fmt::format("the key belongs to {} {}", identity.role(), Quote(identity.name())),
           "use a new key, in another data folder");
     default:
@@ -244,7 +244,7 @@ Result<v1::EnrolResponse> Enrolment::EnrolWithToken(const v1::EnrolRequest& requ
   enrolling.certificate_expire_time = CertificateEnd(
       scope.role(), scope.has_identity_expire_time() ? &scope.identity_expire_time() : nullptr);
   if (enrolling.certificate_expire_time <= enrolling.now) {
-    return Refusal(Code::kFailedPrecondition, Reason::kFailedPrecondition, "token",
+    return Refusal(Code::kFailedPrecondition, Reason::kInviteExpired, "token",
                    "the enrolment that the invite allows ended at " +
                        schema::TimeText(scope.identity_expire_time()),
                    kNewInvite);
@@ -331,7 +331,7 @@ Status Enrolment::CheckClock(const v1::EnrolRequest& request) const {
   const WallTime sent = schema::FromTimestamp(request.time());
   if (sent <= now + kMaxClockError && now <= sent + kMaxClockError) return Status::Ok();
   return Refusal(
-      Code::kFailedPrecondition, Reason::kFailedPrecondition, "time",
+      Code::kFailedPrecondition, Reason::kClockSkew, "time",
       fmt::format(
           "the clocks differ by more than an hour: the coordinator's says {}, the sender's {}",
           TextOf(now), TextOf(sent)),

@@ -25,16 +25,17 @@ inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 // has one. Thread-safe. All methods block on the database.
 //
 // A refused attempt to enrol or renew is stored with the peer's address and returned with
-//   INVALID_ARGUMENT                  the token is no whole token: violation for "token"
-//   NOT_FOUND, NOT_FOUND              no such invite: "token"
-//   FAILED_PRECONDITION               the invite has expired: "token"; or the sender's clock is
-//                                     wrong: "time"
-//   PERMISSION_DENIED, NOT_PERMITTED  the invite was used or revoked: "token"; or the key is
-//                                     banned: "identity"
-//   INVALID_ARGUMENT, BAD_CERTIFICATE the certificate request is bad: "certificate_request"
-//   ALREADY_EXISTS, NODE_NAME_TAKEN   another has the invite's name: "name"
-//   ALREADY_EXISTS, NOT_PERMITTED     the key belongs to another identity: "certificate_request"
-//   UNAUTHENTICATED, NO_IDENTITY      the key is not enrolled, or its enrolment has ended
+//   INVALID_ARGUMENT, BAD_INVITE_TOKEN      the token is no whole token: violation for "token"
+//   INVALID_ARGUMENT, BAD_CERTIFICATE       the certificate request is bad: "certificate_request"
+//   NOT_FOUND, UNKNOWN_INVITE               no such invite: "token"
+//   FAILED_PRECONDITION, INVITE_EXPIRED     the invite has expired: "token"
+//   FAILED_PRECONDITION, CLOCK_SKEW         the sender's clock is wrong: "time"
+//   PERMISSION_DENIED, INVITE_USED          another key has used the invite: "token"
+//   PERMISSION_DENIED, INVITE_REVOKED       the invite was revoked: "token"
+//   PERMISSION_DENIED, BANNED               the key is banned: "identity"
+//   ALREADY_EXISTS, NODE_NAME_TAKEN         another has the invite's name: "name"
+//   ALREADY_EXISTS, KEY_TAKEN               the key is another's: "certificate_request"
+//   UNAUTHENTICATED, NO_IDENTITY            the key is not enrolled, or its enrolment has ended
 // A further attempt can succeed only after UNAVAILABLE and INTERNAL, which are not stored.
 class Enrolment {
  public:

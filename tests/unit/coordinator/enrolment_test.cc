@@ -191,17 +191,17 @@ TEST_F(EnrolmentTest, ALostAnswerStrandsNobody) {
 TEST_F(EnrolmentTest, RefusalsNameCauseAndCureAndAreRecorded) {
   const Joiner joiner;
   const auto refused = [&](const std::string& token) { return Enrol(token, joiner).status(); };
-  ExpectRefused(refused("hello"), Code::kInvalidArgument, Reason::kInvalidArgument, "token",
+  ExpectRefused(refused("hello"), Code::kInvalidArgument, Reason::kBadInviteToken, "token",
                 "foreign");
-  ExpectRefused(refused(Invite().substr(0, 40)), Code::kInvalidArgument, Reason::kInvalidArgument,
+  ExpectRefused(refused(Invite().substr(0, 40)), Code::kInvalidArgument, Reason::kBadInviteToken,
                 "token", "truncated");
   identity::InviteToken unknown = {"abcdefghijklmnop", std::string(32, 'x')};
-  ExpectRefused(refused(identity::InviteTokenText(unknown)), Code::kNotFound, Reason::kNotFound,
-                "token", "unknown");
+  ExpectRefused(refused(identity::InviteTokenText(unknown)), Code::kNotFound,
+                Reason::kUnknownInvite, "token", "unknown");
   // The right id with another secret is as good as unknown.
   unknown.id = identity::ParseInviteToken(Invite())->id;
-  ExpectRefused(refused(identity::InviteTokenText(unknown)), Code::kNotFound, Reason::kNotFound,
-                "token", "unknown");
+  ExpectRefused(refused(identity::InviteTokenText(unknown)), Code::kNotFound,
+                Reason::kUnknownInvite, "token", "unknown");
 
   v1::EnrolRequest bad;
   bad.set_token(Invite());
@@ -213,27 +213,27 @@ TEST_F(EnrolmentTest, RefusalsNameCauseAndCureAndAreRecorded) {
   skewed.set_certificate_request(joiner.Request());
   *skewed.mutable_time() = schema::ToTimestamp(clock.WallNow() - hours(3));
   ExpectRefused(enrolment->Enrol(skewed, "10.0.0.7").status(), Code::kFailedPrecondition,
-                Reason::kFailedPrecondition, "time", "clock");
+                Reason::kClockSkew, "time", "clock");
   skewed.mutable_time()->set_seconds(std::numeric_limits<int64_t>::max());
   EXPECT_EQ(enrolment->Enrol(skewed, "10.0.0.7").status().code(), Code::kFailedPrecondition);
 
   const std::string revoked = Invite();
   ASSERT_TRUE(enrolment->RevokeInvite(identity::ParseInviteToken(revoked)->id).ok());
-  ExpectRefused(refused(revoked), Code::kPermissionDenied, Reason::kNotPermitted, "token",
+  ExpectRefused(refused(revoked), Code::kPermissionDenied, Reason::kInviteRevoked, "token",
                 "revoked");
   const std::string token = Invite();
   const Joiner first;
   ASSERT_TRUE(Enrol(token, first).ok());
-  ExpectRefused(refused(token), Code::kPermissionDenied, Reason::kNotPermitted, "token", "used");
+  ExpectRefused(refused(token), Code::kPermissionDenied, Reason::kInviteUsed, "token", "used");
   ExpectRefused(refused(Invite("node", "g1")), Code::kAlreadyExists, Reason::kNodeNameTaken, "name",
                 "name");
   ExpectRefused(Enrol(Invite("viewer", "bob"), first).status(), Code::kAlreadyExists,
-                Reason::kNotPermitted, "certificate_request", "key");
+                Reason::kKeyTaken, "certificate_request", "key");
   ExpectRefused(refused(""), Code::kUnauthenticated, Reason::kNoIdentity, "certificate_request",
                 "not-enrolled");
   const std::string expired = Invite();
   clock.Advance(minutes(31));
-  ExpectRefused(refused(expired), Code::kFailedPrecondition, Reason::kFailedPrecondition, "token",
+  ExpectRefused(refused(expired), Code::kFailedPrecondition, Reason::kInviteExpired, "token",
                 "expired");
 }
 
@@ -335,16 +335,16 @@ TEST_F(EnrolmentTest, ABanTakesEffectAtOnceAndEndsWithUnban) {
   EXPECT_EQ(changes, 1);
   const Status refused = bans->Check(node);
   EXPECT_EQ(refused.code(), Code::kPermissionDenied);
-  EXPECT_EQ(refused.reason(), Reason::kNotPermitted);
+  EXPECT_EQ(refused.reason(), Reason::kBanned);
   EXPECT_WORDING("coordinator/banned", refused.ToString());
-  ExpectRefused(Enrol("", joiner).status(), Code::kPermissionDenied, Reason::kNotPermitted,
-                "identity", "banned");
-  ExpectRefused(Enrol(Invite(), joiner).status(), Code::kPermissionDenied, Reason::kNotPermitted,
+  ExpectRefused(Enrol("", joiner).status(), Code::kPermissionDenied, Reason::kBanned, "identity",
+                "banned");
+  ExpectRefused(Enrol(Invite(), joiner).status(), Code::kPermissionDenied, Reason::kBanned,
                 "identity", "banned");
   v1::RenewCertificateRequest renewal;
   renewal.set_certificate_request(joiner.Request());
   ExpectRefused(enrolment->Renew(renewal, node, "10.0.0.7").status(), Code::kPermissionDenied,
-                Reason::kNotPermitted, "identity", "banned");
+                Reason::kBanned, "identity", "banned");
   EXPECT_EQ(enrolment->RemoveIdentity("g1").code(), Code::kFailedPrecondition);
 
   ASSERT_TRUE(enrolment->Unban("g1").ok());
