@@ -20,9 +20,9 @@ LIBRARIES = {
 
 CORE = {"common", "model", "wire", "messages"}
 # The entry points of programs, which may include all of their program.
-COORDINATOR_MAIN = CORE | {"coordinator", "http", "storage", "storage/postgres", "grpc",
+COORDINATOR_MAIN = CORE | {"coordinator", "http", "identity", "storage", "storage/postgres", "grpc",
                            "prometheus"}
-AGENT_MAIN = CORE | {"agent", "host", "http", "grpc", "prometheus"}
+AGENT_MAIN = CORE | {"agent", "host", "http", "identity", "grpc", "prometheus"}
 BENCHMARK = {"common", "host", "model", "measure", "kernels"}
 
 # (prefix of the including file, what it may include besides its own folder)
@@ -31,6 +31,8 @@ RULES = [
     ("host/", {"common"}),
     ("model/", {"common"}),
     ("gang/", {"common"}),
+    ("identity/enrolled", CORE),
+    ("identity/join_client", CORE),
     ("identity/", {"common"}),
     ("measure/", {"common", "host"}),
     ("roofline/", {"common", "model"}),
@@ -69,7 +71,7 @@ RULES = [
     ("coordinator/metrics/", CORE | {"coordinator/core", "http", "storage", "prometheus"}),
     ("coordinator/", COORDINATOR_MAIN),
     ("cli/imports/", CORE | {"host", "cli", "grpc"}),
-    ("cli/", CORE | {"campaign", "roofline", "predict", "analysis", "grpc"}),
+    ("cli/", CORE | {"campaign", "roofline", "predict", "analysis", "identity", "grpc"}),
     ("http/", {"common", "prometheus"}),
 ]
 
