@@ -1,5 +1,6 @@
-// assay fit scaling-law
+// assay fit scaling-law | roofline
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,8 +8,10 @@
 #include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/views/answer_view.h"
+#include "cli/views/result_text.h"
 #include "cli/views/table_reader.h"
 #include "common/text.h"
+#include "predict/roofline_fit.h"
 #include "predict/scaling_law.h"
 
 namespace assay::cli {
@@ -92,6 +95,62 @@ Result<ExitCode> FitLaw(Context& context, const FitOptions& options) {
   return kExitDone;
 }
 
+struct RooflineFitOptions {
+  ResultsQuery query;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+// Points that share both roofs: those of a GPU model and a roof of compute, such as "H200 SXM,
+// bf16".
+using PointsByRoof = std::map<std::string, std::vector<predict::IntensityPoint>>;
+
+PointsByRoof PointsOf(const v1::GetRooflineResponse& response) {
+  PointsByRoof groups;
+  for (const v1::Roofline& roofline : response.rooflines()) {
+    const std::string model = roofline.gpu_model().empty()
+                                  ? "CPU"
+                                  : roofline.gpu_model() + " " + roofline.gpu_form_factor();
+    for (const v1::RooflinePoint& point : roofline.points()) {
+      if (point.compute_roof().empty()) continue;
+      // Launches limit a case below both roofs.
+      const bool launch = point.regime() == "launch";
+      groups[model + ", " + point.compute_roof()].push_back(
+          {point.arithmetic_intensity(), point.flops_per_second(),
+           point.benchmark() + " " + ParametersCsv(point.parameters()),
+           launch ? "limited by launches" : ""});
+    }
+  }
+  return groups;
+}
+
+Result<ExitCode> FitRidge(Context& context, const RooflineFitOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  v1::GetRooflineRequest request;
+  ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, options.query));
+  constexpr int kMost = 10'000;
+  request.set_limit(kMost);
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetRooflineResponse found,
+                         client.Call(&v1::AnalysisService::Stub::GetRoofline, request));
+  PointsByRoof groups = PointsOf(found);
+  if (groups.size() > 1) {
+    std::vector<std::string> names;
+    for (const auto& group : groups) names.push_back(group.first);
+    return InvalidArgument("the results lie under several roofs: " + Join(names, "; "))
+        .WithHint("narrow --filter, for example: gpu.model = \"H200\" AND parameters.dtype = fp16");
+  }
+  std::vector<predict::IntensityPoint> points;
+  std::string under;
+  if (!groups.empty()) {
+    under = groups.begin()->first;
+    points = std::move(groups.begin()->second);
+  }
+  const Result<predict::RooflineFit> fit = predict::FitRoofline(std::move(points));
+  if (!fit.ok()) return fit.status();
+  PrintAnswer({"fit roofline", {{"under", under, true}}, RooflineFitAnswer(*fit), "WITHOUT ONE"},
+              options.format);
+  return kExitDone;
+}
+
 }  // namespace
 
 void AddFitCommands(CLI::App& app, Context& context) {
@@ -116,6 +175,17 @@ void AddFitCommands(CLI::App& app, Context& context) {
       ->capture_default_str();
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, FitLaw);
+
+  CLI::App* roofline =
+      fit->add_subcommand("roofline", "Find a GPU's ridge, bandwidth and peak from results");
+  roofline->footer(
+      "Fits min(bandwidth x intensity, peak) to results with FLOPs and bytes, of one GPU model and "
+      "format. Leaves out cases that launches limit. Example:\n"
+      "  assay fit roofline --campaign roofline");
+  auto roofline_options = std::make_shared<RooflineFitOptions>();
+  AddRangeOptions(*roofline, roofline_options->query);
+  AddOutputOption(*roofline, roofline_options->format);
+  OnRun(*roofline, context, roofline_options, FitRidge);
 }
 
 }  // namespace assay::cli

@@ -42,7 +42,7 @@ constexpr double kMaxBudget = 100;
 constexpr char kNodeRole[] = "node";
 constexpr char kNewInvite[] = "ask an admin for a new invite: assay node invite";
 
-std::string TextOf(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
+std::string ClockText(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
 
 Status Refusal(Code code, Reason reason, const char* field, const std::string& message,
                const std::string& hint) {
@@ -279,12 +279,12 @@ Result<std::string> Enrolment::RenewKey(const identity::RequestedKey& key,
       identity.role(), identity.has_expire_time() ? &identity.expire_time() : nullptr);
   if (end <= now) {
     return NotEnrolled(fmt::format("the enrolment of {} {} ended at {}", identity.role(),
-                                   Quote(identity.name()), TextOf(end)));
+                                   Quote(identity.name()), ClockText(end)));
   }
   const WallTime last = schema::FromTimestamp(identity.certificate_expire_time());
   if (now >= last + storage::kRenewable) {
     return NotEnrolled(fmt::format("the certificate of {} {} ended at {}, more than 30 days ago",
-                                   identity.role(), Quote(identity.name()), TextOf(last)));
+                                   identity.role(), Quote(identity.name()), ClockText(last)));
   }
   const std::string serial = identity::NewSerial();
   ASSAY_ASSIGN_OR_RETURN(const bool stored, store_.SetCertificate(key.hash, serial, end));
@@ -334,7 +334,7 @@ Status Enrolment::CheckClock(const v1::EnrolRequest& request) const {
       Code::kFailedPrecondition, Reason::kClockSkew, "time",
       fmt::format(
           "the clocks differ by more than an hour: the coordinator's says {}, the sender's {}",
-          TextOf(now), TextOf(sent)),
+          ClockText(now), ClockText(sent)),
       "set the clock of the machine that joins, for example with `chronyd -q`");
 }
 
