@@ -2,13 +2,13 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/views/answer_view.h"
-#include "cli/views/result_text.h"
 #include "cli/views/table_reader.h"
 #include "common/text.h"
 #include "predict/roofline_fit.h"
@@ -104,7 +104,23 @@ struct RooflineFitOptions {
 // bf16".
 using PointsByRoof = std::map<std::string, std::vector<predict::IntensityPoint>>;
 
+// Names a case by those of its parameters that have several values.
+std::string LabelOf(const v1::RooflinePoint& point,
+                    const std::map<std::string, std::set<std::string>>& values) {
+  std::string label = point.benchmark();
+  for (const auto& [name, value] : std::map(point.parameters().begin(), point.parameters().end())) {
+    if (values.at(name).size() > 1) label += " " + name + "=" + value;
+  }
+  return label;
+}
+
 PointsByRoof PointsOf(const v1::GetRooflineResponse& response) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const v1::Roofline& roofline : response.rooflines()) {
+    for (const v1::RooflinePoint& point : roofline.points()) {
+      for (const auto& [name, value] : point.parameters()) values[name].insert(value);
+    }
+  }
   PointsByRoof groups;
   for (const v1::Roofline& roofline : response.rooflines()) {
     const std::string model = roofline.gpu_model().empty()
@@ -115,8 +131,7 @@ PointsByRoof PointsOf(const v1::GetRooflineResponse& response) {
       // Launches limit a case below both roofs.
       const bool launch = point.regime() == "launch";
       groups[model + ", " + point.compute_roof()].push_back(
-          {point.arithmetic_intensity(), point.flops_per_second(),
-           point.benchmark() + " " + ParametersCsv(point.parameters()),
+          {point.arithmetic_intensity(), point.flops_per_second(), LabelOf(point, values),
            launch ? "limited by launches" : ""});
     }
   }

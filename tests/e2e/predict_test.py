@@ -1,5 +1,6 @@
 """Predictions from a fleet's own measurements, on simulated nodes of which one is slow."""
 
+import collections
 import json
 import os
 import subprocess
@@ -16,6 +17,14 @@ benchmarks:
   - memory_bandwidth: {op: [copy, read], bytes: 1GiB}
   - gemm: {m: [128, 1024, 8192], n: 8192, k: 8192}
   - all_reduce: {bytes: [64KiB, 1MiB, 16MiB, 256MiB, 1GiB], ranks: 8}
+"""
+ROOFLINE = """
+name: roofline
+retries: 0
+nodes: name = "sim-0001"
+benchmarks:
+  - gemm: {m: {from: 8, to: 8192, factor: 2}, n: 8192, k: 8192, dtype: fp16}
+  - gemm: {m: 128, n: 128, k: 128, dtype: fp16}
 """
 SLOW = "sim-0002"
 FACTOR = 0.8
@@ -34,6 +43,7 @@ class PredictTest(FleetCase):
                    write(cls.fleet, "faults.yaml", faults), nodes=3).start()
         eventually(lambda: len(connected(cls.fleet)) == 3, 30, "all sessions")
         cls.fleet.await_end(cls.fleet.submit(CAMPAIGN))
+        cls.fleet.await_end(cls.fleet.submit(ROOFLINE))
 
     def ask(self, *arguments):
         return self.fleet.cli_json(*arguments, "--simulated")
@@ -52,6 +62,19 @@ class PredictTest(FleetCase):
         self.assertGreater(step["value"], by_sheet["value"])
         self.assertLess(step["low"], step["high"])
         self.assertEqual(by_sheet["low"], by_sheet["high"])
+
+    def test_ridge_lies_where_memory_gives_way_to_arithmetic(self):
+        simulated = "simulated = true AND benchmark = gemm"
+        answer = self.fleet.cli_json("fit", "roofline", "--campaign", "roofline",
+                                     "--filter", simulated)
+        value = {term["name"]: term["value"] for term in answer["terms"]}
+        self.assertEqual(value["points_left_out"], 8)  # The small product on each GPU.
+        rows = self.fleet.cli_json("results", "--campaign", "roofline", "--filter", simulated)
+        regimes = collections.defaultdict(list)
+        for row in rows:
+            regimes[row["regime"]].append(float(row["arithmetic_intensity"]))
+        self.assertGreater(value["ridge"], max(regimes["memory"]) / 2)
+        self.assertLess(value["ridge"], min(regimes["compute"]) * 2)
 
     def test_prediction_moves_as_much_as_a_slow_node(self):
         busy = {node: self.term(self.ask(*DECODE, "--node", node), "busy")
