@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/text.h"
 #include "wire/certificate.h"
 #include "wire/status_conversion.h"
 
@@ -66,13 +67,18 @@ Result<Identity> CallerOf(const grpc::AuthContext& context,
 
 class AccessControl : public grpc::AuthMetadataProcessor {
  public:
-  explicit AccessControl(std::string fleet) : fleet_(std::move(fleet)) {}
+  AccessControl(std::string fleet, CallerCheck check)
+      : fleet_(std::move(fleet)), check_(std::move(check)) {}
 
   bool IsBlocking() const override { return false; }
 
+  // gRPC sends the code and the message of a refusal alone, so the message ends with the reason.
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
                        OutputMetadata* /*consumed*/, OutputMetadata* /*response*/) override {
-    return ToGrpc(Check(metadata, *context));
+    const Status checked = Check(metadata, *context);
+    if (checked.ok()) return grpc::Status::OK;
+    return {static_cast<grpc::StatusCode>(checked.code()),
+            checked.message() + " (" + std::string(ReasonWord(checked.reason())) + ")"};
   }
 
  private:
@@ -85,6 +91,9 @@ class AccessControl : public grpc::AuthMetadataProcessor {
           Code::kUnauthenticated, Reason::kNoIdentity,
           "the certificate is of the fleet \"" + caller.fleet + "\", not of \"" + fleet_ + "\"");
     }
+    // A connection may be older than the certificate.
+    ASSAY_RETURN_IF_ERROR(CheckExpiry(caller, Clock::Real().WallNow()));
+    if (check_) ASSAY_RETURN_IF_ERROR(check_(caller));
     if (Allows(caller.role, method)) return Status::Ok();
     return Status(Code::kPermissionDenied, Reason::kNotPermitted,
                   "the role " + std::string(RoleName(caller.role)) + " may not call " + method)
@@ -92,12 +101,23 @@ class AccessControl : public grpc::AuthMetadataProcessor {
   }
 
   const std::string fleet_;
+  const CallerCheck check_;
 };
 
 }  // namespace
 
-std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet) {
-  return std::make_shared<AccessControl>(std::move(fleet));
+std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet,
+                                                              CallerCheck check) {
+  return std::make_shared<AccessControl>(std::move(fleet), std::move(check));
+}
+
+Status CheckExpiry(const Identity& caller, WallTime now) {
+  if (now < caller.expire_time) return Status::Ok();
+  // Not UNAUTHENTICATED, which tells an agent that its node was removed.
+  return Status(Code::kFailedPrecondition, Reason::kBadCertificate,
+                "the certificate of " + std::string(RoleName(caller.role)) + " " +
+                    Quote(caller.name.empty() ? caller.id : caller.name) + " has expired")
+      .WithHint("renew the certificate and connect again");
 }
 
 Identity CallerOf(const grpc::ServerContextBase& context) {
@@ -105,6 +125,13 @@ Identity CallerOf(const grpc::ServerContextBase& context) {
   if (!peer || Property(*peer, GRPC_X509_PEM_CERT_PROPERTY_NAME).empty()) return kLocalAdmin;
   const Result<Identity> caller = CallerOf(*peer, context.client_metadata());
   return caller.ok() ? *caller : Identity();
+}
+
+bool IsThroughProxy(const grpc::ServerContextBase& context) {
+  const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
+  if (!peer) return false;
+  const Result<Identity> identity = PeerOf(*peer, CertificateUse::kClient);
+  return identity.ok() && identity->role == Role::kProxy;
 }
 
 Identity ServerOf(const grpc::ClientContext& context) {

@@ -5,6 +5,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -49,6 +52,15 @@ std::string KeyHash(const X509* certificate) {
       Sha256Hex(std::string_view(reinterpret_cast<const char*>(der), static_cast<size_t>(size)));
   OPENSSL_free(der);
   return hash;
+}
+
+WallTime ExpireTime(const X509* certificate) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) != 1) return {};
+  // The year 9999, which stands for "never", does not fit.
+  constexpr auto kMost = std::chrono::floor<std::chrono::seconds>(WallTime::max());
+  return std::min<std::chrono::sys_seconds>(
+      std::chrono::sys_seconds(std::chrono::seconds(::timegm(&parts))), kMost);
 }
 
 // Returns the subject's alternative names of one kind: GEN_URI or GEN_DNS.
@@ -122,6 +134,7 @@ Result<Identity> IdentityOf(X509* certificate) {
   }
   identity.serial = Serial(certificate);
   identity.key_hash = KeyHash(certificate);
+  identity.expire_time = ExpireTime(certificate);
   return identity;
 }
 

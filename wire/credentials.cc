@@ -7,8 +7,9 @@
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 
+#include <utility>
+
 #include "common/file.h"
-#include "wire/access.h"
 #include "wire/certificate.h"
 
 namespace assay::rpc {
@@ -156,7 +157,8 @@ Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files) {
 
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
-                                                                   bool insecure) {
+                                                                   bool insecure,
+                                                                   CallerCheck check) {
   if (files.empty()) {
     if (!insecure && !address.IsLoopback()) return PlaintextRefused(address, "listen on");
     return grpc::InsecureServerCredentials();
@@ -181,7 +183,7 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
   auto credentials = grpc::SslServerCredentials(options);
   if (!pem.authorities.empty()) {
     ASSAY_ASSIGN_OR_RETURN(const std::optional<Identity> own, OwnIdentity(files));
-    credentials->SetAuthMetadataProcessor(NewAccessControl(own->fleet));
+    credentials->SetAuthMetadataProcessor(NewAccessControl(own->fleet, std::move(check)));
   }
   return credentials;
 }

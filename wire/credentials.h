@@ -14,6 +14,7 @@
 
 #include "common/host_port.h"
 #include "common/status.h"
+#include "wire/access.h"
 #include "wire/roles.h"
 
 namespace assay::rpc {
@@ -36,12 +37,14 @@ struct TlsFiles {
 Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
 
 // Returns credentials for a server that listens on `address`. If `files` has authorities, clients
-// must present a certificate of this server's fleet, and wire/roles.h decides what they may call.
+// must present a certificate of this server's fleet and pass `check`, if there is one, and
+// wire/roles.h decides what they may call.
 // Without authorities, `address` must be a loopback address unless `insecure` is true; otherwise
 // returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the files cannot be used.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
-                                                                   bool insecure);
+                                                                   bool insecure,
+                                                                   CallerCheck check = {});
 
 // Returns credentials for a client that connects to `address`. Without any files, `address` must be
 // a loopback address unless `insecure` is true; otherwise returns FAILED_PRECONDITION. Returns

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/clock.h"
 #include "common/status.h"
 
 namespace assay {
@@ -42,10 +43,12 @@ struct Identity {
   // SHA-256 of the certificate's public key (SubjectPublicKeyInfo) in hexadecimal. Renewed
   // certificates have the same one.
   std::string key_hash;
+  // When the certificate expires.
+  WallTime expire_time = WallTime::max();
 };
 
 // The caller on a port without client certificates.
-inline const Identity kLocalAdmin = {Role::kLocalAdmin, "", "", "", "", ""};
+inline const Identity kLocalAdmin = {Role::kLocalAdmin, "", "", "", "", "", WallTime::max()};
 
 // One row of the table: who may call a method.
 struct MethodAccess {

@@ -70,6 +70,17 @@ void AddViolations(const Status& status, size_t most, Message& message, Add add)
   }
 }
 
+// Removes a reason in parentheses from the end of a message; see AccessControl in wire/access.cc.
+void TakeReason(std::string& message, Reason& reason) {
+  const size_t begin = message.rfind(" (");
+  if (begin == std::string::npos || message.back() != ')') return;
+  const Reason found =
+      ReasonOfWord(std::string_view(message).substr(begin + 2, message.size() - begin - 3));
+  if (found == Reason::kNone) return;
+  reason = found;
+  message.resize(begin);
+}
+
 }  // namespace
 
 grpc::Status ToGrpc(const Status& status) {
@@ -104,12 +115,14 @@ Status FromGrpc(const grpc::Status& status) {
       if (one.Is<v1::ErrorDetail>() && !one.UnpackTo(&detail)) detail.Clear();
     }
   }
+  auto reason = static_cast<Reason>(detail.reason());
+  std::string message = status.error_message();
+  if (status.error_details().empty()) TakeReason(message, reason);
   std::vector<Violation> violations;
   for (const v1::FieldViolation& violation : detail.violations()) {
     violations.push_back({violation.field(), violation.description(), violation.line()});
   }
-  return Status(static_cast<Code>(status.error_code()), static_cast<Reason>(detail.reason()),
-                status.error_message())
+  return Status(static_cast<Code>(status.error_code()), reason, std::move(message))
       .WithHint(detail.hint())
       .WithViolations(std::move(violations));
 }

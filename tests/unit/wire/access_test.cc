@@ -7,6 +7,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -43,9 +44,10 @@ class AccessTest : public testing::Test {
     Serve(files_.authority());
   }
 
-  void Serve(const std::string& authority) {
+  void Serve(const std::string& authority, CallerCheck check = {}) {
     const HostPort here = {"127.0.0.1", 0};
-    const auto credentials = ServerCredentials(here, Files("coordinator", authority), false);
+    const auto credentials =
+        ServerCredentials(here, Files("coordinator", authority), false, std::move(check));
     ASSERT_TRUE(credentials.ok()) << credentials.status();
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", *credentials, &port_);
@@ -77,6 +79,17 @@ class AccessTest : public testing::Test {
     return FromGrpc(status);
   }
 
+  // Returns a certificate as a proxy forwards it.
+  std::string Encoded(const std::string& name) const {
+    const std::string pem = *ReadFile(files_.Certificate(name), 1 << 20);
+    std::string encoded;
+    for (const char c : pem.substr(pem.find("-----\n") + 6)) {
+      if (c == '-') break;
+      if (c != '\n') encoded += c;
+    }
+    return encoded;
+  }
+
   testing_support::CertificateFolder files_;
   RecordingNodes nodes_;
   int port_ = 0;
@@ -100,6 +113,59 @@ TEST_F(AccessTest, OtherRolesAreRefusedBeforeTheHandler) {
   for (const char* name : {"node", "proxy", "coordinator"}) {
     EXPECT_EQ(Call(name).code(), Code::kPermissionDenied) << name;
   }
+  EXPECT_FALSE(nodes_.caller);
+}
+
+TEST_F(AccessTest, CallersThatDoNotPassTheCheckAreRefused) {
+  server_ = nullptr;
+  Serve(files_.authority(), [](const Identity& caller) {
+    return caller.id == "ann" ? Status(Code::kPermissionDenied, Reason::kBanned, "banned")
+                              : Status::Ok();
+  });
+  const Status called = Call("viewer");
+  EXPECT_EQ(called.code(), Code::kPermissionDenied);
+  EXPECT_EQ(called.reason(), Reason::kBanned);
+  EXPECT_FALSE(nodes_.caller);
+  files_.Leaf("bob", "URI:spiffe://lab/viewer/bob", "clientAuth");
+  EXPECT_TRUE(Call("bob").ok());
+}
+
+TEST_F(AccessTest, IdentityHasTheEndOfItsCertificate) {
+  ASSERT_TRUE(Call("viewer").ok());
+  const WallTime end = nodes_.caller->expire_time;
+  const WallTime now = Clock::Real().WallNow();
+  EXPECT_GT(end, now + std::chrono::hours(23));
+  EXPECT_LE(end, now + std::chrono::hours(24));
+  EXPECT_TRUE(CheckExpiry(*nodes_.caller, end - std::chrono::seconds(1)).ok());
+  EXPECT_EQ(CheckExpiry(*nodes_.caller, end).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(CheckExpiry(*nodes_.caller, end).reason(), Reason::kBadCertificate);
+  EXPECT_TRUE(CheckExpiry(kLocalAdmin, end).ok());
+}
+
+TEST_F(AccessTest, CertificateThatNeverExpiresIsAccepted) {
+  const std::string name = "forever";
+  files_.Leaf(name, "URI:spiffe://lab/viewer/ann", "clientAuth");
+  ASSERT_EQ(std::system(("cd " + files_.At("") + " && openssl x509 -req -in " + name +
+                         ".csr -CA ca.pem -CAkey ca.key -extfile " + name + ".ext -out " + name +
+                         ".pem -days 2900000 >/dev/null 2>&1")
+                            .c_str()),
+            0);
+  EXPECT_TRUE(Call(name).ok());
+  EXPECT_GT(nodes_.caller->expire_time,
+            Clock::Real().WallNow() + std::chrono::hours(24 * 365 * 200));
+}
+
+// A connection may be older than its certificate's end.
+TEST_F(AccessTest, CallerWhoseCertificateHasExpiredIsRefused) {
+  files_.Leaf("proxy", "URI:spiffe://lab/proxy/1", "clientAuth");
+  ASSERT_EQ(std::system(("cd " + files_.At("") +
+                         " && openssl x509 -req -in viewer.csr -CA ca.pem -CAkey ca.key -extfile "
+                         "viewer.ext -out viewer.pem -days -1 >/dev/null 2>&1")
+                            .c_str()),
+            0);
+  const Status called = Call("proxy", Encoded("viewer"));
+  EXPECT_EQ(called.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(called.reason(), Reason::kBadCertificate);
   EXPECT_FALSE(nodes_.caller);
 }
 
@@ -138,22 +204,13 @@ TEST_F(AccessTest, LeafSignedByALeafIsRefused) {
 TEST_F(AccessTest, ProxySpeaksForItsClientAlone) {
   files_.Leaf("proxy", "URI:spiffe://lab/proxy/1", "clientAuth");
   files_.Leaf("node", "URI:spiffe://lab/node/1,DNS:g1", "clientAuth");
-  const auto der = [&](const std::string& name) {
-    const std::string pem = *ReadFile(files_.Certificate(name), 1 << 20);
-    std::string encoded;
-    for (const char c : pem.substr(pem.find("-----\n") + 6)) {
-      if (c == '-') break;
-      if (c != '\n') encoded += c;
-    }
-    return encoded;
-  };
-  const Status called = Call("proxy", der("viewer"));
+  const Status called = Call("proxy", Encoded("viewer"));
   ASSERT_TRUE(called.ok()) << called;
   EXPECT_EQ(nodes_.caller->id, "ann");
-  EXPECT_EQ(Call("proxy", der("node")).code(), Code::kPermissionDenied);
+  EXPECT_EQ(Call("proxy", Encoded("node")).code(), Code::kPermissionDenied);
   EXPECT_EQ(Call("proxy", "AAAA").code(), Code::kUnauthenticated);
   // A peer that is no proxy cannot borrow another's identity.
-  EXPECT_EQ(Call("node", der("viewer")).code(), Code::kPermissionDenied);
+  EXPECT_EQ(Call("node", Encoded("viewer")).code(), Code::kPermissionDenied);
 }
 
 }  // namespace
