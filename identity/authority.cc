@@ -26,8 +26,8 @@ constexpr size_t kMaxPemBytes = 64 << 10;
 constexpr size_t kMaxFleetBytes = 64;  // The limit of a common name.
 constexpr size_t kMaxNameBytes = 253;  // The limit of DNS.
 constexpr Duration kClockSkew = std::chrono::minutes(5);
-constexpr Duration kServerLifetime = std::chrono::hours(24 * 30);
 constexpr int kAuthorityYears = 10;
+constexpr char kServerKey[] = "server.key";
 
 std::string At(const std::string& folder, const char* file) { return folder + "/" + file; }
 
@@ -85,11 +85,14 @@ bool IsIpAddress(const std::string& text) {
 }
 
 // Adds the URI first, as wire/certificate.h expects.
-bool AddNames(X509* certificate, const std::string& uri, const std::vector<std::string>& texts) {
+// A coordinator's names are those that clients dial. The name of a node is a DNS name whatever it
+// looks like, because that is where wire/certificate.h looks for it.
+bool AddNames(X509* certificate, const std::string& uri, const Leaf& leaf) {
   const Names names(GENERAL_NAMES_new());
   if (!names || !AddName(names.get(), GEN_URI, uri)) return false;
-  for (const std::string& text : texts) {
-    if (!AddName(names.get(), IsIpAddress(text) ? GEN_IPADD : GEN_DNS, text)) return false;
+  for (const std::string& text : leaf.names) {
+    const bool address = leaf.role == "coordinator" && IsIpAddress(text);
+    if (!AddName(names.get(), address ? GEN_IPADD : GEN_DNS, text)) return false;
   }
   return X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, 0) == 1;
 }
@@ -156,6 +159,10 @@ Status CheckFolder(const std::string& folder) {
   struct stat facts {};
   if (::stat(folder.c_str(), &facts) != 0) {
     return FailedPrecondition("cannot read " + folder + ": " + std::strerror(errno));
+  }
+  if (facts.st_uid != ::geteuid() && facts.st_uid != 0) {
+    return BadAuthority("the authority's folder " + folder + " belongs to another user",
+                        "run as its owner, or change its owner");
   }
   if ((facts.st_mode & (S_IWGRP | S_IWOTH)) == 0) return Status::Ok();
   return BadAuthority("other users can write to the authority's folder " + folder,
@@ -258,7 +265,7 @@ Result<std::string> Authority::Sign(EVP_PKEY* key, const Leaf& leaf, WallTime no
       !AddExtension(raw, certificate_.get(), NID_ext_key_usage, usage) ||
       !AddExtension(raw, certificate_.get(), NID_subject_key_identifier, "hash") ||
       !AddExtension(raw, certificate_.get(), NID_authority_key_identifier, "keyid") ||
-      !AddNames(raw, uri, leaf.names)) {
+      !AddNames(raw, uri, leaf)) {
     return OpenSslError("cannot make a certificate for " + uri);
   }
   return Signed(raw, key_.get());
@@ -276,17 +283,20 @@ Result<ServerCertificate> Authority::IssueServer(const std::string& id,
     }
   }
   ServerCertificate server;
-  server.certificate_file = At(folder_, "server.pem");
-  server.key_file = At(folder_, "server.key");
+  server.certificate_file = At(folder_, "server-") + id + ".pem";
+  server.key_file = At(folder_, kServerKey);
   server.authority_file = At(folder_, "ca.pem");
-  server.expire_time = std::min(now + kServerLifetime, expire_time_);
   ASSAY_ASSIGN_OR_RETURN(const Key key, LoadOrMakeKey(server.key_file));
   ASSAY_ASSIGN_OR_RETURN(
       const std::string pem,
-      Sign(key.get(), {"coordinator", id, names, NewSerial(), server.expire_time}, now));
+      Sign(key.get(), {"coordinator", id, names, NewSerial(), expire_time_}, now));
   ASSAY_RETURN_IF_ERROR(ReplacePrivateFile(server.certificate_file, pem));
-  server.pin = KeyPin(key.get());
   return server;
+}
+
+Result<std::string> Authority::ServerPin() const {
+  ASSAY_ASSIGN_OR_RETURN(const Key key, LoadOrMakeKey(At(folder_, kServerKey)));
+  return KeyPin(key.get());
 }
 
 }  // namespace assay::identity

@@ -31,10 +31,6 @@ struct ServerCertificate {
   std::string certificate_file;
   std::string key_file;
   std::string authority_file;
-  WallTime expire_time{};
-  // SHA-256 of the public key in base64, for `curl --pinnedpubkey sha256//PIN`. All coordinators
-  // that share the folder, and all their certificates, have the same one.
-  std::string pin;
 };
 
 // Signs certificates with the key in a folder. Immutable, so threads can share it.
@@ -43,8 +39,8 @@ class Authority {
   // Opens the authority in `folder`, or makes one for the fleet `fleet` that is valid for ten
   // years. If several processes make it at once, or one is killed meanwhile, they get the same
   // authority. The folder has
-  //   ca.key, ca.pem           the authority
-  //   server.key, server.pem   the coordinator's own; see IssueServer
+  //   ca.key, ca.pem              the authority
+  //   server.key, server-ID.pem   the coordinators' own; see IssueServer
   // Returns FAILED_PRECONDITION if others can read the key or write to the folder, if key and
   // certificate do not belong together, or if the certificate is not an authority's, is not valid
   // at `now` or is another fleet's.
@@ -61,10 +57,15 @@ class Authority {
   // peers whose clocks are behind.
   Result<std::string> Issue(const RequestedKey& key, const Leaf& leaf, WallTime now) const;
 
-  // Issues a coordinator's own certificate for 30 days and writes it to the folder. `names` are
-  // those under which agents and users reach it. Call it again before it expires.
+  // Issues a coordinator's own certificate, which is valid as long as the authority, and writes it
+  // to the folder. `id` names the coordinator: 1 to 64 letters, digits and hyphens. `names` are
+  // those under which agents and users reach it.
   Result<ServerCertificate> IssueServer(const std::string& id,
                                         const std::vector<std::string>& names, WallTime now) const;
+  // Returns the SHA-256 digest of the coordinators' public key in base64, for
+  // `curl --pinnedpubkey sha256//PIN`. All coordinators that share the folder have the same key,
+  // which this makes if it does not exist.
+  Result<std::string> ServerPin() const;
 
  private:
   Authority(std::string folder, std::string fleet)

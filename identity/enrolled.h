@@ -17,8 +17,8 @@ struct JoinPoint {
   std::string pin;  // Of the listener's key; see ServerCertificate in identity/authority.h.
 };
 
-// What a folder of an enrolled node or user has. The folder may be read by its owner only. Its
-// files are key.pem, certificate.pem, authority.pem and enrolment.json.
+// The content of an enrolled node's or user's folder, which only its owner can read. Its files are
+// key.pem, certificate.pem, authority.pem and enrolment.json.
 struct Enrolled {
   std::string folder;
   JoinPoint join;
@@ -41,9 +41,9 @@ struct Enrolled {
 // set. Blocks for at most 30 s. Errors are those of the coordinator (see
 // coordinator/core/enrolment.h); or
 //   UNAVAILABLE, UNREACHABLE         no connection, or no response
-//   FAILED_PRECONDITION, WRONG_PEER  the server does not speak TLS, has another key than the pin,
-//   or
-//                                    is not Assay
+//   FAILED_PRECONDITION, WRONG_PEER  the server does not speak TLS, has another key than the pin
+//                                    says, or is not Assay
+//   INVALID_ARGUMENT                 the URL, the pin or https_proxy is malformed
 Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const std::string& token,
                       const std::string& host_name);
 

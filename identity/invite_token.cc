@@ -91,7 +91,7 @@ Result<InviteToken> ParseInviteToken(std::string_view text) {
                                   [](unsigned char c) { return c >= '0' && c <= '9'; });
   if (lower.compare(0, kName.size(), kName) != 0 || !number) {
     return BadToken("this is not a token of Assay: it does not begin with assay1.",
-                    "`assay node invite` prints one");
+                    "`assay node invite` and `assay user invite` print one");
   }
   if (version != "1") {
     return BadToken(
