@@ -49,7 +49,7 @@ Status PeerFrozen(int rank, Duration silence) {
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats) {
   Contacts contacts;
   for (const PeerConnection& one : heartbeats) {
-    const std::optional<Duration> silence = SilenceOf(one.fd);
+    const std::optional<Duration> silence = SilenceOf(one.socket->fd());
     if (!silence) continue;
     if (*silence <= kHeardWithin) contacts.heard.push_back(one.rank);
     if (*silence >= kSilentAfter) contacts.silent.push_back(one.rank);

@@ -22,17 +22,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A greeting is PURPOSE NONCE RANK, without blanks around the nonce.
+// A greeting is PURPOSE NONCE RANK, without blanks around the nonce. Encrypted ones have no nonce.
 constexpr std::string_view kMessagesMagic = "assay-rank/1 ";
 constexpr std::string_view kHeartbeatsMagic = "assay-beat/1 ";
 constexpr size_t kMagicSize = kMessagesMagic.size();
 static_assert(kHeartbeatsMagic.size() == kMagicSize);
 constexpr size_t kNonceSize = 32;
+constexpr size_t kKeySize = 64;
 constexpr size_t kRankSize = 8;  // Decimal, padded with zeros.
-constexpr size_t kGreetingSize = kMagicSize + kNonceSize + kRankSize;
-// Connections that have not greeted yet; beyond it the oldest is dropped.
+// Connections that have not greeted yet.
 constexpr size_t kMaxPending = 64;
+// Accepted in a row, so that strangers who connect without a pause do not keep ranks from greeting.
+constexpr int kMostAccepted = 64;
+// Added to the deadline once, for greetings that have begun.
+constexpr Duration kLastChance = 500ms;
 constexpr char kWelcome = 'w';
+
+size_t GreetingSize(const std::string& nonce) { return kMagicSize + nonce.size() + kRankSize; }
 
 std::string Greeting(const std::string& nonce, const Caller& caller) {
   const std::string digits = std::to_string(caller.rank);
@@ -54,21 +60,23 @@ bool SameSecret(std::string_view a, std::string_view b) {
 // A connection that has not sent its greeting yet.
 struct Pending {
   Socket socket;
+  std::string address;  // Of the other end.
+  MonotonicTime patience;
   std::string said;
 };
 
-// Continues reading. Returns false if the connection must be dropped.
-bool Advance(Pending* pending) {
-  char chunk[kGreetingSize];
-  const auto got = ReceiveSome(pending->socket, chunk, kGreetingSize - pending->said.size());
+// Continues reading a greeting of `size` bytes. Returns false if the connection must be dropped.
+bool Advance(Pending* pending, size_t size, MonotonicTime now) {
+  char chunk[kMagicSize + kNonceSize + kRankSize];
+  const auto got = ReceiveSome(pending->socket, chunk, size - pending->said.size());
   if (!got.ok()) return false;
   pending->said.append(chunk, *got);
-  return true;
+  return pending->said.size() == size || now < pending->patience;
 }
 
 // Returns the caller that sent this complete greeting; nullopt if it is not one of ours.
 std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce) {
-  const auto rank = ParseInteger(said.substr(kGreetingSize - kRankSize));
+  const auto rank = ParseInteger(said.substr(said.size() - kRankSize));
   if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::nullopt;
   for (const Purpose purpose : kPurposes) {
     const Caller caller = {static_cast<int>(*rank), purpose};
@@ -77,12 +85,26 @@ std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce
   return std::nullopt;
 }
 
-void AcceptAllWaiting(const Socket& listener, std::vector<Pending>* pending) {
-  for (;;) {
+// Makes room for one more: drops the oldest connection of the address that has the most.
+void DropOne(std::vector<Pending>* pending) {
+  std::map<std::string, int> counts;
+  for (const Pending& one : *pending) ++counts[one.address];
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  pending->erase(std::find_if(pending->begin(), pending->end(),
+                              [&](const Pending& one) { return one.address == most->first; }));
+}
+
+void AcceptWaitingOnes(const Socket& listener, const AcceptWatch& watch,
+                       std::vector<Pending>* pending) {
+  for (int i = 0; i < kMostAccepted; ++i) {
     auto accepted = AcceptWaiting(listener);
     if (!accepted.ok() || !accepted->valid()) return;
-    if (pending->size() == kMaxPending) pending->erase(pending->begin());
-    pending->push_back({std::move(accepted).value(), ""});
+    if (watch.tls != nullptr && !watch.tls->Accept(&*accepted).ok()) continue;
+    if (pending->size() == kMaxPending) DropOne(pending);
+    std::string address = AddressOfPeer(*accepted);
+    pending->push_back({std::move(accepted).value(), std::move(address),
+                        Clock::Real().Now() + watch.greeting_patience, ""});
   }
 }
 
@@ -94,6 +116,20 @@ Status NotConnected(const std::set<Caller>& missing) {
   return PeerTimeout("rank " + std::to_string(first) + " did not connect in time" +
                      (ranks.empty() ? "" : ", nor did " + EachRank(ranks)))
       .WithPeer({first});
+}
+
+// Returns random hexadecimal digits.
+Result<std::string> RandomDigits(size_t count) {
+  std::string bytes(count / 2, '\0');
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return Internal("the system gave no random bytes");
+  }
+  std::string digits;
+  for (const char byte : bytes) {
+    digits += "0123456789abcdef"[static_cast<unsigned char>(byte) >> 4];
+    digits += "0123456789abcdef"[byte & 15];
+  }
+  return digits;
 }
 
 // Checks whether the hosts of connected ranks still answer while this rank waits for others to
@@ -148,51 +184,54 @@ class ArrivedHosts {
 
 }  // namespace
 
-Result<std::string> NewNonce() {
-  unsigned char random[kNonceSize / 2];
-  if (getrandom(random, sizeof random, 0) != sizeof random) {
-    return Internal("the system gave no random bytes");
-  }
-  std::string text;
-  for (const unsigned char byte : random) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
-}
+Result<std::string> NewNonce() { return RandomDigits(kNonceSize); }
 
-std::string MeetingPoint::ToString() const { return HostPort{host, port}.ToString() + "/" + nonce; }
+Result<std::string> NewKey() { return RandomDigits(kKeySize); }
+
+std::string MeetingPoint::ToString() const {
+  return HostPort{host, port}.ToString() + "/" + nonce + key;
+}
 
 Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
   const size_t slash = text.rfind('/');
-  const Status bad = InvalidArgument("a rendezvous token is HOST:PORT/NONCE", Reason::kBadToken);
-  if (slash == std::string::npos || text.size() - slash - 1 != kNonceSize) return bad;
+  if (slash == std::string::npos) return BadToken();
+  const std::string secret = text.substr(slash + 1);
+  if (secret.size() != kNonceSize && secret.size() != kKeySize) return BadToken();
   const auto address = ParseHostPort(std::string_view(text).substr(0, slash));
-  if (!address.ok() || address->port == 0) return bad;
-  return MeetingPoint{address->host, address->port, text.substr(slash + 1)};
+  if (!address.ok() || address->port == 0) return BadToken();
+  const bool is_key = secret.size() == kKeySize;
+  return MeetingPoint{address->host, address->port, is_key ? "" : secret, is_key ? secret : ""};
+}
+
+Status BadToken() {
+  return InvalidArgument("a rendezvous token is HOST:PORT/SECRET", Reason::kBadToken);
 }
 
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived) {
   const auto process_count = static_cast<std::ptrdiff_t>(watch.processes.size());
-  std::vector<Pending> pending;
+  const size_t greeting_size = GreetingSize(nonce);
+  std::vector<Pending> pending;  // In order of patience.
   ArrivedHosts hosts(watch.hosts);
+  bool last_chance = false;
   while (!callers.empty()) {
     std::vector<pollfd> entries;
     for (const int process : watch.processes) entries.push_back({process, POLLIN, 0});
     entries.push_back({listener.fd(), POLLIN, 0});
     for (const Pending& one : pending) entries.push_back({one.socket.fd(), POLLIN, 0});
-    poll(entries.data(), entries.size(), PollMillis(std::min(deadline, hosts.next_check())));
-    const bool late = Clock::Real().Now() >= deadline;
+    MonotonicTime next = std::min(deadline, hosts.next_check());
+    if (!pending.empty()) next = std::min(next, pending.front().patience);
+    poll(entries.data(), entries.size(), PollMillis(next));
+    const MonotonicTime now = Clock::Real().Now();
     const bool left = std::any_of(entries.begin(), entries.begin() + process_count,
                                   [](const pollfd& process) { return process.revents != 0; });
     // Ranks that have connected by now count, even if this rank is late itself.
-    AcceptAllWaiting(listener, &pending);
+    AcceptWaitingOnes(listener, watch, &pending);
     std::vector<Pending> still_pending;
     for (Pending& one : pending) {
-      if (!Advance(&one)) continue;
-      if (one.said.size() < kGreetingSize) {
+      if (!Advance(&one, greeting_size, now)) continue;
+      if (one.said.size() < greeting_size) {
         still_pending.push_back(std::move(one));
         continue;
       }
@@ -205,7 +244,12 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     }
     pending = std::move(still_pending);
     if (callers.empty()) break;
-    if (late) return NotConnected(callers);
+    if (now >= deadline) {
+      // An encrypted greeting takes a round trip, which this rank may only now have begun.
+      if (last_chance || pending.empty()) return NotConnected(callers);
+      last_chance = true;
+      deadline = now + kLastChance;
+    }
     if (left) return PeerLost("a rank ended before all had connected");
     ASSAY_RETURN_IF_ERROR(hosts.Check());
   }
@@ -225,7 +269,7 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 }
 
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
-                               MonotonicTime deadline, bool* host_answers) {
+                               MonotonicTime deadline, bool* host_answers, const GangTls* tls) {
   const std::string greeting = Greeting(point.nonce, caller);
   std::string why;       // Why the last attempt failed.
   bool dropped = false;  // The process dropped the connection, so it is not stopped.
@@ -234,7 +278,8 @@ Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
     Status last = socket.status();
     if (socket.ok()) {
       if (host_answers != nullptr) NoticeSilence(*socket);
-      last = SendAll(*socket, greeting.data(), greeting.size(), deadline);
+      if (tls != nullptr) last = tls->Connect(&*socket, deadline);
+      if (last.ok()) last = SendAll(*socket, greeting.data(), greeting.size(), deadline);
       char answer = 0;
       if (last.ok()) last = ReceiveAll(*socket, &answer, 1, deadline);
       if (last.ok() && answer == kWelcome) return std::move(socket).value();

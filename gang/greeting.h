@@ -1,7 +1,7 @@
 // Lets the ranks of a gang (processes that run a collective together) recognize each other. A rank
-// that opens a connection sends a greeting: the purpose of the connection, the gang's nonce (a
-// secret random number), and its own rank number. A connection without a valid greeting is dropped
-// without a reply.
+// that opens a connection sends a greeting: the purpose of the connection, a nonce (a secret random
+// number), and its own rank number. On control connections TLS under the gang's key replaces the
+// nonce. A connection without a valid greeting is dropped without a reply.
 #pragma once
 
 #include <map>
@@ -14,24 +14,32 @@
 #include "common/status.h"
 #include "gang/peer_watch.h"
 #include "gang/socket.h"
+#include "gang/tls.h"
 
 namespace assay {
 
 // Returns 128 random bits as 32 hexadecimal digits.
 Result<std::string> NewNonce();
+// Returns 256 random bits as 64 hexadecimal digits.
+Result<std::string> NewKey();
 
-// The address at which a rank listens, and the nonce to send there.
+// The address at which a rank listens, and the secret for it: a nonce for data connections, or the
+// gang's key for control connections. The other one is empty.
 struct MeetingPoint {
   std::string host;
   int port = 0;
   std::string nonce;
+  std::string key;
 
-  // Returns "HOST:PORT/NONCE".
+  // Returns "HOST:PORT/NONCE" or "HOST:PORT/KEY".
   std::string ToString() const;
-  // Parses "HOST:PORT/NONCE". Returns INVALID_ARGUMENT (BAD_TOKEN) if the text is malformed. The
-  // error does not contain the text, because the nonce is a secret.
+  // Parses either. Returns BadToken() if the text is malformed.
   static Result<MeetingPoint> Parse(const std::string& text);
 };
+
+// The INVALID_ARGUMENT (BAD_TOKEN) for a malformed token. It does not contain the token, because
+// that is a secret.
+Status BadToken();
 
 // The use of a connection.
 enum class Purpose { kMessages, kHeartbeats };
@@ -47,7 +55,7 @@ struct Caller {
   }
 };
 
-// Conditions that end the wait for callers early.
+// How callers are awaited.
 struct AcceptWatch {
   // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends, the wait
   // fails at once with PEER_LOST.
@@ -56,12 +64,18 @@ struct AcceptWatch {
   // checked at intervals of `hosts.interval`. If one of these hosts has not answered for
   // `hosts.host_patience`, the wait fails with PEER_UNREACHABLE.
   HeartbeatRule hosts;
+  // Encrypts the connections, unless null.
+  const GangTls* tls = nullptr;
+  // Time limit for a greeting, which callers send as soon as they have connected.
+  Duration greeting_patience = std::chrono::seconds(5);
 };
 
 // Waits until each of `callers` has connected to `listener` and has sent a valid greeting. Drops
-// all other connections. A connection that sends nothing does not delay the others.
-// If callers are missing at the deadline, the error lists their ranks, and Status::peer is the
-// lowest of these. Stores the accepted connections in `*arrived`, even on failure.
+// all other connections. A connection that sends nothing is dropped after
+// `watch.greeting_patience` and does not delay the others. If strangers open many connections,
+// those of the address with the most connections are dropped first. If callers are missing at the
+// deadline, the error lists their ranks, and Status::peer is the lowest of these. Stores the
+// accepted connections in `*arrived`, even on failure.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
@@ -74,10 +88,12 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 // kPeerTimeout, so that both ranks can report a failure while the other ranks are still waiting.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
-// Connects to a rank and sends a greeting. Retries until `deadline`. On failure, sets
+// Connects to a rank and sends a greeting, encrypted unless `tls` is null. Retries until
+// `deadline`. On failure, sets
 // `*host_answers` (unless `host_answers` is null): true means that the other host received the
 // greeting and still answers, so only the rank's process is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
-                               MonotonicTime deadline, bool* host_answers = nullptr);
+                               MonotonicTime deadline, bool* host_answers = nullptr,
+                               const GangTls* tls = nullptr);
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@ namespace assay {
 namespace {
 
 constexpr Duration kAfterError = std::chrono::milliseconds(100);
+constexpr int kMostBeats = 256;  // That are read at once.
 
 }  // namespace
 
@@ -25,7 +25,7 @@ PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_l
                      const HeartbeatRule& rule)
     : rule_(rule), on_lost_(std::move(on_lost)) {
   for (const PeerConnection& one : connections) {
-    watched_.push_back({one.rank, one.fd, rule.first_patience});
+    watched_.push_back({one.rank, one.socket, rule.first_patience});
   }
   if (watched_.empty()) return;
   // If pipe2() fails, start the thread anyway, because the other ranks need this rank's heartbeats.
@@ -48,7 +48,9 @@ void PeerWatch::Watch() {
     entries.assign(1, {stop_[0], POLLIN, 0});
     // Wait only for connections to end. Heartbeats from other ranks are read when this rank sends
     // its own, so that the thread wakes up only once per interval.
-    for (const Watched& one : watched_) entries.push_back({one.ended ? -1 : one.fd, POLLRDHUP, 0});
+    for (const Watched& one : watched_) {
+      entries.push_back({one.ended ? -1 : one.socket->fd(), POLLRDHUP, 0});
+    }
     if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) {
       // Continues after an error, for example a lack of memory.
       std::this_thread::sleep_for(std::min<Duration>(rule_.interval, kAfterError));
@@ -73,20 +75,25 @@ void PeerWatch::Watch() {
 void PeerWatch::Beat() {
   for (Watched& one : watched_) {
     if (one.ended) continue;
-    // Errors of send() are ignored. If the send buffer is full, the other rank has many unread
-    // heartbeats and does not need another. If the connection has ended, poll() reports it.
+    // Errors are ignored. If the send buffer is full, the other rank has many unread heartbeats and
+    // does not need another. If the connection has ended, poll() reports it.
     const char beat = 'b';
-    static_cast<void>(send(one.fd, &beat, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
+    static_cast<void>(SendSome(*one.socket, &beat, 1));
     ++one.silent;
   }
 }
 
 void PeerWatch::Listen() {
-  char beats[256];  // Holds the heartbeats of several minutes.
   for (Watched& one : watched_) {
-    if (one.ended || recv(one.fd, beats, sizeof beats, MSG_DONTWAIT) <= 0) continue;
-    one.silent = 0;
-    one.patience = rule_.patience;
+    // An encrypted connection returns one heartbeat at a time. Several minutes of them suffice.
+    for (int beats = 0; !one.ended && beats < kMostBeats; ++beats) {
+      char beat = 0;
+      const auto got = ReceiveSome(*one.socket, &beat, 1);
+      one.ended = !got.ok();
+      if (!got.ok() || *got == 0) break;
+      one.silent = 0;
+      one.patience = rule_.patience;
+    }
   }
 }
 
@@ -103,7 +110,7 @@ Status PeerWatch::LossOf(const Watched& one) const {
 
 // Both ends of a cut link see each other silent. The coordinator decides which of them is at fault.
 Status PeerWatch::LostHost(const Watched& one) const {
-  const std::optional<Duration> silence = SilenceOf(one.fd);
+  const std::optional<Duration> silence = SilenceOf(one.socket->fd());
   if (!silence) return Status::Ok();
   // After a single heartbeat, this rank or its host may just have been suspended.
   const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter

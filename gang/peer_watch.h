@@ -56,7 +56,7 @@ class PeerWatch {
  private:
   struct Watched {
     int rank;
-    int fd;
+    const Socket* socket;
     int patience;
     int silent = 0;  // Heartbeats sent since the other rank's last one.
     bool ended = false;

@@ -13,6 +13,7 @@
 #include "gang/contacts.h"
 #include "gang/greeting.h"
 #include "gang/socket.h"
+#include "gang/tls.h"
 
 namespace assay {
 namespace {
@@ -56,7 +57,7 @@ class TcpPeers : public Peers {
 
   std::vector<PeerConnection> Heartbeats() const override {
     std::vector<PeerConnection> connections;
-    for (const auto& [peer, link] : links_) connections.push_back({peer, link.heartbeats.fd()});
+    for (const auto& [peer, link] : links_) connections.push_back({peer, &link.heartbeats});
     return connections;
   }
 
@@ -145,8 +146,8 @@ class TcpPeers : public Peers {
 
 class TcpRendezvous : public Rendezvous {
  public:
-  TcpRendezvous(Socket listener, const MeetingPoint& point)
-      : listener_(std::move(listener)), nonce_(point.nonce), token_(point.ToString()) {}
+  TcpRendezvous(Socket listener, std::string token, std::unique_ptr<GangTls> tls)
+      : listener_(std::move(listener)), token_(std::move(token)), tls_(std::move(tls)) {}
 
   const std::string& token() const override { return token_; }
 
@@ -157,8 +158,8 @@ class TcpRendezvous : public Rendezvous {
       for (const Purpose purpose : kPurposes) callers.insert({rank, purpose});
     }
     const MonotonicTime deadline = Clock::Real().Now() + timeout;
-    ASSAY_RETURN_IF_ERROR(
-        AcceptCallers(listener_, nonce_, std::move(callers), {processes, {}}, deadline, &arrived_));
+    ASSAY_RETURN_IF_ERROR(AcceptCallers(listener_, "", std::move(callers),
+                                        {processes, {}, tls_.get()}, deadline, &arrived_));
     return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(arrived_)));
   }
 
@@ -167,17 +168,17 @@ class TcpRendezvous : public Rendezvous {
     // The connection for heartbeats comes last of each rank's.
     for (const auto& [caller, socket] : arrived_) {
       if (connections.empty() || connections.back().rank != caller.rank) {
-        connections.push_back({caller.rank, -1});
+        connections.push_back({caller.rank, nullptr});
       }
-      connections.back().fd = socket.fd();
+      connections.back().socket = &socket;
     }
     return connections;
   }
 
  private:
   const Socket listener_;
-  const std::string nonce_;
   const std::string token_;
+  const std::unique_ptr<GangTls> tls_;
   std::map<Caller, Socket> arrived_;
 };
 
@@ -244,19 +245,23 @@ Status Agree(Peers& peers, const Status& mine, Duration timeout) {
 Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address) {
   MeetingPoint point;
   point.host = address;
-  ASSAY_ASSIGN_OR_RETURN(point.nonce, NewNonce());
+  ASSAY_ASSIGN_OR_RETURN(point.key, NewKey());
+  ASSAY_ASSIGN_OR_RETURN(auto tls, GangTls::Create(point.key));
   ASSAY_ASSIGN_OR_RETURN(Socket listener, ListenOn(address, &point.port));
-  return std::unique_ptr<Rendezvous>(new TcpRendezvous(std::move(listener), point));
+  return std::unique_ptr<Rendezvous>(
+      new TcpRendezvous(std::move(listener), point.ToString(), std::move(tls)));
 }
 
 Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
                                          Duration timeout) {
   ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point, MeetingPoint::Parse(token));
+  if (point.key.empty()) return BadToken();
+  ASSAY_ASSIGN_OR_RETURN(const auto tls, GangTls::Create(point.key));
   const MonotonicTime deadline = Clock::Real().Now() + timeout;
   std::map<Caller, Socket> sockets;
   for (const Purpose purpose : kPurposes) {
     bool host_answers = false;
-    auto socket = ConnectAndGreet(point, {rank, purpose}, deadline, &host_answers);
+    auto socket = ConnectAndGreet(point, {rank, purpose}, deadline, &host_answers, tls.get());
     if (!socket.ok() && host_answers) return PeerFrozen(0, timeout);
     if (!socket.ok()) return OfPeer(0, socket.status());
     sockets[{0, purpose}] = std::move(*socket);

@@ -2,8 +2,9 @@
 // together). Every rank has two TCP connections to rank 0: one for messages and one for the
 // heartbeats of PeerWatch. Benchmark data is never sent over these connections.
 //
-// Rank 0 listens and creates a token, HOST:PORT/NONCE, which the agents forward to the other ranks.
-// Connections that do not send the nonce are dropped.
+// Rank 0 listens and creates a token, HOST:PORT/KEY, which the agents forward to the other ranks.
+// The key is random and new for each gang. All control connections are encrypted under this key
+// (tls.h), and connections without the key are dropped.
 #pragma once
 
 #include <memory>
@@ -16,10 +17,12 @@
 
 namespace assay {
 
+class Socket;
+
 // A connection to another rank.
 struct PeerConnection {
   int rank = 0;
-  int fd = -1;
+  const Socket* socket = nullptr;
 };
 
 // One rank's connections to the other ranks of its gang. All ranks must call the same functions in

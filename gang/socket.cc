@@ -120,6 +120,16 @@ Result<Socket> AcceptWaiting(const Socket& listener) {
   return SystemError("accept");
 }
 
+std::string AddressOfPeer(const Socket& socket) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  char host[NI_MAXHOST] = "";
+  auto* const address = reinterpret_cast<sockaddr*>(&peer);
+  if (getpeername(socket.fd(), address, &size) != 0) return "";
+  getnameinfo(address, size, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  return host;
+}
+
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline) {
   ASSAY_ASSIGN_OR_RETURN(const AddressList addresses, Resolve(host, port, 0));
   Socket socket = NewSocket(*addresses);
@@ -153,15 +163,25 @@ Status WaitFor(int fd, short events, MonotonicTime deadline) {
 }
 
 Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size) {
-  const ssize_t got = recv(socket.fd(), data, size, 0);
+  Cipher* const cipher = socket.cipher();
+  return cipher == nullptr ? ReceiveFrom(socket.fd(), data, size) : cipher->Receive(data, size);
+}
+
+Result<size_t> SendSome(const Socket& socket, const void* data, size_t size) {
+  Cipher* const cipher = socket.cipher();
+  return cipher == nullptr ? SendTo(socket.fd(), data, size) : cipher->Send(data, size);
+}
+
+Result<size_t> ReceiveFrom(int fd, void* data, size_t size) {
+  const ssize_t got = recv(fd, data, size, 0);
   if (got > 0) return static_cast<size_t>(got);
   if (got == 0) return PeerLost("the connection was closed");
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return size_t{0};
   return Lost();
 }
 
-Result<size_t> SendSome(const Socket& socket, const void* data, size_t size) {
-  const ssize_t sent = send(socket.fd(), data, size, MSG_NOSIGNAL);
+Result<size_t> SendTo(int fd, const void* data, size_t size) {
+  const ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
   if (sent >= 0) return static_cast<size_t>(sent);
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return size_t{0};
   return Lost();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,14 +15,25 @@
 
 namespace assay {
 
+// Encrypts and decrypts what passes through a socket.
+class Cipher {
+ public:
+  virtual ~Cipher() = default;
+  // Like ReceiveSome() and SendSome(). At most one thread may use a cipher at a time.
+  virtual Result<size_t> Receive(void* data, size_t size) = 0;
+  virtual Result<size_t> Send(const void* data, size_t size) = 0;
+};
+
 // Owns a descriptor.
 class Socket {
  public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket(Socket&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), cipher_(std::move(other.cipher_)) {}
   Socket& operator=(Socket&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(cipher_, other.cipher_);
     return *this;
   }
   ~Socket();
@@ -29,8 +41,14 @@ class Socket {
   int fd() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
 
+  // Lets `cipher`, which uses this descriptor, encrypt everything from now on.
+  void Encrypt(std::unique_ptr<Cipher> cipher) { cipher_ = std::move(cipher); }
+  // Returns null if the connection is not encrypted.
+  Cipher* cipher() const { return cipher_.get(); }
+
  private:
   int fd_ = -1;
+  std::unique_ptr<Cipher> cipher_;
 };
 
 Status PeerLost(std::string message);
@@ -41,6 +59,9 @@ Result<Socket> ListenOn(const std::string& host, int* port);
 
 // Returns the next connection, or an invalid Socket if none is waiting.
 Result<Socket> AcceptWaiting(const Socket& listener);
+
+// Returns the other end's numeric address without the port; empty if the connection has ended.
+std::string AddressOfPeer(const Socket& socket);
 
 // Connects to a listening socket with a single attempt.
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
@@ -67,6 +88,10 @@ int PollMillis(MonotonicTime deadline);
 Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size);
 // Sends as much as fits now and returns its size; 0 if nothing fits.
 Result<size_t> SendSome(const Socket& socket, const void* data, size_t size);
+
+// Like these two functions, but without a cipher.
+Result<size_t> ReceiveFrom(int fd, void* data, size_t size);
+Result<size_t> SendTo(int fd, const void* data, size_t size);
 
 Status ReceiveAll(const Socket& socket, void* data, size_t size, MonotonicTime deadline);
 Status SendAll(const Socket& socket, const void* data, size_t size, MonotonicTime deadline);

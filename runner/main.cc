@@ -1,5 +1,6 @@
 // assay-runner: executes benchmark cases and verifies them.
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -126,6 +127,9 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
+  // Otherwise each thread reserves up to 128 MiB of addresses for a heap of its own, and no thread
+  // can start where they are limited. No timed loop allocates.
+  ::mallopt(M_ARENA_MAX, 1);
   signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of write().
   int code = assay::kExitFailed;
   try {

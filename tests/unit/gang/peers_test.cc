@@ -180,8 +180,10 @@ TEST(Peers, Accept_OneOfTwoConnections_StillWaits) {
   auto rendezvous = ListenForPeers("127.0.0.1");
   ASSERT_TRUE(rendezvous.ok());
   const auto point = MeetingPoint::Parse((*rendezvous)->token());
+  const auto tls = GangTls::Create(point->key);
   auto one = std::async(std::launch::async, [&] {
-    return ConnectAndGreet(*point, {1, Purpose::kHeartbeats}, Clock::Real().Now() + 5s);
+    return ConnectAndGreet(*point, {1, Purpose::kHeartbeats}, Clock::Real().Now() + 5s, nullptr,
+                           tls->get());
   });
   const auto peers = (*rendezvous)->Accept(2, {}, 1s);
   EXPECT_EQ(peers.status().reason(), Reason::kPeerTimeout);
@@ -256,8 +258,10 @@ TEST(Peers, Arrived_OneOfTwoConnections_IsListed) {
   auto rendezvous = ListenForPeers("127.0.0.1");
   ASSERT_TRUE(rendezvous.ok());
   const auto point = MeetingPoint::Parse((*rendezvous)->token());
+  const auto tls = GangTls::Create(point->key);
   auto one = std::async(std::launch::async, [&] {
-    return ConnectAndGreet(*point, {1, Purpose::kMessages}, Clock::Real().Now() + 5s);
+    return ConnectAndGreet(*point, {1, Purpose::kMessages}, Clock::Real().Now() + 5s, nullptr,
+                           tls->get());
   });
   EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), Reason::kPeerTimeout);
   EXPECT_TRUE(one.get().ok());
