@@ -85,7 +85,11 @@ class Expander {
     RefuseIfNothingIsLeft();
     CheckAcceptRules();
     CheckJobCounts();
-    if (violations_.empty() && !absent_.empty()) return NodesAbsent();
+    if (violations_.empty() && unreachable_.empty() && !absent_.empty()) return NodesAbsent();
+    if (violations_.empty() && absent_.empty() && !unreachable_.empty()) {
+      return unreachable_.ToStatus("the campaign", Reason::kNoSharedNetwork);
+    }
+    violations_.Add(unreachable_);
     violations_.Add(absent_);
     ASSAY_RETURN_IF_ERROR(violations_.ToStatus("the campaign", Reason::kInvalidCampaign));
     return MakeJobs();
@@ -311,6 +315,10 @@ class Expander {
     if (placements.shortage) {
       return LeaveOut(checked, group, request, *std::move(placements.shortage));
     }
+    if (placements.no_shared_network) {
+      const Violation& why = *placements.no_shared_network;
+      return unreachable_.Add(why.field, why.description, why.line);
+    }
     if (spec_.placement() == v1::PLACEMENT_POLICY_ANY) {
       for (Placement& placement : placements.list) {
         storage::NodeIds& candidates = placement.candidate_node_ids;
@@ -360,7 +368,7 @@ class Expander {
   }
 
   void RefuseIfNothingIsLeft() {
-    if (job_count_ > 0 || !violations_.empty()) return;
+    if (job_count_ > 0 || !violations_.empty() || !unreachable_.empty()) return;
     for (const Violation& shortage : shortages_)
       violations_.Add(shortage.field, shortage.description, shortage.line);
   }
@@ -485,7 +493,8 @@ class Expander {
   std::vector<v1::Node> nodes_;      // The nodes that the campaign is placed on.
   std::vector<v1::Node> known_;      // All nodes that the filter selects, connected or not.
   v1::Coverage coverage_;
-  Violations absent_;  // Errors of the fleet rather than of the campaign.
+  Violations absent_;       // Errors of the fleet rather than of the campaign.
+  Violations unreachable_;  // Gangs whose nodes share no network.
   Schemas schemas_;
   bool offline_ = false;            // Without a fleet.
   bool benchmarks_listed_ = false;  // An error has named all benchmarks.

@@ -38,7 +38,8 @@ bool IsAbsent(const v1::Node& node);
 // `absent: wait` for the absent ones too. If the spec has errors, returns INVALID_ARGUMENT with one
 // violation per error, each with its line in the campaign file. If the only errors are nodes that
 // are absent (`absent: fail`) or do not exist (`expect_nodes`), returns FAILED_PRECONDITION with
-// the reason NODES_ABSENT. Counts the parameter combinations before it creates any, so it rejects
+// the reason NODES_ABSENT. If the only errors are gangs whose nodes share no network, the reason is
+// NO_SHARED_NETWORK. Counts the parameter combinations before it creates any, so it rejects
 // an oversized campaign quickly.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 

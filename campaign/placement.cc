@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "campaign/gang_network.h"
 #include "campaign/gang_versions.h"
 #include "common/text.h"
 
@@ -93,7 +94,7 @@ std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
 
 Placements Listed(std::vector<Placement> list) {
   const auto count = static_cast<int64_t>(list.size());
-  return {std::move(list), count, {}};
+  return {std::move(list), count, {}, {}};
 }
 
 // Returns an empty result whose `shortage` says that there are too few nodes or GPUs. `field` is
@@ -101,7 +102,18 @@ Placements Listed(std::vector<Placement> list) {
 // single field does.
 Placements TooFew(const PlacementRequest& request, const std::string& field,
                   std::string description) {
-  return {{}, 0, Violation{request.path + field, std::move(description), request.line}};
+  return {{}, 0, Violation{request.path + field, std::move(description), request.line}, {}};
+}
+
+// Returns `no_shared_network` if no `count` of the nodes share a network.
+std::optional<Violation> WhyUnreachable(const PlacementRequest& request, const std::string& field,
+                                        const Nodes& nodes, int count) {
+  const Nodes largest = Largest(GroupBy(nodes, GangNetwork));
+  if (largest.size() >= static_cast<size_t>(count)) return std::nullopt;
+  return Violation{request.path + field,
+                   fmt::format("{} nodes that share a network are needed, and {}", count,
+                               NetworkMismatch(DescriptionsOf(nodes))),
+                   request.line};
 }
 
 // Returns the indices of the `count` GPUs that a job uses on a node: the first `count` GPUs that
@@ -307,31 +319,31 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) 
   });
 }
 
-// Returns the largest set of nodes that have the same software versions and the same model of GPU
-// at all `gpu_indices`. If that set is too small for the job and mixed GPUs are allowed, only the
-// software versions have to be the same.
+// Returns the largest set of nodes that share a network and have the same software versions and the
+// same model of GPU at all `gpu_indices`. If that set is too small for the job and mixed GPUs are
+// allowed, the models may differ.
 Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
                      const std::vector<int>& gpu_indices) {
   const Nodes one_model = Where(nodes, [&](const v1::Node& node) {
     return GpuMismatch({&node.description()}, gpu_indices).empty();
   });
   Nodes alike = Largest(GroupBy(one_model, [&](const v1::NodeDescription& node) {
-    return GangVersions(node) + GangGpus(node, gpu_indices);
+    return GangNetwork(node) + GangVersions(node) + GangGpus(node, gpu_indices);
   }));
   if (!request.mixed_gpus || alike.size() >= static_cast<size_t>(request.nodes)) return alike;
-  return Largest(GroupBy(nodes, GangVersions));
+  return Largest(GroupBy(nodes, [](const v1::NodeDescription& node) {
+    return GangNetwork(node) + GangVersions(node);
+  }));
 }
 
-// Splits `nodes` into one set per GPU model. Sets that would be too small for the job are merged
-// into one last set. If the last set is still too small, nodes of other sets are added to it.
-// `nodes` as a whole must be large enough for the job.
-std::vector<Nodes> SetsByModel(const PlacementRequest& request, const Nodes& nodes,
-                               const std::vector<int>& gpu_indices) {
-  const auto size = static_cast<size_t>(request.nodes);
+// Splits `nodes` into one set per text that `text_of` returns. Sets with fewer than `size` nodes
+// are merged into one last set. If the last set is still too small, nodes of other sets are added
+// to it. Requires at least `size` nodes.
+std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
+                          const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;
   Nodes rest;
-  for (Nodes& set : GroupBy(
-           nodes, [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); })) {
+  for (Nodes& set : GroupBy(nodes, text_of)) {
     if (set.size() >= size) {
       sets.push_back(std::move(set));
     } else {
@@ -357,16 +369,26 @@ std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
     case v1::PLACEMENT_POLICY_PAIRS:
       return {nodes};
     default:
-      return SetsByModel(request, nodes, gpu_indices);
+      break;
   }
+  const auto size = static_cast<size_t>(request.nodes);
+  std::vector<Nodes> sets;
+  for (const Nodes& reachable : SetsBy(nodes, size, GangNetwork)) {
+    for (Nodes& set : SetsBy(reachable, size, [&](const v1::NodeDescription& node) {
+           return GangGpus(node, gpu_indices);
+         })) {
+      sets.push_back(std::move(set));
+    }
+  }
+  return sets;
 }
 
 // Returns every group that the policy makes of the sets; none if there are more than the limit.
-Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets,
+Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets, int count,
                      const std::vector<int>& gpu_indices) {
   Placements all;
   for (const Nodes& set : sets) {
-    Placements one = PlaceOnGroups(request, IdsOf(set), request.nodes, gpu_indices);
+    Placements one = PlaceOnGroups(request, IdsOf(set), count, gpu_indices);
     all.count += one.count;
     all.list.insert(all.list.end(), std::make_move_iterator(one.list.begin()),
                     std::make_move_iterator(one.list.end()));
@@ -376,11 +398,11 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
 }
 
 // Places a GPU collective on several nodes with the same number of ranks each. The EACH policy
-// groups the nodes of each GPU model by name. ANY selects from the largest set of nodes with the
-// same software and GPU model. PAIRS covers every pair of nodes. Adds a violation if there is no
-// group whose nodes all have the same driver, CUDA runtime and NCCL versions. Groups with different
-// versions are placed nevertheless. Their jobs fail when they are scheduled, with an error that
-// explains the difference to the user.
+// groups the nodes of each network and GPU model by name. ANY selects from the largest set of nodes
+// with the same network, software and GPU model. PAIRS covers every pair of nodes. Adds a violation
+// if there is no group whose nodes all have the same driver, CUDA runtime and NCCL versions. Groups
+// with different versions, or without a shared network, are placed nevertheless. Their jobs fail
+// when they are scheduled, with an error that explains the difference to the user.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
@@ -398,6 +420,9 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   if (having.size() < static_cast<size_t>(request.nodes)) {
     return TooFew(request, ".nodes", TooFewNodes(request, nodes, having.size()));
   }
+  if (auto why = WhyUnreachable(request, ".nodes", having, request.nodes)) {
+    return {{}, 0, {}, std::move(why)};
+  }
   const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
   const std::vector<Nodes> sets = SetsOf(request, having, indices);
   const bool one_model = std::all_of(sets.begin(), sets.end(), [&](const auto& set) {
@@ -406,7 +431,7 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   Placements placements;
   const bool enough = sets.front().size() >= static_cast<size_t>(request.nodes);
   if (enough && (one_model || request.mixed_gpus)) {
-    placements = PlaceSets(request, sets, indices);
+    placements = PlaceSets(request, sets, request.nodes, indices);
     const bool uniform = any || AnyIsUniform(placements.list, having);
     if (uniform || placements.count > request.most) return placements;
   }
@@ -426,7 +451,8 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
 }
 
 // Places a network benchmark with one rank per node. The EACH policy makes consecutive groups of
-// nodes by name. ANY makes one placement on any nodes. PAIRS covers every pair of nodes.
+// each network's nodes by name. ANY makes one placement on any nodes of the largest network. PAIRS
+// covers every pair of nodes. Jobs on nodes that share no network fail when they are scheduled.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};
@@ -439,7 +465,18 @@ Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                     Counted(static_cast<int64_t>(names.size()), "node matches", "nodes match"),
                     JoinSome(names)));
   }
-  return PlaceOnGroups(request, IdsOf(nodes), request.ranks, {});
+  if (auto why = WhyUnreachable(request, ".ranks", nodes, request.ranks)) {
+    return {{}, 0, {}, std::move(why)};
+  }
+  std::vector<Nodes> sets;
+  if (request.policy == v1::PLACEMENT_POLICY_PAIRS) {
+    sets = {nodes};
+  } else if (request.policy == v1::PLACEMENT_POLICY_ANY) {
+    sets = {Largest(GroupBy(nodes, GangNetwork))};
+  } else {
+    sets = SetsBy(nodes, static_cast<size_t>(request.ranks), GangNetwork);
+  }
+  return PlaceSets(request, sets, request.ranks, {});
 }
 
 }  // namespace

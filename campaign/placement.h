@@ -28,6 +28,8 @@ struct Placements {
   // Set if there are too few nodes or GPUs for even one placement. Its text says how many are
   // needed and how many exist.
   std::optional<Violation> shortage;
+  // Set if there are enough nodes, but too few of them share a network (see gang_network.h).
+  std::optional<Violation> no_shared_network;
 };
 
 struct PlacementRequest {
@@ -52,8 +54,8 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
 // Returns the placements of a job with `request.ranks` ranks. `nodes` is the result of
 // EligibleNodes and must not be empty. The EACH policy covers every node or GPU, ANY makes one
 // placement that allows any suitable nodes, and PAIRS covers every pair of nodes. If there are too
-// few nodes or GPUs, returns no placements but a `shortage`. Adds a violation for any other error,
-// such as a GPU index that no node has.
+// few nodes or GPUs, returns no placements but a `shortage`, or `no_shared_network`. Adds a
+// violation for any other error, such as a GPU index that no node has.
 Placements PlaceJobs(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                      Violations& violations);
 
