@@ -17,7 +17,7 @@ constexpr size_t kMaxUnknown = 10'000;
 // A refresh may have begun before the caller came, so only the second one settles it.
 constexpr int64_t kSettling = 2;
 
-std::string TextOf(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
+std::string MomentText(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
 
 }  // namespace
 
@@ -108,7 +108,11 @@ int64_t BanList::NoteUnknown(const std::string& key, const std::string& key_hash
 void BanList::Put(const v1::EnrolledIdentity& identity) {
   MutexLock refreshing(refreshing_);
   MutexLock lock(mutex_);
-  entries_[KeyOf(identity.role(), identity.identity_id())] = EntryOf(identity);
+  // An entry that was read meanwhile may be newer, such as a ban, so it stays for the same key. The
+  // next refresh reads everything.
+  Entry& entry = entries_[KeyOf(identity.role(), identity.identity_id())];
+  if (entry.key_hash != identity.key_hash()) entry = EntryOf(identity);
+  if (revision_ > 0) revision_ = -1;
 }
 
 Status BanList::Check(const Identity& caller) {
@@ -129,14 +133,15 @@ Status BanList::Check(const Identity& caller) {
     const Entry& entry = found->second;
     if (entry.ban_time) {
       return Status(Code::kPermissionDenied, Reason::kBanned,
-                    fmt::format("{} was banned at {}{}", who, TextOf(*entry.ban_time),
+                    fmt::format("{} was banned at {}{}", who, MomentText(*entry.ban_time),
                                 entry.ban_reason.empty() ? "" : ": " + entry.ban_reason))
           .WithViolations({{"identity", "banned", 0}})
           .WithHint("an admin can end the ban: assay node unban");
     }
     if (entry.expire_time && *entry.expire_time <= clock_.WallNow()) {
       return Status(Code::kUnauthenticated, Reason::kNoIdentity,
-                    fmt::format("the enrolment of {} ended at {}", who, TextOf(*entry.expire_time)))
+                    fmt::format("the enrolment of {} ended at {}", who,
+                                MomentText(*entry.expire_time)))
           .WithHint("join again with a new invite");
     }
     return Status::Ok();

@@ -406,16 +406,30 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
   return node;
 }
 
+Result<bool> Coordinator::IsEnrolled(const std::string& node_id) const {
+  if (environment_.identities == nullptr) return false;
+  const auto identity = environment_.identities->GetIdentity(node_id);
+  if (identity.status().code() == Code::kNotFound) return false;
+  if (!identity.ok()) return identity.status();
+  return true;
+}
+
 Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Node node, GetNode(id_or_name));
   const Duration silent =
       environment_.clock.WallNow() - schema::FromTimestamp(node.last_heartbeat_time());
   const bool returns =
       node.state() == v1::NODE_STATE_CONNECTED || (grace_.Active() && silent < options_.outage);
-  if (returns && node.dial_address().empty()) {
+  ASSAY_ASSIGN_OR_RETURN(const bool enrolled, IsEnrolled(node.description().node_id()));
+  if (returns && !enrolled && node.dial_address().empty()) {
     return FailedPrecondition("node " + Quote(node.description().name()) +
                               ": its agent is connected; stop it first, or it would come back at "
                               "once");
+  }
+  if (enrolled && node.job_ids().empty()) {
+    // First, because otherwise the agent could connect again in between. A ban remains.
+    const Status removed = environment_.identities->RemoveIdentity(node.description().node_id());
+    if (removed.code() == Code::kUnavailable) return removed;
   }
   ASSAY_RETURN_IF_ERROR(environment_.nodes.RemoveNode(node.description().node_id()));
   sessions_.Close(node.description().node_id(),

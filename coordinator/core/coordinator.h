@@ -122,7 +122,8 @@ class Coordinator {
   FleetView& fleet_view() { return fleet_view_; }
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);
-  // Deletes the node and ends its session. The answer contains its dial address.
+  // Deletes the node and its identity, and ends its session. The answer contains its dial address.
+  // An agent that is connected and has no identity would come back: FAILED_PRECONDITION.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
   // The next methods return the node as it is afterwards.
   Result<v1::Node> CordonNode(const v1::CordonNodeRequest& request, const Identity& caller);
@@ -134,6 +135,8 @@ class Coordinator {
   void NoteAttached(const Agent& agent);
   // Returns the jobs of a campaign that wait for absent nodes.
   Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id);
+  // Returns true if the node has joined by an invite.
+  Result<bool> IsEnrolled(const std::string& node_id) const;
   // Returns NOT_FOUND if there is no node of this name. An empty name is no error.
   Status CheckNodeName(const std::string& name);
   // Returns INVALID_ARGUMENT if accept rules name baselines that do not exist.

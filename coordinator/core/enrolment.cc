@@ -39,6 +39,8 @@ constexpr size_t kMaxHostNameBytes = 190;
 // Attempts that are stored at once, and then one per second.
 constexpr double kMaxBudget = 100;
 
+constexpr Duration kMaxDrift = std::chrono::minutes(5);
+
 constexpr char kNodeRole[] = "node";
 constexpr char kNewInvite[] = "ask an admin for a new invite: assay node invite";
 
@@ -59,7 +61,7 @@ Status BannedRefusal(const v1::EnrolledIdentity& identity) {
                                     Quote(identity.name()), schema::TimeText(identity.ban_time()));
   if (!identity.ban_reason().empty()) message += ": " + identity.ban_reason();
   return Refusal(Code::kPermissionDenied, Reason::kBanned, "identity", message,
-                 "an admin can end the ban: assay node unban " + identity.name());
+                 "an admin can end the ban: assay node unban " + identity.identity_id());
 }
 
 Status NotEnrolled(const std::string& message) {
@@ -114,11 +116,11 @@ bool IsUserName(const std::string& name) {
 }
 
 void CheckNodeScope(const v1::InviteScope& scope, Violations& violations) {
-  if (!scope.name().empty() && !schema::IsNodeName(scope.name())) {
+  if (!scope.name().empty() && (!schema::IsNodeName(scope.name()) || IsUuid(scope.name()))) {
     violations.Add("scope.name",
                    Quote(scope.name()) +
                        " is not a node's name: 1 to 200 printable ASCII characters without spaces "
-                       "at the ends",
+                       "at the ends, and no UUID",
                    0);
   }
   if (scope.labels().size() > schema::kMaxLabels) {
@@ -157,7 +159,12 @@ void CheckUserScope(const v1::InviteScope& scope, Violations& violations) {
 
 std::string HostName(const std::string& sent) {
   const std::string name = sent.substr(0, std::min(sent.size(), kMaxHostNameBytes));
-  return schema::IsNodeName(name) ? name : kNodeRole;
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) != 0 || std::strchr("-._", c) != nullptr);
+  });
+  // An id as name would be mistaken for the node with this id.
+  return plain && schema::IsNodeName(name) && name.front() != '-' && !IsUuid(name) ? name
+                                                                                   : kNodeRole;
 }
 
 v1::InviteScope ScopeOf(const v1::EnrolledIdentity& identity) {
@@ -178,12 +185,13 @@ v1::InviteScope ScopeOf(const v1::EnrolledIdentity& identity) {
 
 Enrolment::Enrolment(const identity::Authority& authority, const Clock& clock,
                      storage::IdentityStore& store, BanList& bans,
-                     std::vector<std::string> coordinators)
+                     std::vector<std::string> coordinators, Duration node_certificate)
     : authority_(authority),
       clock_(clock),
       store_(store),
       bans_(bans),
       coordinators_(std::move(coordinators)),
+      node_certificate_(node_certificate),
       budget_(kMaxBudget),
       budget_time_(clock.Now()) {}
 
@@ -319,7 +327,7 @@ v1::EnrolResponse Enrolment::ResponseFor(const v1::EnrolledIdentity& identity,
 
 WallTime Enrolment::CertificateEnd(const std::string& role,
                                    const google::protobuf::Timestamp* identity_end) const {
-  const Duration lifetime = role == kNodeRole ? kNodeCertificate : kUserCertificate;
+  const Duration lifetime = role == kNodeRole ? node_certificate_ : kUserCertificate;
   WallTime end = std::min(clock_.WallNow() + lifetime, authority_.expire_time());
   if (identity_end != nullptr) end = std::min(end, schema::FromTimestamp(*identity_end));
   return end;
@@ -465,18 +473,27 @@ Status Enrolment::RemoveIdentity(const std::string& id_or_name) {
 
 Status Enrolment::RemoveGone() {
   const MonotonicTime now = clock_.Now();
+  const WallTime wall = clock_.WallNow();
   bool watched_enough = false;
   {
     MutexLock lock(mutex_);
-    if (!watched_since_) watched_since_ = now;
+    if (!watched_since_) {
+      watched_since_ = now;
+      watched_from_ = wall;
+    }
     if (removed_at_ && now - *removed_at_ < kRemovalPeriod) return Status::Ok();
+    // A clock that was set moves all ends, so time begins anew.
+    const Duration drift = (wall - watched_from_) - (now - *watched_since_);
+    if (drift > kMaxDrift || drift < -kMaxDrift) {
+      watched_since_ = now;
+      watched_from_ = wall;
+    }
     watched_enough = now - *watched_since_ >= kAbsence;
     removed_at_ = now;
   }
-  const WallTime wall = clock_.WallNow();
   const auto remove = [&]() -> Status {
-    ASSAY_RETURN_IF_ERROR(store_.RemoveOld(wall));
     if (!watched_enough) return Status::Ok();
+    ASSAY_RETURN_IF_ERROR(store_.RemoveOld(wall));
     ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                            store_.RemoveAbsent(kAbsence, wall));
     if (names.empty()) return Status::Ok();

@@ -17,7 +17,7 @@
 
 namespace assay::coordinator {
 
-// Lifetimes of certificates.
+// Lifetimes of certificates; that of nodes may be set.
 inline constexpr Duration kNodeCertificate = std::chrono::hours(1);
 inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 
@@ -40,9 +40,10 @@ inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 class Enrolment {
  public:
   // All must outlive the Enrolment. `coordinators` are the addresses, HOST:PORT, that enrolled
-  // nodes and users are told.
+  // nodes and users are told. `node_certificate` is the life of a node's certificate.
   Enrolment(const identity::Authority& authority, const Clock& clock, storage::IdentityStore& store,
-            BanList& bans, std::vector<std::string> coordinators);
+            BanList& bans, std::vector<std::string> coordinators,
+            Duration node_certificate = kNodeCertificate);
 
   // Enrols a key with the token of an invite. Without a token, renews the certificate of an
   // enrolled key, also for 30 days after it has expired. `address` is the peer's.
@@ -66,8 +67,8 @@ class Enrolment {
   Result<std::vector<v1::EnrolmentAttempt>> ListAttempts() { return store_.ListAttempts(); }
 
   // Removes ephemeral nodes that were absent for an hour, and old records. The leader calls it in
-  // every poll. Counts no absence from before the first call, or the last that failed, because
-  // nobody may have noted heartbeats then.
+  // every poll. Removes nothing within an hour after the first call or one that failed, because
+  // heartbeats may not have been noted before, nor after the wall's clock was set.
   Status RemoveGone();
 
  private:
@@ -98,12 +99,14 @@ class Enrolment {
   storage::IdentityStore& store_;
   BanList& bans_;
   const std::vector<std::string> coordinators_;
+  const Duration node_certificate_;
 
   Mutex mutex_;
   // Attempts that may be stored now, because a peer must not fill the database.
   double budget_ ASSAY_GUARDED_BY(mutex_);
   MonotonicTime budget_time_ ASSAY_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> watched_since_ ASSAY_GUARDED_BY(mutex_);
+  WallTime watched_from_ ASSAY_GUARDED_BY(mutex_){};  // The wall's clock at `watched_since_`.
   std::optional<MonotonicTime> removed_at_ ASSAY_GUARDED_BY(mutex_);
 };
 

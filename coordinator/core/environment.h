@@ -7,6 +7,7 @@
 #include "common/executor.h"
 #include "storage/analysis_store.h"
 #include "storage/fleet_store.h"
+#include "storage/identity_store.h"
 #include "storage/job_store.h"
 #include "storage/node_store.h"
 #include "storage/result_store.h"
@@ -50,6 +51,8 @@ struct Environment {
   storage::AnalysisStore& analysis;
   storage::ScheduleStore& schedules;
   Observer& observer;
+  // Null if the coordinator has no authority.
+  storage::IdentityStore* identities = nullptr;
 };
 
 struct Options {

@@ -5,6 +5,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/guarded.h"
 #include "coordinator/rpc/admission.h"
+#include "coordinator/rpc/open_streams.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
@@ -32,8 +34,12 @@ class Calls {
   // Receives the outcome of every call, including streams.
   using Counter = std::function<void(const char* method, Code code)>;
 
-  Calls(Executor& executor, Executor& readers, Counter counter)
-      : executor_(executor), readers_(readers), counter_(std::move(counter)) {}
+  // Callers that do not pass `check` any more lose their streams; see OpenStreams.
+  Calls(Executor& executor, Executor& readers, Counter counter, assay::rpc::CallerCheck check)
+      : executor_(executor),
+        readers_(readers),
+        counter_(std::move(counter)),
+        streams_(std::make_shared<OpenStreams>(Clock::Real(), executor, std::move(check))) {}
 
   void Count(const char* method, Code code) const {
     if (counter_) counter_(method, code);
@@ -84,6 +90,8 @@ class Calls {
     return reactor;
   }
 
+  // Every stream must be registered here.
+  const std::shared_ptr<OpenStreams>& streams() const { return streams_; }
   // Places for streams of WatchCampaign.
   Admission& watches() const { return watches_; }
   // Places for streams of WatchFleet.
@@ -150,6 +158,7 @@ class Calls {
   Executor& executor_;
   Executor& readers_;
   const Counter counter_;
+  const std::shared_ptr<OpenStreams> streams_;
   mutable Admission calls_{"calls", 128, 512};
   // Two run, and 32 wait.
   mutable Admission reads_{"queries of results", 34, 34};

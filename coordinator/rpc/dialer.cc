@@ -119,6 +119,7 @@ class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::A
   void OnWriteDone(bool ok) override {
     Reaction("Session.OnWriteDone", [&] { link_->OnWriteDone(ok); });
   }
+  void Cancel() override { context_.TryCancel(); }
   // All queued messages have been sent. If the agent does not end the stream, it is cancelled.
   void OnWritesDoneDone(bool) override { context_.TryCancel(); }
   void OnDone(const grpc::Status& status) override {

@@ -2,11 +2,13 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/mutex.h"
 #include "coordinator/rpc/watch.h"
 #include "model/page.h"
+#include "wire/access.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
@@ -45,14 +47,19 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
   void OnWriteDone(bool ok) {
     MutexLock lock(mutex_);
     state_ = State::kWaiting;
-    if (!ok || broken_) return Finish(Gone());
+    if (ending_) return Finish(*ending_);
+    if (!ok) return Finish(Gone());
     LoadAfter(more_ ? Duration(0) : options_.fleet_period);
   }
 
-  void OnCancel() {
+  void OnCancel() { End(Gone()); }
+
+  // Ends the watch. A peer that does not read is not told why.
+  void End(const Status& status) {
     MutexLock lock(mutex_);
-    broken_ = true;
-    if (state_ == State::kWaiting) Finish(Gone());
+    if (!ending_) ending_ = status;
+    if (state_ == State::kWaiting) Finish(*ending_);
+    if (state_ == State::kWriting) CancelAfter(kEndPatience);
   }
 
   void OnDone() {
@@ -80,7 +87,7 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
     const Status loaded = Guarded("WatchFleet", [&] { return Fill(response, send); });
     MutexLock lock(mutex_);
     state_ = State::kWaiting;
-    if (broken_) return Finish(Gone());
+    if (ending_) return Finish(*ending_);
     // A watch survives an outage of the database.
     if (loaded.code() == Code::kUnavailable && !first_) return LoadAfter(options_.fleet_period);
     if (!loaded.ok()) return Finish(loaded);
@@ -92,10 +99,15 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
     response_ = std::move(response);
     state_ = State::kWriting;
     ++writes_;
-    calls_.readers().PostAfter(kReadPatience, [weak = weak_from_this(), write = writes_] {
+    CancelAfter(kReadPatience);
+    reactor_->StartWrite(&response_);
+  }
+
+  // Ends the watch if the present write still waits for the peer to read after `patience`.
+  void CancelAfter(Duration patience) ASSAY_REQUIRES(mutex_) {
+    calls_.readers().PostAfter(patience, [weak = weak_from_this(), write = writes_] {
       if (const auto self = weak.lock()) self->CancelIfWriting(write);
     });
-    reactor_->StartWrite(&response_);
   }
 
   // Ends the watch if write number `write` still waits for the peer to read.
@@ -151,7 +163,7 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
   MonotonicTime written_ ASSAY_GUARDED_BY(mutex_){};
   int64_t writes_ ASSAY_GUARDED_BY(mutex_) = 0;
   bool more_ ASSAY_GUARDED_BY(mutex_) = false;  // The changes did not fit the last message.
-  bool broken_ ASSAY_GUARDED_BY(mutex_) = false;
+  std::optional<Status> ending_ ASSAY_GUARDED_BY(mutex_);
   bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
 };
 
@@ -163,6 +175,11 @@ class FleetWatchReactor : public FleetReactor {
     Result<Admission::Place> place = calls.fleet_watches().Enter(PeerKey(context));
     if (place.ok()) {
       place_ = *std::move(place);
+      stream_ =
+          calls.streams()->Add(assay::rpc::CallerOf(context),
+                               [weak = std::weak_ptr<FleetWatch>(watch_)](const Status& status) {
+                                 if (const auto watch = weak.lock()) watch->End(status);
+                               });
       watch_->Start();
     } else {
       watch_->Refuse(place.status());
@@ -182,6 +199,7 @@ class FleetWatchReactor : public FleetReactor {
  private:
   const std::shared_ptr<FleetWatch> watch_;
   Admission::Place place_;
+  OpenStreams::Place stream_;
 };
 
 }  // namespace

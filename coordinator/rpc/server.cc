@@ -343,15 +343,23 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
 class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
                       public StreamOperations {
  public:
-  AttachReactor(Coordinator& coordinator, const Calls& calls, const Context& context)
+  AttachReactor(Coordinator& coordinator, const Calls& calls, Context& context)
       : calls_(calls),
+        context_(context),
         peer_(assay::rpc::CallerOf(context)),
-        peer_uri_(context.peer()),
+        peer_uri_(assay::rpc::IsThroughProxy(context) ? "" : context.peer()),
         link_(std::make_shared<StreamLink>(this)) {
     link_->Start(coordinator.OpenSession(link_, ""));
     calls_.executor().PostAfter(kHelloPatience, [link = std::weak_ptr<StreamLink>(link_)] {
       if (const auto open = link.lock()) open->RequireMessage();
     });
+    place_ = calls_.streams()->Add(
+        peer_, [&calls, link = std::weak_ptr<StreamLink>(link_)](const Status& status) {
+          if (const auto open = link.lock()) open->Close(status);
+          calls.executor().PostAfter(kEndPatience, [link] {
+            if (const auto open = link.lock()) open->Cancel();
+          });
+        });
   }
 
   void Read() override { StartRead(&inbound_); }
@@ -362,6 +370,8 @@ class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::Coord
     calls_.Count("Attach", status.code());
     ServerBidiReactor::Finish(assay::rpc::ToGrpc(status));
   }
+
+  void Cancel() override { context_.TryCancel(); }
 
   void OnReadDone(bool ok) override {
     Reaction("Attach.OnReadDone", [&] { link_->OnReadDone(ok, std::exchange(inbound_, {})); });
@@ -379,10 +389,12 @@ class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::Coord
 
  private:
   const Calls& calls_;
+  Context& context_;
   const Identity peer_;
   const std::string peer_uri_;
   v1::AgentMessage inbound_;
   const std::shared_ptr<StreamLink> link_;
+  OpenStreams::Place place_;
 };
 
 class FleetServiceImpl : public CoordinatorService<v1::FleetService::CallbackService> {
@@ -404,11 +416,11 @@ void ApplyThreadLimits(grpc::ServerBuilder& builder) {
 
 }  // namespace
 
-Server::Server(Coordinator& coordinator, ServerOptions options)
+Server::Server(Coordinator& coordinator, ServerOptions options, assay::rpc::CallerCheck check)
     : coordinator_(coordinator),
       address_(options.listen),
       readers_(NewThreadPool(kReaders, "readers")),
-      calls_(coordinator.executor(), *readers_, std::move(options.counter)),
+      calls_(coordinator.executor(), *readers_, std::move(options.counter), std::move(check)),
       dialer_(coordinator, calls_, std::move(options.agent_tls), options.insecure) {
   services_.push_back(std::make_unique<FleetServiceImpl>(coordinator, calls_));
   services_.push_back(std::make_unique<CampaignServiceImpl>(coordinator, calls_));
@@ -417,17 +429,33 @@ Server::Server(Coordinator& coordinator, ServerOptions options)
   services_.push_back(NewAnalysisService(coordinator, calls_));
   services_.push_back(NewNoteService(coordinator, calls_));
   services_.push_back(NewScheduleService(coordinator, calls_));
+  services_.push_back(NewIdentityService(options.membership, calls_));
 }
 
 Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOptions options) {
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto credentials,
-      assay::rpc::ServerCredentials(options.listen, options.tls, options.insecure));
-  ASSAY_ASSIGN_OR_RETURN(
-      auto acceptor,
-      assay::rpc::Acceptor::Listen(options.listen, assay::rpc::ConnectionLimits::OfProcess()));
-  std::unique_ptr<Server> server(new Server(coordinator, std::move(options)));
+  assay::rpc::CallerCheck check;
+  if (options.membership != nullptr) {
+    check = [bans = &options.membership->bans](const Identity& caller) {
+      return bans->Check(caller);
+    };
+  }
+  const HostPort& listen = options.acceptor ? options.acceptor->address() : options.listen;
+  ASSAY_ASSIGN_OR_RETURN(const auto credentials, assay::rpc::ServerCredentials(
+                                                     listen, options.tls, options.insecure, check));
+  std::unique_ptr<assay::rpc::Acceptor> acceptor = std::move(options.acceptor);
+  if (!acceptor) {
+    ASSAY_ASSIGN_OR_RETURN(
+        acceptor,
+        assay::rpc::Acceptor::Listen(options.listen, assay::rpc::ConnectionLimits::OfProcess()));
+  }
+  const Membership* const membership = options.membership;
+  std::unique_ptr<Server> server(new Server(coordinator, std::move(options), std::move(check)));
   server->address_ = acceptor->address();
+  if (membership != nullptr) {
+    membership->bans.OnChange([weak = std::weak_ptr<OpenStreams>(server->calls_.streams())] {
+      if (const auto streams = weak.lock()) streams->Recheck();
+    });
+  }
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -439,6 +467,7 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
   if (!server->server_) return Internal("the gRPC server cannot be started");
   server->acceptor_ = std::move(acceptor);
   server->acceptor_->Start();
+  server->calls_.streams()->Follow();
   coordinator.OnAttached(
       [dialer = &server->dialer_](const Agent& agent) { dialer->OnAttached(agent); });
   return server;

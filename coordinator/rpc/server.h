@@ -1,4 +1,4 @@
-// The coordinator's gRPC server with its four services, health and reflection.
+// The coordinator's gRPC server with its services, health and reflection.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -9,6 +9,7 @@
 #include "coordinator/core/coordinator.h"
 #include "coordinator/rpc/calls.h"
 #include "coordinator/rpc/dialer.h"
+#include "coordinator/rpc/identity_service.h"
 #include "wire/acceptor.h"
 #include "wire/credentials.h"
 
@@ -16,9 +17,13 @@ namespace assay::coordinator::rpc {
 
 struct ServerOptions {
   HostPort listen;  // Port 0 selects a free one.
+  // Used instead of `listen` if set.
+  std::unique_ptr<assay::rpc::Acceptor> acceptor;
   assay::rpc::TlsFiles tls;
   assay::rpc::TlsFiles agent_tls;  // For dialling agents.
   bool insecure = false;
+  // Null if the coordinator has no authority. Must outlive the server.
+  const Membership* membership = nullptr;
   Calls::Counter counter;
 };
 
@@ -47,7 +52,7 @@ class Server {
   void Shutdown(Duration patience);
 
  private:
-  Server(Coordinator& coordinator, ServerOptions options);
+  Server(Coordinator& coordinator, ServerOptions options, assay::rpc::CallerCheck check);
 
   Coordinator& coordinator_;
   HostPort address_;

@@ -94,6 +94,11 @@ void StreamLink::RequireMessage() {
       Status(Code::kDeadlineExceeded, Reason::kProtocolViolation, "no Hello came within 10 s"));
 }
 
+void StreamLink::Cancel() {
+  MutexLock lock(mutex_);
+  if (operations_ != nullptr) operations_->Cancel();
+}
+
 void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
   std::shared_ptr<Session> session;
   {

@@ -59,10 +59,13 @@ class StreamOperations {
   virtual void Write(const v1::CoordinatorMessage* message) = 0;
   // Returns the identity of the peer, from which a message has come.
   virtual Identity Peer() const = 0;
-  // Returns the peer as gRPC writes it: "ipv4:10.0.0.7:40312", "ipv6:%5B::1%5D:40312".
+  // Returns the peer as gRPC writes it: "ipv4:10.0.0.7:40312", "ipv6:%5B::1%5D:40312". Empty if the
+  // peer is a proxy.
   virtual std::string PeerUri() const = 0;
-  // Ends the stream. Called once, as the last operation.
+  // Ends the stream. Called once, as the last operation but Cancel.
   virtual void Finish(const Status& status) = 0;
+  // Breaks the stream off, also if the peer does not read.
+  virtual void Cancel() = 0;
 };
 
 // Thread-safe. Shared by the session, as its sink, and the reactor.
@@ -82,6 +85,8 @@ class StreamLink : public SessionSink {
 
   // Ends the stream if no message has come from the peer yet.
   void RequireMessage();
+  // Breaks the stream off unless it has ended.
+  void Cancel();
 
   // Handle the reactor's events. `message` is the message that was read.
   void OnReadDone(bool ok, v1::AgentMessage message);

@@ -9,6 +9,7 @@
 
 #include "common/mutex.h"
 #include "model/page.h"
+#include "wire/access.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
@@ -54,7 +55,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
   void OnWriteDone(bool ok) {
     MutexLock lock(mutex_);
     state_ = State::kIdle;
-    if (!ok || broken_) return Finish(Gone());
+    if (ending_) return Finish(*ending_);
+    if (!ok) return Finish(Gone());
     if (last_) return Finish(Status::Ok());
     calls_.executor().PostAfter(coordinator_.options().repeat_period,
                                 [weak = weak_from_this(), write = writes_] {
@@ -65,10 +67,14 @@ class Watch : public std::enable_shared_from_this<Watch> {
     PostLoad();
   }
 
-  void OnCancel() {
+  void OnCancel() { End(Gone()); }
+
+  // Ends the watch. A peer that does not read is not told why.
+  void End(const Status& status) {
     MutexLock lock(mutex_);
-    broken_ = true;
-    if (state_ == State::kIdle) Finish(Gone());
+    if (!ending_) ending_ = status;
+    if (state_ == State::kIdle) Finish(*ending_);
+    if (state_ == State::kWriting) CancelAfter(kEndPatience);
   }
 
   void OnDone() {
@@ -105,7 +111,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     MutexLock lock(mutex_);
     state_ = State::kIdle;
     if (reactor_ == nullptr || finished_) return;
-    if (broken_) return Finish(Gone());
+    if (ending_) return Finish(*ending_);
     // A watch survives an outage of the database: the next poll tries again.
     if (loaded.code() == Code::kUnavailable && !first_) return;
     if (!loaded.ok()) return Finish(loaded);
@@ -126,9 +132,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     response_ = std::move(response);
     state_ = State::kWriting;
     ++writes_;
-    calls_.executor().PostAfter(kReadPatience, [weak = weak_from_this(), write = writes_] {
-      if (const auto self = weak.lock()) self->CancelIfWriting(write);
-    });
+    CancelAfter(kReadPatience);
     reactor_->StartWrite(&response_);
   }
 
@@ -140,6 +144,13 @@ class Watch : public std::enable_shared_from_this<Watch> {
       repeat_ = true;
     }
     Changed();
+  }
+
+  // Ends the watch if the present write still waits for the peer to read after `patience`.
+  void CancelAfter(Duration patience) ASSAY_REQUIRES(mutex_) {
+    calls_.executor().PostAfter(patience, [weak = weak_from_this(), write = writes_] {
+      if (const auto self = weak.lock()) self->CancelIfWriting(write);
+    });
   }
 
   // Ends the watch if write number `write` still waits for the peer to read.
@@ -257,7 +268,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // The last message ends the watch.
   bool dirty_ ASSAY_GUARDED_BY(mutex_) = false;
   bool repeat_ ASSAY_GUARDED_BY(mutex_) = false;  // Send the campaign although it is the same.
-  bool broken_ ASSAY_GUARDED_BY(mutex_) = false;
+  std::optional<Status> ending_ ASSAY_GUARDED_BY(mutex_);
   bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
 };
 
@@ -269,6 +280,10 @@ class WatchReactor : public Reactor {
     Result<Admission::Place> place = calls.watches().Enter(PeerKey(context));
     if (place.ok()) {
       place_ = *std::move(place);
+      stream_ = calls.streams()->Add(assay::rpc::CallerOf(context),
+                                     [weak = std::weak_ptr<Watch>(watch_)](const Status& status) {
+                                       if (const auto watch = weak.lock()) watch->End(status);
+                                     });
       watch_->Changed();
     } else {
       watch_->Refuse(place.status());
@@ -288,6 +303,7 @@ class WatchReactor : public Reactor {
  private:
   const std::shared_ptr<Watch> watch_;
   Admission::Place place_;
+  OpenStreams::Place stream_;
 };
 
 }  // namespace

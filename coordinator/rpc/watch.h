@@ -25,6 +25,9 @@ namespace assay::coordinator::rpc {
 // Time after which a watcher that does not read a message is disconnected.
 inline constexpr Duration kReadPatience = std::chrono::seconds(30);
 
+// Time that a watcher has to read the last message before its watch is ended.
+inline constexpr Duration kEndPatience = std::chrono::seconds(1);
+
 // Returns the end of a watch whose peer has gone.
 inline Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
 

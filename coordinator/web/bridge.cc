@@ -25,6 +25,7 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "coordinator/rpc/admission.h"
+#include "coordinator/web/http_status.h"
 #include "wire/roles.h"
 #include "wire/status_conversion.h"
 
@@ -131,42 +132,6 @@ std::string ConnectCode(Code code) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   return name;
-}
-
-// The HTTP status that Connect assigns to an error.
-int HttpStatus(Code code) {
-  switch (code) {
-    case Code::kOk:
-      return 200;
-    case Code::kInvalidArgument:
-    case Code::kFailedPrecondition:
-    case Code::kOutOfRange:
-      return 400;
-    case Code::kUnauthenticated:
-      return 401;
-    case Code::kPermissionDenied:
-      return 403;
-    case Code::kNotFound:
-      return 404;
-    case Code::kAlreadyExists:
-    case Code::kAborted:
-      return 409;
-    case Code::kResourceExhausted:
-      return 429;
-    case Code::kCancelled:
-      return 499;
-    case Code::kUnimplemented:
-      return 501;
-    case Code::kUnavailable:
-      return 503;
-    case Code::kDeadlineExceeded:
-      return 504;
-    case Code::kUnknown:
-    case Code::kInternal:
-    case Code::kDataLoss:
-      return 500;
-  }
-  return 500;
 }
 
 // The error as Connect's JSON. Each detail is also given as readable JSON in "debug".

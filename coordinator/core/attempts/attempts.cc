@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "campaign/gang_network.h"
 #include "campaign/gang_versions.h"
 #include "common/log.h"
 #include "coordinator/core/attempts/assignment.h"
@@ -286,7 +287,7 @@ std::string Attempts::NameOf(const std::string& node_id) const {
 
 // Returns why the job's nodes cannot form a gang, from the last descriptions of their agents.
 std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
-  if (job.job.world_size < 2 || job.job.resource != v1::RESOURCE_KIND_GPU) return std::nullopt;
+  if (job.job.world_size < 2) return std::nullopt;
   std::vector<std::shared_ptr<const v1::NodeDescription>> held;
   std::vector<const v1::NodeDescription*> nodes;
   for (const std::string& node_id : job.node_ids) {
@@ -295,6 +296,10 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
     held.push_back(agent->description);
     nodes.push_back(agent->description.get());
   }
+  if (const std::string networks = campaign::NetworkMismatch(nodes); !networks.empty()) {
+    return MakeFailure(v1::REASON_NO_SHARED_NETWORK, "nodes of the gang: " + networks);
+  }
+  if (job.job.resource != v1::RESOURCE_KIND_GPU) return std::nullopt;
   if (const std::string versions = campaign::VersionMismatch(nodes); !versions.empty()) {
     return MakeFailure(v1::REASON_VERSION_MISMATCH,
                        "the nodes of the gang have different software: " + versions +

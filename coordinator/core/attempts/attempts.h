@@ -41,7 +41,8 @@ class Attempts {
            const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
            OnEnded on_ended);
 
-  // Sends a newly claimed job to its agents. However, a job on several GPUs fails with
+  // Sends a newly claimed job to its agents. However, a job on several nodes fails with
+  // NO_SHARED_NETWORK if two of them cannot reach each other. A job on several GPUs fails with
   // VERSION_MISMATCH if the driver or NCCL versions of its nodes differ, or with MIXED_GPUS if the
   // GPUs are of different models and the job does not allow that.
   Status Begin(const storage::LeasedJob& job);

@@ -6,12 +6,14 @@
 #include <iterator>
 #include <utility>
 
+#include "campaign/gang_network.h"
 #include "common/host_port.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/uuid.h"
 #include "coordinator/core/guarded.h"
 #include "coordinator/core/sessions/clock_offset.h"
+#include "storage/store_rules.h"
 #include "wire/benchmark_schema.h"
 #include "wire/bounds.h"
 #include "wire/durations.h"
@@ -281,11 +283,17 @@ Status Session::Greet(const v1::Hello& hello) {
   v1::NodeDescription node = hello.node();
   node.set_metrics_address(
       MetricsAddress(node.metrics_address(), sink_->PeerAddress(), dial_address_));
+  // An agent that was dialled is not behind NAT.
+  if (!node.advertise_address_given() && dial_address_.empty()) {
+    node.set_advertise_address(
+        campaign::AddressSeenFrom(node.advertise_address(), sink_->PeerAddress()));
+  }
   const Identity peer = sink_->Peer();
   ASSAY_RETURN_IF_ERROR(CheckPeer(peer, node));
-  Agent agent{node.node_id(), node.name(), node.agent_instance_id(),
-              dial_address_,  peer.serial, nullptr,
-              nullptr,        nullptr,     std::nullopt};
+  ASSAY_RETURN_IF_ERROR(ApplyInvite(peer, node));
+  Agent agent{node.node_id(), node.name(),   node.agent_instance_id(),
+              dial_address_,  peer.key_hash, nullptr,
+              nullptr,        nullptr,       std::nullopt};
   ASSAY_RETURN_IF_ERROR(CheckReplacement(agent));
   {
     MutexLock lock(mutex_);
@@ -325,6 +333,19 @@ Status Session::Greet(const v1::Hello& hello) {
   Log().info("node {} ({}) is in session{}", agent.name, agent.node_id,
              dial_address_.empty() ? "" : ", dialled at " + dial_address_);
   services_.on_attached(agent);
+  return Status::Ok();
+}
+
+Status Session::ApplyInvite(const Identity& peer, v1::NodeDescription& node) const {
+  storage::IdentityStore* const identities = services_.environment.identities;
+  if (identities == nullptr || peer.key_hash.empty()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(const auto enrolled, identities->FindKey(peer.key_hash));
+  if (!enrolled) return Status::Ok();
+  v1::NodeSettings settings;
+  *settings.mutable_labels() = enrolled->labels();
+  if (enrolled->has_price_per_hour()) settings.set_price_per_hour(enrolled->price_per_hour());
+  storage::ApplySettings(settings, &node);
+  if (!enrolled->provider().empty()) node.set_provider(enrolled->provider());
   return Status::Ok();
 }
 

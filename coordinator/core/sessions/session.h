@@ -101,6 +101,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Status SendAway();
   // Stores the node and makes the session active.
   Status Greet(const v1::Hello& hello);
+  // Puts the labels, the provider and the price of the node's invite in place of the agent's own.
+  // Operators' later changes, which are in Node.settings, have precedence over both.
+  Status ApplyInvite(const Identity& peer, v1::NodeDescription& node) const;
   // Returns an error if another agent has the node's session, and tells that agent.
   Status CheckReplacement(const Agent& agent);
   Status HandleResults(const Work& work);

@@ -98,9 +98,9 @@ Status Sessions::CheckReplacement(const Agent& agent, const std::string& peer_ad
   const auto found = entries_.find(agent.node_id);
   if (found == entries_.end()) return Status::Ok();
   const Entry& present = found->second;
-  if (present.agent.serial != agent.serial) {
+  if (present.agent.key_hash != agent.key_hash) {
     return Status(Code::kPermissionDenied, Reason::kNotPermitted,
-                  "node " + present.agent.name + " has a session with another certificate")
+                  "node " + present.agent.name + " has a session with another key")
         .WithHint("end that agent first; a session that broke off ends within a minute");
   }
   const bool other_process = present.agent.instance_id != agent.instance_id;

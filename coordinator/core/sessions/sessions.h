@@ -42,7 +42,7 @@ struct Agent {
   std::string name;
   std::string instance_id;
   std::string dial_address;  // Empty if the agent dialled.
-  std::string serial;        // Of the agent's certificate; empty without one.
+  std::string key_hash;      // Of the agent's certificate; empty without one.
   // The description that the agent sent. Both descriptions are without benchmarks.
   std::shared_ptr<const v1::NodeDescription> own_description;
   // The same with the labels and the price that operators have set. Sessions fills it.
@@ -75,7 +75,7 @@ class Sessions {
   explicit Sessions(const Clock& clock) : clock_(clock) {}
 
   // Returns an error if the node has a session that `agent` must not replace: with another
-  // certificate, or with another agent process that was heard less than `lately` ago. Two agents of
+  // key, or with another agent process that was heard less than `lately` ago. Two agents of
   // one node exist if someone copied the data folder.
   Status CheckReplacement(const Agent& agent, const std::string& peer_address,
                           Duration lately) const;

@@ -515,11 +515,46 @@ TEST_F(EnrolmentTest, InvitesAndIdentitiesAreListedWithoutSecrets) {
 }
 
 TEST_F(EnrolmentTest, AHostNameThatIsNoNameIsReplaced) {
-  for (const std::string& host : {std::string(), std::string("a\nb"), std::string(1000, 'a')}) {
+  for (const std::string& host : {std::string(), std::string("a\nb"), std::string("x; touch y"),
+                                  std::string("-h"), NewUuid(), std::string(1000, 'a')}) {
     const auto response = Enrol(Invite(), Joiner(), host);
     ASSERT_TRUE(response.ok()) << response.status();
     EXPECT_EQ(response->name().substr(0, 4), host.size() < 1000 ? "node" : "aaaa");
   }
+}
+
+// A ban names an identity by its id or name, so no name may look like another's id.
+TEST_F(EnrolmentTest, AnInviteMayNotNameANodeLikeAnId) {
+  v1::CreateInviteRequest request;
+  request.mutable_scope()->set_role("node");
+  request.mutable_scope()->set_name(NewUuid());
+  const Status refused = enrolment->CreateInvite(request, kAlice).status();
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  ASSERT_EQ(refused.violations().size(), 1U);
+  EXPECT_EQ(refused.violations()[0].field, "scope.name");
+}
+
+TEST_F(EnrolmentTest, AClockThatIsSetForwardRemovesNoIdentity) {
+  ASSERT_TRUE(Enrol(Invite(), Joiner()).ok());
+  ASSERT_TRUE(enrolment->RemoveGone().ok());
+  clock.Advance(hours(2));
+  clock.JumpWall(hours(24 * 400));
+  ASSERT_TRUE(enrolment->RemoveGone().ok());
+  EXPECT_TRUE(store.GetIdentity("g1").ok());
+}
+
+// A lost response, for example, lets a node enrol again with the same invite.
+TEST_F(EnrolmentTest, ABanHoldsAfterTheSameKeyEnrolsOnceMore) {
+  const Joiner joiner;
+  const auto response = Enrol(Invite(), joiner);
+  ASSERT_TRUE(response.ok()) << response.status();
+  const auto before = store.GetIdentity("g1");
+  ASSERT_TRUE(before.ok());
+  v1::BanIdentityRequest ban;
+  ban.set_identity("g1");
+  ASSERT_TRUE(enrolment->Ban(ban, kAlice).ok());
+  bans->Put(*before);  // From before the ban.
+  EXPECT_EQ(bans->Check(CertifiedBy(response->certificate_chain())).reason(), Reason::kBanned);
 }
 
 TEST_F(EnrolmentTest, AbsentEphemeralNodesAreRemovedOnlyWhileSomeoneWatched) {

@@ -110,7 +110,7 @@ class FleetFixture : public ::testing::Test {
   std::unique_ptr<Coordinator> MakeCoordinator(const Place& place) {
     auto made =
         std::make_unique<Coordinator>(Environment{clock, *executor, jobs, results, nodes, fleet,
-                                                  work, analysis, schedules, observer},
+                                                  work, analysis, schedules, observer, &identities},
                                       Options{"coordinator-" + std::to_string(++coordinators)});
     made->Start(place);
     return made;
@@ -246,6 +246,7 @@ class FleetFixture : public ::testing::Test {
   storage::FakeWorkStore work{database};
   storage::FakeAnalysisStore analysis{database};
   FlakyScheduleStore schedules{database};
+  storage::FakeIdentityStore identities{database};
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;

@@ -1,6 +1,8 @@
 // Gangs as the coordinator sees them: ranks that become ready, start, fail and leave.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "coordinator/core/sessions/session.h"
 #include "tests/unit/coordinator/fleet_fixture.h"
 #include "tests/wording.h"
@@ -116,6 +118,40 @@ TEST_F(GangPlacementTest, MixedDriversFailTheGangBeforeTheStart) {
   EXPECT_EQ(job.failure().reason(), v1::REASON_VERSION_MISMATCH);
   EXPECT_WORDING("coordinator/gang-version-mismatch", job.failure().message());
   EXPECT_EQ(job.attempts(), 1);
+}
+
+TEST_F(GangPlacementTest, NodesBehindTwoNatsFailTheGangBeforeTheStart) {
+  const auto behind = [&](v1::Node node, const std::string& peer) {
+    node.mutable_description()->set_advertise_address("10.0.0.5");
+    const auto agent = Connect(node);
+    agent->address = peer;
+    v1::AgentMessage hello;
+    *hello.mutable_hello()->mutable_node() = node.description();
+    hello.mutable_hello()->set_protocol_revision(1);
+    Say(agent, std::move(hello));
+    return agent;
+  };
+  const auto a = behind(MakeFleetNode("a", '1', 0), "203.0.113.7");
+  const auto b = behind(MakeFleetNode("b", '2', 0), "198.51.100.9");
+  const auto c = behind(MakeFleetNode("c", '3', 0), "198.51.100.9");
+  v1::CampaignSpec spec = MakeSpec("tcp_all_reduce");
+  spec.set_placement(v1::PLACEMENT_POLICY_PAIRS);
+  spec.set_retries(3);
+  const v1::Campaign campaign = Submit(spec);
+  ASSERT_EQ(b->Count(Kind::kAssign), 1);
+  EXPECT_EQ(c->Count(Kind::kAssign), 1);
+  SayFinished(c, AssignedTo(c));
+  Complete(b, AssignedTo(b));
+  EXPECT_EQ(Campaign(campaign).jobs().succeeded(), 1);
+  EXPECT_EQ(a->Count(Kind::kAssign), 0);
+  ASSERT_EQ(Campaign(campaign).jobs().failed(), 2);
+  const auto listed = jobs.ListJobs(campaign.campaign_id(), {})->items;
+  const auto job = std::find_if(listed.begin(), listed.end(), [](const v1::Job& one) {
+    return one.state() == v1::JOB_STATE_FAILED;
+  });
+  EXPECT_EQ(job->failure().reason(), v1::REASON_NO_SHARED_NETWORK);
+  EXPECT_EQ(job->failure().failure_class(), v1::FAILURE_CLASS_USER);
+  EXPECT_EQ(job->attempts(), 1);
 }
 
 TEST_F(GangPlacementTest, MixedGpusFailTheGangBeforeTheStartUnlessAllowed) {

@@ -1,0 +1,57 @@
+// The listener for machines and users that have no certificate yet. HTTPS:
+//
+//   GET /join             a shell script that downloads the node's programs and enrols
+//   GET /assay-node.deb   the node's programs
+//   POST /enrol           v1::EnrolRequest in JSON -> v1::EnrolResponse in JSON
+//
+// Errors have the status of HttpStatus and a body in JSON:
+//   {"code":"NOT_FOUND","reason":"UNKNOWN_INVITE","message":"..","hint":"..",
+//    "violations":[{"field":"token","description":".."}]}
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/clock.h"
+#include "common/host_port.h"
+#include "common/status.h"
+#include "coordinator/core/enrolment.h"
+#include "coordinator/core/invite_lines.h"
+
+namespace assay::coordinator::web {
+
+struct JoinServerOptions {
+  HostPort address;  // Port 0 selects a free port.
+  // The address that others use. Absent: `address`. Port 0 stands for the actual port.
+  std::optional<HostPort> advertise;
+  std::string certificate;  // PEM.
+  std::string key;          // PEM.
+  std::string pin;          // See Authority::ServerPin.
+  std::string authority;    // PEM.
+  std::string archive;      // Path of assay-node.deb. Empty: none is offered.
+  std::string version;      // Of the archive.
+  Duration request_patience = std::chrono::seconds(10);
+};
+
+// Serves until it is destroyed. Anyone can connect, so an address gets 64 connections, 10 s for a
+// request of at most 32 KiB, and a limited number of refusals (see RefusalLimit). Thread-safe.
+class JoinServer {
+ public:
+  // Starts to serve. `enrolment` and `clock` must outlive the server. The error names the address
+  // or the file, and the reason.
+  static Result<std::unique_ptr<JoinServer>> Start(const JoinServerOptions& options,
+                                                   Enrolment& enrolment, const Clock& clock);
+  ~JoinServer();
+
+  // Returns the address as others use it.
+  const JoinAddress& address() const;
+
+ private:
+  class Impl;
+  explicit JoinServer(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay::coordinator::web
