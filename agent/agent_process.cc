@@ -1,6 +1,7 @@
 #include "agent/agent_process.h"
 
 #include <fcntl.h>
+#include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -8,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -17,6 +19,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -26,11 +29,16 @@
 #include "agent/core/runner_query.h"
 #include "agent/core/telemetry.h"
 #include "agent/metrics/agent_metrics.h"
+#include "assay/v1/identity_service.grpc.pb.h"
 #include "common/file.h"
 #include "common/host_port.h"
 #include "common/log.h"
+#include "common/mutex.h"
 #include "common/text.h"
 #include "common/uuid.h"
+#include "identity/certificate_request.h"
+#include "wire/explain_connection.h"
+#include "wire/status_conversion.h"
 
 namespace assay::agent {
 namespace {
@@ -39,6 +47,7 @@ constexpr int64_t kSpoolLimitBytes = int64_t{256} << 20;
 constexpr std::chrono::milliseconds kServerGrace{1000};
 // Time after which a coordinator that does not answer gives way to the next one.
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
+constexpr std::chrono::seconds kRenewTimeout{10};
 
 // Opens NVML, the library that describes NVIDIA GPUs. Returns null if the node has no GPUs or the
 // driver is broken. If the driver is broken, also sets `trouble`. Returns an error if the user
@@ -105,7 +114,45 @@ Result<std::optional<Identity>> NodeIdentity(const AgentOptions& options) {
   return identity;
 }
 
+Result<std::shared_ptr<grpc::Channel>> ChannelTo(const std::string& text,
+                                                 const AgentOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const HostPort address, ParseFlag("--coordinator", text));
+  ASSAY_ASSIGN_OR_RETURN(const auto credentials,
+                         rpc::ClientCredentials(address, options.tls, options.insecure));
+  grpc::ChannelArguments arguments = rpc::ClientArguments();
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kConnectTimeout.count()));
+  return grpc::CreateCustomChannel(address.ToString(), credentials, arguments);
+}
+
+// Renews the certificate by a call to the first coordinator that answers.
+Result<identity::Enrolled> RenewByCall(const AgentOptions& options) {
+  v1::RenewCertificateRequest request;
+  ASSAY_ASSIGN_OR_RETURN(*request.mutable_certificate_request(),
+                         identity::MakeCertificateRequest(options.tls.key));
+  Status error;
+  for (const std::string& coordinator : options.coordinators) {
+    const auto channel = ChannelTo(coordinator, options);
+    if (!channel.ok()) return channel.status();
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kRenewTimeout);
+    v1::RenewCertificateResponse response;
+    error = rpc::FromGrpc(
+        v1::IdentityService::NewStub(*channel)->RenewCertificate(&context, request, &response));
+    if (error.ok()) {
+      return identity::StoreCertificate(*options.enrolled, response.certificate_chain());
+    }
+  }
+  return error;
+}
+
 }  // namespace
+
+// The coordinators that cannot be used, found out by threads that may outlive the agent.
+struct AgentProcess::Explanations {
+  Mutex mutex;
+  bool running ASSAY_GUARDED_BY(mutex) = false;
+  std::set<std::string> hopeless ASSAY_GUARDED_BY(mutex);
+};
 
 DataFolder::DataFolder(std::string path, FileDescriptor lock, std::string node_id)
     : path_(std::move(path)), lock_(std::move(lock)), node_id_(std::move(node_id)) {}
@@ -144,22 +191,35 @@ Result<DataFolder> DataFolder::Open(const std::string& path, const std::string& 
   return DataFolder(path, std::move(lock), std::move(id));
 }
 
-AgentProcess::AgentProcess(AgentOptions options, std::optional<Identity> identity, DataFolder data)
-    : options_(std::move(options)), identity_(std::move(identity)), data_(std::move(data)) {}
+AgentProcess::AgentProcess(AgentOptions options, AgentEvents events,
+                           std::optional<Identity> identity, DataFolder data)
+    : options_(std::move(options)),
+      events_(std::move(events)),
+      identity_(std::move(identity)),
+      data_(std::move(data)),
+      explanations_(std::make_shared<Explanations>()) {}
 
-Result<std::unique_ptr<AgentProcess>> AgentProcess::Start(const AgentOptions& options) {
+Result<std::unique_ptr<AgentProcess>> AgentProcess::Start(const AgentOptions& options,
+                                                          AgentEvents events) {
+  if (options.coordinators.empty() && options.listen.empty()) {
+    return InvalidArgument("without --listen and --coordinator, this agent cannot be reached")
+        .WithHint("give one of them, or join a fleet: assay-agent join");
+  }
   ASSAY_ASSIGN_OR_RETURN(const std::optional<Identity> identity, NodeIdentity(options));
   ASSAY_ASSIGN_OR_RETURN(DataFolder data,
                          DataFolder::Open(options.data, identity ? identity->id : ""));
-  std::unique_ptr<AgentProcess> agent(new AgentProcess(options, identity, std::move(data)));
+  std::unique_ptr<AgentProcess> agent(
+      new AgentProcess(options, std::move(events), identity, std::move(data)));
   ASSAY_RETURN_IF_ERROR(agent->OpenNode());
   ASSAY_RETURN_IF_ERROR(agent->StartSession());
   ASSAY_RETURN_IF_ERROR(agent->Serve());
   ASSAY_RETURN_IF_ERROR(agent->Attach());
+  if (options.enrolled) agent->StartRenewer();
   return agent;
 }
 
 AgentProcess::~AgentProcess() {
+  renewer_.reset();
   if (executor_ == nullptr) return;
   std::promise<void> handed_back;
   executor_->Post([&] {
@@ -219,6 +279,7 @@ v1::NodeDescription AgentProcess::Describe(v1::HealthFinding* trouble) const {
       options_.advertise_address.empty()
           ? AdvertiseAddress(coordinators.empty() ? "" : coordinators.front(), options_.listen)
           : options_.advertise_address);
+  node.set_advertise_address_given(!options_.advertise_address.empty());
   const auto runner = DescribeRunner(options_.runner, kDescribeTimeout);
   if (runner.ok()) {
     *node.mutable_benchmarks() = runner->benchmarks();
@@ -256,7 +317,7 @@ Status AgentProcess::StartSession() {
           // runner does not respond.
           std::thread([=] { done(CheckNode(runner, *preflight, node.get())); }).detach();
         },
-        std::move(telemetry)});
+        std::move(telemetry), events_.attached});
   });
   return Status::Ok();
 }
@@ -295,14 +356,8 @@ Status AgentProcess::Serve() {
 
 Status AgentProcess::Attach() {
   if (options_.coordinators.empty()) return Status::Ok();
-  const auto make_channel =
-      [options = options_](const std::string& text) -> Result<std::shared_ptr<grpc::Channel>> {
-    ASSAY_ASSIGN_OR_RETURN(const HostPort address, ParseFlag("--coordinator", text));
-    ASSAY_ASSIGN_OR_RETURN(const auto credentials,
-                           rpc::ClientCredentials(address, options.tls, options.insecure));
-    grpc::ChannelArguments arguments = rpc::ClientArguments();
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kConnectTimeout.count()));
-    return grpc::CreateCustomChannel(address.ToString(), credentials, arguments);
+  const auto make_channel = [options = options_](const std::string& address) {
+    return ChannelTo(address, options);
   };
   // An address that cannot be used is an error now, not when it is first dialled.
   for (const std::string& address : options_.coordinators) {
@@ -312,9 +367,54 @@ Status AgentProcess::Attach() {
     attach_ = std::make_unique<AttachClient>(options_.coordinators, make_channel,
                                              identity_ ? identity_->fleet : "", session_,
                                              executor_.get(), std::random_device()());
+    attach_->OnCallEnd([this](const std::string& address, const Status& why, bool had_session) {
+      OnCallEnded(address, why, had_session);
+    });
     attach_->Start();
   });
   return Status::Ok();
+}
+
+void AgentProcess::OnCallEnded(const std::string& address, const Status& why, bool had_session) {
+  if (!events_.refused) return;
+  if (const auto expulsion = ExpulsionOf(why)) return events_.refused(*expulsion);
+  // An agent that has been in the fleet keeps trying. The renewer sees to an expired certificate.
+  const bool expired =
+      options_.enrolled && options_.enrolled->expire_time <= Clock::Real().WallNow();
+  if (had_session || expired) return;
+  if (why.reason() == Reason::kBadCertificate) return events_.refused(why);
+  if (why.reason() != Reason::kNone) return;
+  const Result<HostPort> target = ParseHostPort(address);
+  if (!target.ok()) return;
+  {
+    MutexLock lock(explanations_->mutex);
+    if (std::exchange(explanations_->running, true)) return;
+  }
+  const std::set<std::string> all(options_.coordinators.begin(), options_.coordinators.end());
+  // The thread is detached, because the agent must be able to end during its handshake.
+  std::thread([state = explanations_, all, address, target = *target, tls = options_.tls,
+               refused = events_.refused] {
+    const Status explained = rpc::ExplainConnection(target, tls);
+    const bool hopeless = !explained.ok() && explained.code() != Code::kUnavailable;
+    MutexLock lock(state->mutex);
+    state->running = false;
+    if (hopeless) state->hopeless.insert(address);
+    if (hopeless &&
+        std::includes(state->hopeless.begin(), state->hopeless.end(), all.begin(), all.end())) {
+      refused(explained);
+    }
+  }).detach();
+}
+
+void AgentProcess::StartRenewer() {
+  Renewal renewal;
+  renewal.by_session = [options = options_] { return RenewByCall(options); };
+  renewal.by_key = [enrolled = *options_.enrolled] { return identity::RenewByKey(enrolled); };
+  renewal.renewed = [this] { executor_->Post([this] { attach_->RenewChannels(); }); };
+  renewal.refused = events_.refused ? events_.refused : [](const Status& why) {
+    Log().error("the certificate cannot be renewed: {}", why.message());
+  };
+  renewer_ = std::make_unique<Renewer>(*options_.enrolled, renewal);
 }
 
 std::shared_ptr<prometheus::Collectable> AgentProcess::Metrics() const {

@@ -3,6 +3,7 @@
 
 #include <grpcpp/server.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "agent/core/session.h"
 #include "agent/core/spool.h"
 #include "agent/core/supervisor.h"
+#include "agent/join/renewer.h"
 #include "agent/options.h"
 #include "agent/rpc/agent_service.h"
 #include "agent/rpc/attach_client.h"
@@ -45,12 +47,21 @@ class DataFolder {
   std::string node_id_;
 };
 
+// Messages of a running agent to its program. Called on threads of the agent; must return quickly.
+struct AgentEvents {
+  // A session with a coordinator was opened.
+  std::function<void()> attached;
+  // The agent must end, because no further try can help. `why` has cause and cure.
+  std::function<void(const Status& why)> refused;
+};
+
 // Use this from one thread only.
 class AgentProcess {
  public:
   // Starts the agent: reads the node's hardware, asks the runner program for its benchmarks, and
   // starts serving. If the start fails, the error says why.
-  static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options);
+  static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options,
+                                                     AgentEvents events = {});
 
   // Hands the jobs back to the coordinator (see Session::HandBack) and stops the agent. Takes up to
   // 10 s, or longer if the GPU driver does not respond.
@@ -62,16 +73,22 @@ class AgentProcess {
   std::string ReadyLine() const;
 
  private:
-  AgentProcess(AgentOptions options, std::optional<Identity> identity, DataFolder data);
+  AgentProcess(AgentOptions options, AgentEvents events, std::optional<Identity> identity,
+               DataFolder data);
 
   Status OpenNode();
   v1::NodeDescription Describe(v1::HealthFinding* trouble) const;
   Status StartSession();
   Status Serve();
   Status Attach();
+  void OnCallEnded(const std::string& address, const Status& why, bool had_session);
+  void StartRenewer();
   std::shared_ptr<prometheus::Collectable> Metrics() const;
 
+  struct Explanations;
+
   const AgentOptions options_;
+  const AgentEvents events_;
   const std::optional<Identity> identity_;  // In the node's certificate.
   DataFolder data_;
   std::shared_ptr<const Nvml> nvml_;
@@ -88,6 +105,8 @@ class AgentProcess {
   std::unique_ptr<rpc::Acceptor> acceptor_;
   std::string grpc_address_;
   std::unique_ptr<AttachClient> attach_;
+  const std::shared_ptr<Explanations> explanations_;
+  std::unique_ptr<Renewer> renewer_;
 };
 
 }  // namespace assay::agent

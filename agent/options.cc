@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -98,34 +101,26 @@ void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* 
       ->capture_default_str();
   app->add_option("--ready-fd", options->ready_fd,
                   "Write the addresses, as one line of JSON, to this descriptor when serving");
+  app->add_option(kAttachedOption, options->attached_fd)->group("");  // For `join --detach`.
   app->footer(
-      "\"assay-agent simulate --help\" tells how to simulate a fleet.\n"
-      "Exit status: 0 ended by SIGTERM or SIGINT; 1 cannot start; 2 a flag, an address or a TLS "
-      "file is wrong.");
+      "\"assay-agent join --help\" tells how to join a fleet, \"stop\" ends an agent in the "
+      "background, \"simulate\" simulates a fleet.\n"
+      "Exit status: 0 ended by SIGTERM or SIGINT; 1 cannot start; 2 a flag, an address, a "
+      "certificate or the identity is wrong, or the node was banned or removed.");
 }
 
-ParsedOptions UsageError(const std::string& message) {
-  std::cerr << "assay-agent: " << message << "\n";
-  return {std::nullopt, kUsageError};
-}
+Status UsageError(const std::string& message) { return InvalidArgument(message); }
 
-}  // namespace
-
-ParsedOptions ParseOptions(int argc, char** argv) {
-  AgentOptions options;
-  options.data = DefaultDataFolder();
-  std::vector<std::string> labels;
-  CLI::App app("Measures this node for an Assay coordinator.", "assay-agent");
-  AddOptions(&app, &options, &labels);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return {std::nullopt, app.exit(error) == 0 ? 0 : kUsageError};
-  }
+// Checks what was parsed, and completes it.
+Status Complete(const CLI::App& app, const std::vector<std::string>& labels, AgentOptions* parsed) {
+  AgentOptions& options = *parsed;
   std::erase(options.coordinators, "");
+  options.listen_given = app.count("--listen") > 0;
   // An agent that dials out need not be reached.
-  if (!options.coordinators.empty() && app.count("--listen") == 0) options.listen.clear();
+  if (!options.coordinators.empty() && !options.listen_given) options.listen.clear();
   if (options.data.empty()) return UsageError("--data is needed: there is no home folder");
+  // The process in the background has another current folder.
+  options.data = std::filesystem::absolute(options.data).lexically_normal().string();
   if (!options.name.empty() && !schema::IsNodeName(options.name)) {
     return UsageError("--name: write 1 to 200 printable ASCII characters, no spaces at the ends");
   }
@@ -156,11 +151,114 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       return UsageError(std::string(flag) + ": " + parsed.status().message());
     }
   }
-  if (options.coordinators.empty() && options.listen.empty()) {
-    return UsageError("with --listen \"\" and no --coordinator nobody could reach this agent");
-  }
   if (options.runner.empty()) options.runner = ExecutableDirectory() + "/assay-runner";
+  return Status::Ok();
+}
+
+// Parses with `app`. Returns the exit code if the program must end.
+std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app->exit(error) == 0 ? 0 : kUsageError;
+  }
+  return std::nullopt;
+}
+
+int Report(const Status& error) {
+  std::cerr << "assay-agent: " << error.message()
+            << (error.hint().empty() ? "" : "; " + error.hint()) << "\n";
+  return kUsageError;
+}
+
+// Removes the variable of the environment, also from /proc/PID/environ.
+std::string TakeInvite() {
+  char* const value = std::getenv("ASSAY_INVITE");
+  if (value == nullptr) return "";
+  const std::string invite = value;
+  std::memset(value, 'x', invite.size());
+  ::unsetenv("ASSAY_INVITE");
+  return invite;
+}
+
+// Returns the options that were given, except those in `without`.
+std::vector<std::string> GivenOptions(const CLI::App& app, const std::set<std::string>& without) {
+  std::vector<std::string> given;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || without.contains(option->get_lnames().front())) continue;
+    const bool flag = option->get_expected_min() == 0;
+    for (const std::string& value : option->results()) {
+      given.push_back("--" + option->get_lnames().front());
+      if (!flag) given.push_back(value);
+    }
+  }
+  return given;
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(int argc, char** argv) {
+  AgentOptions options;
+  options.data = DefaultDataFolder();
+  std::vector<std::string> labels;
+  CLI::App app("Measures this node for an Assay coordinator.", "assay-agent");
+  AddOptions(&app, &options, &labels);
+  if (const auto exit_code = Parse(&app, argc, argv)) return {std::nullopt, *exit_code};
+  const Status complete = Complete(app, labels, &options);
+  if (!complete.ok()) return {std::nullopt, Report(complete)};
   return {std::move(options), 0};
+}
+
+ParsedJoin ParseJoinOptions(int argc, char** argv) {
+  JoinOptions options;
+  options.agent.data = DefaultDataFolder();
+  // The coordinator exports the node's metrics. Another agent of the machine may have the port.
+  options.agent.http.clear();
+  options.token = TakeInvite();
+  std::vector<std::string> labels;
+  CLI::App app(
+      "Joins a fleet with an invite, checks this node, and runs the agent. \"assay node invite\" "
+      "prints the line that does this.",
+      "assay-agent join");
+  app.add_option("--url", options.point.url, "https://HOST:PORT where the coordinator lets join")
+      ->required();
+  app.add_option("--pin", options.point.pin, "SHA-256 of that server's key, in base64")->required();
+  app.add_option("TOKEN", options.token,
+                 "The invite's token (default: environment variable ASSAY_INVITE)");
+  app.add_flag("--detach", options.detach,
+               "Run the agent in the background and return once it is attached; end it with "
+               "\"assay-agent stop\"");
+  AddOptions(&app, &options.agent, &labels);
+  app.footer(
+      "Exit status: 0 ended by SIGTERM or SIGINT, or attached with --detach; 1 cannot start, or "
+      "not attached yet; 2 an option, the invite, a certificate or the identity is wrong.");
+  if (const auto exit_code = Parse(&app, argc, argv)) return {std::nullopt, *exit_code};
+  Status complete = Complete(app, labels, &options.agent);
+  if (complete.ok() && options.token.empty()) {
+    complete = InvalidArgument("the token of an invite is needed: TOKEN or ASSAY_INVITE");
+  }
+  if (complete.ok() && !options.agent.tls.empty()) {
+    complete = InvalidArgument(
+        "join makes its own certificate; leave out --tls-cert, --tls-key "
+        "and --tls-ca");
+  }
+  if (!complete.ok()) return {std::nullopt, Report(complete)};
+  options.agent_arguments = GivenOptions(
+      app, {"url", "pin", "detach", "data", "http", "name", "ready-fd", "help", "version"});
+  options.agent_arguments.insert(options.agent_arguments.end(),
+                                 {"--data", options.agent.data, "--http", options.agent.http});
+  return {std::move(options), 0};
+}
+
+ParsedStop ParseStopOptions(int argc, char** argv) {
+  std::string data = DefaultDataFolder();
+  CLI::App app("Ends the agent that \"assay-agent join --detach\" started.", "assay-agent stop");
+  app.add_option("--data", data, "The agent's data folder")->capture_default_str();
+  if (const auto exit_code = Parse(&app, argc, argv)) return {std::nullopt, *exit_code};
+  if (data.empty()) {
+    return {std::nullopt, Report(InvalidArgument("--data is needed: there is no home folder"))};
+  }
+  return {std::filesystem::absolute(data).lexically_normal().string(), 0};
 }
 
 }  // namespace assay::agent

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/status.h"
+#include "identity/enrolled.h"
 #include "wire/credentials.h"
 #include "wire/node_labels.h"
 
@@ -15,7 +16,8 @@ struct AgentOptions {
   std::string data;
   std::vector<std::string> coordinators;  // HOST:PORT of each; empty: none is dialled.
   std::string listen = "127.0.0.1:7901";  // Empty: no gRPC.
-  std::string http = "127.0.0.1:9901";    // Empty: no HTTP.
+  bool listen_given = false;
+  std::string http = "127.0.0.1:9901";  // Empty: no HTTP.
   std::string name;
   schema::Labels labels;
   std::string provider;
@@ -29,6 +31,9 @@ struct AgentOptions {
   bool insecure = false;
   std::string log_level = "info";
   int ready_fd = -1;
+  int attached_fd = -1;  // As ready_fd, but written when the first session is open.
+  // The identity whose certificate `tls` has; see agent/join/enrolment.h.
+  std::optional<identity::Enrolled> enrolled;
 };
 
 struct ParsedOptions {
@@ -39,5 +44,33 @@ struct ParsedOptions {
 // end: 0 for --help and --version, or 2 for an error. In both cases, the output has already been
 // printed.
 ParsedOptions ParseOptions(int argc, char** argv);
+
+// The command line of `assay-agent join`.
+struct JoinOptions {
+  AgentOptions agent;
+  identity::JoinPoint point;
+  std::string token;
+  bool detach = false;
+  // The options of `agent` that were given, for another process.
+  std::vector<std::string> agent_arguments;
+};
+
+struct ParsedJoin {
+  std::optional<JoinOptions> options;
+  int exit_code = 0;
+};
+// As ParseOptions. Takes the token from the environment variable ASSAY_INVITE if it is not given,
+// and removes the variable, so that no child process gets it.
+ParsedJoin ParseJoinOptions(int argc, char** argv);
+
+// Parses `assay-agent stop`. Returns the data folder, or the exit code.
+struct ParsedStop {
+  std::optional<std::string> data;
+  int exit_code = 0;
+};
+ParsedStop ParseStopOptions(int argc, char** argv);
+
+// The option of AgentOptions::attached_fd.
+inline constexpr char kAttachedOption[] = "--attached-fd";
 
 }  // namespace assay::agent

@@ -77,13 +77,20 @@ std::string Remedy(int error) {
   }
 }
 
+// Returns the oldest driver that runs programs of this major version of CUDA, as NVIDIA's table of
+// minor version compatibility says, for a message.
+std::string LeastDriver(int cuda) {
+  return cuda == 13 ? " (580 or newer)" : cuda == 12 ? " (525 or newer)" : "";
+}
+
 }  // namespace
 
 GpuAbsence ExplainNoGpu(const CudaAnswer& answer) {
   if (answer.error == 0 || answer.error == kNoDevice) return NoDevice(answer);
   if (answer.error == kInsufficientDriver && answer.driver_version == 0) return NoDriver(answer);
   if (answer.error == kInsufficientDriver) {
-    return {false, "needs a driver for CUDA " + std::to_string(answer.runtime_version / 1000) +
+    const int cuda = answer.runtime_version / 1000;
+    return {false, "needs a driver for CUDA " + std::to_string(cuda) + LeastDriver(cuda) +
                        "; this node's driver supports CUDA " + Version(answer.driver_version)};
   }
   // Only drivers of nodes with GPUs return these two, so /dev does not matter.

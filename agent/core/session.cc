@@ -198,6 +198,7 @@ void Session::OnHelloAck(const v1::HelloAck& ack) {
                                                  : kDefaultHeartbeat;
   Log().info("in session with coordinator {} ({}), heartbeat every {}", Cut(ack.coordinator_id()),
              Cut(ack.coordinator_version()), FormatDuration(heartbeat_period_));
+  if (options_.welcomed) options_.welcomed();
   next_telemetry_ = {};
   SendGoingAway();
   SendState();

@@ -116,6 +116,8 @@ class Session {
     // Returns the state of the GPUs, or nothing if it is not known. Must not block. Called at most
     // once in a heartbeat period. Empty on nodes without GPUs.
     std::function<Telemetry()> telemetry = nullptr;
+    // Called on the executor when a coordinator has welcomed this agent. May be empty.
+    std::function<void()> welcomed = nullptr;
   };
 
   explicit Session(Options options);

@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "wire/access.h"
+#include "wire/status_conversion.h"
 
 namespace assay::agent {
 namespace {
@@ -185,6 +186,7 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
             "no session with the coordinator at {} ({}); next try in {}", ended,
             end.status.ok() ? "it ended the call" : end.status.error_message(),
             FormatDuration(delay));
+  if (call_ended_) call_ended_(ended, rpc::FromGrpc(end.status), !last_welcome_.empty());
   executor_->PostAfter(delay, [this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) Dial();
   });

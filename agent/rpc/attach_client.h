@@ -44,7 +44,17 @@ class AttachClient {
   AttachClient(const AttachClient&) = delete;
   AttachClient& operator=(const AttachClient&) = delete;
 
+  // Registers a callback for calls that have ended, before Start. It runs on the executor with the
+  // coordinator's address, the error (OK if the coordinator ended the call without one), and true
+  // if there has been a session since Start.
+  using CallEnded =
+      std::function<void(const std::string& address, const Status& why, bool had_session)>;
+  void OnCallEnd(CallEnded callback) { call_ended_ = std::move(callback); }
+
   void Start() { Dial(); }
+  // Makes new channels for the next calls, for example with a new certificate. A running call keeps
+  // its own.
+  void RenewChannels() { targets_.clear(); }
   // Stops connecting. A running call ends soon after the session has left it.
   void Stop();
   // Stops connecting and breaks a running call, as if this machine had died. For simulated nodes.
@@ -87,6 +97,7 @@ class AttachClient {
 
   const std::shared_ptr<Activity> activity_ = std::make_shared<Activity>();
 
+  CallEnded call_ended_;
   std::weak_ptr<Stream> stream_;  // Of the last call.
   Backoff backoff_;
   bool stopped_ = false;

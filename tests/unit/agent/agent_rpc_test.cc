@@ -4,11 +4,14 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "agent/agent_process.h"
 #include "agent/rpc/session_stream.h"
 #include "assay/v1/agent_service.grpc.pb.h"
+#include "tests/certificates.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/agent/scripted_coordinator.h"
 #include "wire/status_conversion.h"
@@ -312,6 +315,56 @@ TEST(AgentOptionsTest, LabelsAreChecked) {
     EXPECT_NE(error.find("--label"), std::string::npos) << error;
     if (labels.back() == "Rack=7") EXPECT_NE(error.find("rack"), std::string::npos) << error;
   }
+}
+
+// Runs an agent that dials `coordinator` until it says that it must end.
+class AgentEndTest : public AgentRpcTest {
+ protected:
+  Status AwaitRefusal(const std::string& coordinator, const rpc::TlsFiles& tls = {}) {
+    AgentOptions options;
+    options.data = folder_.path() + "/agent";
+    options.listen = "";
+    options.http = "";
+    options.runner = ASSAY_FAKE_RUNNER;
+    options.coordinators = {coordinator};
+    options.tls = tls;
+    const auto refused = std::make_shared<std::promise<Status>>();
+    const auto once = std::make_shared<std::once_flag>();
+    AgentEvents events;
+    events.refused = [refused, once](const Status& why) {
+      std::call_once(*once, [&] { refused->set_value(why); });
+    };
+    auto agent = AgentProcess::Start(options, events);
+    EXPECT_TRUE(agent.ok()) << agent.status();
+    return refused->get_future().get();
+  }
+};
+
+TEST_F(AgentEndTest, BannedOrRemovedNode_EndsAtOnceAndAfterASession) {
+  for (const Reason reason : {Reason::kBanned, Reason::kNoIdentity}) {
+    const grpc::Status refusal = rpc::ToGrpc(Status(Code::kPermissionDenied, reason, "no"));
+    ScriptedCoordinator at_once({{{}, refusal}});
+    EXPECT_EQ(AwaitRefusal(at_once.address()).reason(), reason);
+    ScriptedCoordinator later({{{HelloAck()}, refusal}});
+    EXPECT_EQ(AwaitRefusal(later.address()).reason(), reason);
+  }
+  // The reasons of checks before a call are lost.
+  ScriptedCoordinator banned({{{}, grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "banned")}});
+  EXPECT_EQ(AwaitRefusal(banned.address()).reason(), Reason::kBanned);
+  ScriptedCoordinator removed(
+      {{{}, grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "not enrolled")}});
+  EXPECT_EQ(AwaitRefusal(removed.address()).reason(), Reason::kNoIdentity);
+}
+
+TEST_F(AgentEndTest, TlsToAPlaintextServer_EndsTheAgent) {
+  testing_support::CertificateFolder certificates;
+  certificates.Leaf("node", "URI:spiffe://f/node/0b0e4f4a-7a45-4d4f-9a55-000000000001,DNS:a",
+                    "clientAuth");
+  ScriptedCoordinator plain;
+  const Status refused = AwaitRefusal(
+      plain.address(),
+      {certificates.Certificate("node"), certificates.Key("node"), certificates.authority()});
+  EXPECT_EQ(refused.reason(), Reason::kWrongPeer) << refused;
 }
 
 TEST_F(AgentRpcTest, SecondAgentOnTheSameFolderIsRefused) {
