@@ -17,6 +17,11 @@ namespace {
 
 void AddConnectionOptions(CLI::App& app, ClientOptions& options) {
   const std::string group = "Connection";
+  app.add_option("--context", options.context,
+                 "Context with coordinator and certificate; see `assay context` (default: the "
+                 "current one)")
+      ->envname("ASSAY_CONTEXT")
+      ->group(group);
   app.add_option("--coordinator", options.coordinator,
                  "Address of the coordinator: HOST:PORT, or HOST:PORT,HOST:PORT if there are "
                  "several")
@@ -121,9 +126,13 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   app->failure_message(UsageMessage);
   AddConnectionOptions(*app, context.client);
   AddUpCommand(*app, context);
+  AddLoginCommand(*app, context);
+  AddContextCommands(*app, context);
   AddCampaignCommands(*app, context);
   AddScheduleCommands(*app, context);
   AddNodeCommands(*app, context);
+  AddUserCommands(*app, context);
+  AddDeployCommand(*app, context);
   AddBenchmarkCommands(*app, context);
   AddRunCommand(*app, context);
   AddResultsCommand(*app, context);

@@ -46,8 +46,13 @@ void AddRerunCommand(CLI::App& campaign, Context& context);
 void AddWatchCommands(CLI::App& campaign, Context& context);
 void AddScheduleCommands(CLI::App& app, Context& context);
 void AddNodeCommands(CLI::App& app, Context& context);
-// Adds subcommands of "assay node".
+// These add subcommands of "assay node".
 void AddNodeOperations(CLI::App& node, Context& context);
+void AddInviteCommands(CLI::App& node, Context& context);
+void AddUserCommands(CLI::App& app, Context& context);
+void AddLoginCommand(CLI::App& app, Context& context);
+void AddContextCommands(CLI::App& app, Context& context);
+void AddDeployCommand(CLI::App& app, Context& context);
 void AddBenchmarkCommands(CLI::App& app, Context& context);
 void AddResultsCommand(CLI::App& app, Context& context);
 void AddCompareCommand(CLI::App& app, Context& context);

@@ -6,13 +6,17 @@
 
 #include <cstdlib>
 
+#include "cli/contexts/connection.h"
 #include "cli/views/output.h"
 #include "cli/views/table.h"
 #include "common/host_port.h"
 #include "common/text.h"
+#include "wire/explain_connection.h"
 
 namespace assay::cli {
 namespace {
+
+constexpr std::chrono::seconds kExplainPatience{5};
 
 // Turns off gRPC's own error log, because the program prints every error itself. Setting the
 // environment variable GRPC_VERBOSITY turns the log on again.
@@ -20,13 +24,8 @@ void SilenceGrpc() {
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
-// Returns a hint for an unreachable peer, chosen by gRPC's message, which is its only detail.
-std::string UnreachableHint(const std::string& why, bool coordinator) {
-  for (const char* word : {"SSL", "certificate", "Socket closed"}) {
-    if (why.find(word) == std::string::npos) continue;
-    return "it may require TLS: give --tls-ca, and --tls-cert with --tls-key if clients need a "
-           "certificate";
-  }
+// Returns a hint for an unreachable peer.
+std::string UnreachableHint(bool coordinator) {
   return coordinator ? "start one here with \"assay up\", or name another with --coordinator "
                        "HOST:PORT or ASSAY_COORDINATOR"
                      : "start one there with \"assay-agent\", or check the address";
@@ -63,6 +62,7 @@ ExitCode Report(const Status& status) {
   const int width = StyleOf(STDERR_FILENO).width;
   std::string text = Wrap("assay: " + Sanitize(Headline(status)), width, 2) + "\n";
   for (const Violation& violation : status.violations()) {
+    if (violation.description == status.message()) continue;
     const std::string field = violation.field.empty() ? "" : Sanitize(violation.field) + ": ";
     text += Wrap("  " + field + Sanitize(violation.description), width, 4) + "\n";
   }
@@ -72,9 +72,15 @@ ExitCode Report(const Status& status) {
 }
 
 Result<Client> Client::ToCoordinator(const ClientOptions& options) {
+  const GivenConnection given{options.context, options.coordinator_given ? options.coordinator : "",
+                              options.tls};
+  ASSAY_ASSIGN_OR_RETURN(const Connection chosen, ChooseConnection(given, ContextFolder()));
+  ClientOptions resolved = options;
+  if (!chosen.coordinator.empty()) resolved.coordinator = chosen.coordinator;
+  resolved.tls = chosen.tls;
   Client client("the coordinator");
-  for (const std::string_view address : Split(options.coordinator, ',')) {
-    ASSAY_RETURN_IF_ERROR(client.Add(std::string(address), options));
+  for (const std::string_view address : Split(resolved.coordinator, ',')) {
+    ASSAY_RETURN_IF_ERROR(client.Add(std::string(address), resolved));
   }
   return client;
 }
@@ -97,12 +103,21 @@ Status Client::Add(const std::string& address, const ClientOptions& options) {
                          rpc::ClientCredentials(*parsed, options.tls, options.insecure));
   const auto channel =
       grpc::CreateCustomChannel(parsed->ToString(), credentials, rpc::ClientArguments());
-  servers_.push_back({parsed->ToString(),
-                      {v1::CampaignService::NewStub(channel), v1::NodeService::NewStub(channel),
-                       v1::ResultService::NewStub(channel), v1::AgentService::NewStub(channel),
-                       v1::AnalysisService::NewStub(channel), v1::NoteService::NewStub(channel),
-                       v1::ScheduleService::NewStub(channel)}});
+  tls_ = options.tls;
+  servers_.push_back(
+      {parsed->ToString(),
+       *parsed,
+       {v1::CampaignService::NewStub(channel), v1::NodeService::NewStub(channel),
+        v1::ResultService::NewStub(channel), v1::AgentService::NewStub(channel),
+        v1::AnalysisService::NewStub(channel), v1::NoteService::NewStub(channel),
+        v1::ScheduleService::NewStub(channel), v1::IdentityService::NewStub(channel)}});
   return Status::Ok();
+}
+
+std::string Client::addresses() const {
+  std::vector<std::string> addresses;
+  for (const Server& server : servers_) addresses.push_back(server.address);
+  return Join(addresses, ",");
 }
 
 Status Client::Combine(const Status& earlier, const Status& later) {
@@ -114,10 +129,12 @@ Status Client::Combine(const Status& earlier, const Status& later) {
 }
 
 Status Client::Explain(const grpc::Status& status) const {
-  const std::string& address = servers_[*present_].address;
+  const Server& server = servers_[*present_];
+  const std::string& address = server.address;
   const Status error = rpc::FromGrpc(status);
   // If a reason is set, the error comes from one of our servers, so the server can be reached.
   const bool answered = error.reason() != Reason::kNone;
+  if (answered) *reached_ = true;
   if (answered) return error;
   if (error.code() == Code::kUnimplemented) {
     return Status(error.code(), Reason::kWrongPeer,
@@ -134,9 +151,19 @@ Status Client::Explain(const grpc::Status& status) const {
   std::string why = error.message();
   if (const size_t cause = why.rfind(": "); cause != std::string::npos) why = why.substr(cause + 2);
   if (error.code() == Code::kDeadlineExceeded) why = "timed out";
-  const Status unreachable(error.code(), Reason::kUnreachable,
-                           "cannot reach " + peer_ + " at " + address + ": " + why);
-  return unreachable.WithHint(UnreachableHint(why, peer_ == "the coordinator"));
+  const bool coordinator = peer_ == "the coordinator";
+  const bool clear = error.code() == Code::kDeadlineExceeded || why == "Connection refused";
+  if (!clear && !*reached_) {
+    const Status cause = rpc::ExplainConnection(server.parsed, tls_, kExplainPatience);
+    if (cause.reason() == Reason::kTlsRequired && coordinator && tls_.empty()) {
+      return cause.WithHint("log in to its fleet with \"assay login\", or " + cause.hint());
+    }
+    if (!cause.ok() && cause.reason() != Reason::kUnreachable) return cause;
+  }
+  if (why == "Socket closed") why = "it closed the connection";
+  return Status(error.code(), Reason::kUnreachable,
+                "cannot reach " + peer_ + " at " + address + ": " + why)
+      .WithHint(UnreachableHint(coordinator));
 }
 
 }  // namespace assay::cli

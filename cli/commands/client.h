@@ -16,10 +16,12 @@
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "assay/v1/analysis_service.grpc.pb.h"
 #include "assay/v1/campaign_service.grpc.pb.h"
+#include "assay/v1/identity_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
 #include "assay/v1/schedule_service.grpc.pb.h"
 #include "cli/commands/exit_code.h"
+#include "common/host_port.h"
 #include "common/status.h"
 #include "wire/credentials.h"
 #include "wire/status_conversion.h"
@@ -30,6 +32,8 @@ namespace assay::cli {
 ExitCode Report(const Status& status);
 
 struct ClientOptions {
+  // Name of a context (cli/contexts/context_file.h); empty for the current one, if there is any.
+  std::string context;
   // HOST:PORT, or several separated by commas.
   std::string coordinator = "127.0.0.1:7900";
   // True if the user named the coordinator.
@@ -41,11 +45,12 @@ struct ClientOptions {
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
 // True if a call may be sent again when the client does not know whether the server has executed
-// it. RemoveNode and DeleteSchedule cannot be repeated, because the second call would fail with "no
-// such node", CreateSchedule would find its own schedule, and CreateAnnotation would add a second
-// annotation.
+// it. RemoveNode, RemoveIdentity and DeleteSchedule cannot be repeated, because the second call
+// would fail with "no such node", CreateSchedule would find its own schedule, and CreateAnnotation
+// would add a second annotation.
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest> &&
+                                    !std::is_same_v<Request, v1::RemoveIdentityRequest> &&
                                     !std::is_same_v<Request, v1::CreateScheduleRequest> &&
                                     !std::is_same_v<Request, v1::DeleteScheduleRequest> &&
                                     !std::is_same_v<Request, v1::CreateAnnotationRequest>;
@@ -55,10 +60,11 @@ inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeReque
 // server. As thread-safe as gRPC's stubs.
 class Client {
  public:
-  // Creates a client for the coordinators in `options` without connecting yet. Returns an error if
-  // an address or the TLS files are invalid.
+  // Creates a client for the coordinators in `options`, or those of the context, without connecting
+  // to them yet. May renew the certificate of the context. Returns an error if an address, the TLS
+  // files or the context are invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
-  // Makes a client of the agent at HOST:PORT.
+  // Makes a client of the agent at HOST:PORT. Contexts do not apply.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);
 
   // Returns a service's stub at the present server: stub<v1::NodeService::Stub>().
@@ -68,6 +74,8 @@ class Client {
   }
 
   size_t server_count() const { return servers_.size(); }
+  // Returns HOST:PORT of all servers, separated by commas.
+  std::string addresses() const;
   // Makes the next server the present one. After the last, the first follows.
   void MoveOn() { *present_ = (*present_ + 1) % servers_.size(); }
 
@@ -83,7 +91,10 @@ class Client {
       context.set_deadline(std::chrono::system_clock::now() + timeout);
       Response response;
       const grpc::Status status = (stub<Stub>().*method)(&context, request, &response);
-      if (status.ok()) return response;
+      if (status.ok()) {
+        *reached_ = true;
+        return response;
+      }
       failure = Combine(failure, Explain(status));
       if (!kRepeatable<Request> || ExitCodeOf(failure) != kExitUnreachable) break;
       MoveOn();
@@ -91,16 +102,23 @@ class Client {
     return failure;
   }
 
-  // Returns a gRPC error with a hint about what the user can do.
+  // Returns a gRPC error with a hint about what the user can do. If the server cannot be reached
+  // and has never answered, connects to it to find out why, for example because it speaks TLS.
   Status Explain(const grpc::Status& status) const;
+
+  // Notes that a server has answered outside of Call, in a stream. Later failures are outages then,
+  // and no wrong address or certificate.
+  void NoteAnswer() { *reached_ = true; }
 
  private:
   struct Server {
     std::string address;
+    HostPort parsed;
     std::tuple<std::unique_ptr<v1::CampaignService::Stub>, std::unique_ptr<v1::NodeService::Stub>,
                std::unique_ptr<v1::ResultService::Stub>, std::unique_ptr<v1::AgentService::Stub>,
                std::unique_ptr<v1::AnalysisService::Stub>, std::unique_ptr<v1::NoteService::Stub>,
-               std::unique_ptr<v1::ScheduleService::Stub>>
+               std::unique_ptr<v1::ScheduleService::Stub>,
+               std::unique_ptr<v1::IdentityService::Stub>>
         stubs;
   };
 
@@ -110,9 +128,12 @@ class Client {
   static Status Combine(const Status& earlier, const Status& later);
 
   std::string peer_;  // "the coordinator" or "the agent".
+  rpc::TlsFiles tls_;
   std::vector<Server> servers_;
   // An index of `servers_`. On the heap, because an atomic number cannot be moved.
   std::unique_ptr<std::atomic<size_t>> present_ = std::make_unique<std::atomic<size_t>>(0);
+  // True once a server has answered.
+  std::unique_ptr<std::atomic<bool>> reached_ = std::make_unique<std::atomic<bool>>(false);
 };
 
 }  // namespace assay::cli

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/commands/app.h"
+#include "cli/contexts/context_file.h"
 
 namespace assay::cli {
 namespace {
@@ -56,6 +57,15 @@ std::vector<std::string> FormatsOf(const CLI::App& command) {
   return {"table", "json", "csv"};
 }
 
+// Returns the names of the user's contexts.
+std::vector<std::string> ContextNames() {
+  std::vector<std::string> names;
+  const Result<ContextFile> file = LoadContexts(ContextFolder());
+  if (!file.ok()) return names;
+  for (const auto& [name, context] : file->contexts) names.push_back(name);
+  return names;
+}
+
 }  // namespace
 
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words) {
@@ -68,7 +78,8 @@ std::string Completions(const CLI::App& app, const std::vector<std::string>& wor
   }
   const std::string current = words.empty() ? "" : words.back();
   const std::string previous = words.size() < 2 ? "" : words[words.size() - 2];
-  static const std::set<std::string> kTakeFile = {"--tls-cert", "--tls-key", "--tls-ca", "--data"};
+  static const std::set<std::string> kTakeFile = {"--tls-cert", "--tls-key", "--tls-ca", "--data",
+                                                  "--hosts"};
   if (kTakeFile.count(previous) > 0) return "";
   std::string text;
   std::set<std::string> offered;
@@ -76,8 +87,13 @@ std::string Completions(const CLI::App& app, const std::vector<std::string>& wor
     if (!word.starts_with(current) || !offered.insert(word).second) return;
     text.append(word).append("\t").append(description).append("\n");
   };
+  const bool takes_context = command->get_parent() != nullptr &&
+                             command->get_parent()->get_name() == "context" &&
+                             command->get_option_no_throw("name") != nullptr;
   if (previous == "-o" || previous == "--output") {
     for (const std::string& format : FormatsOf(*command)) offer(format, "format");
+  } else if (previous == "--context" || (takes_context && !current.starts_with("-"))) {
+    for (const std::string& name : ContextNames()) offer(name, "context");
   } else if (current.starts_with("-")) {
     // Options of parents are accepted too.
     for (; command != nullptr; command = command->get_parent()) {

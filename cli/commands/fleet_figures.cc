@@ -206,7 +206,8 @@ class FleetWorld {
     if (!cases.ok() && ExitCodeOf(cases.status()) == kExitUnreachable &&
         !context_.client.coordinator_given) {
       away_ = true;
-      PrintError("no coordinator at " + context_.client.coordinator +
+      PrintError("no coordinator at " +
+                 (client_ != nullptr ? client_->addresses() : context_.client.coordinator) +
                  ": spec sheets are used; --offline does so without this line\n");
       return gpu;
     }

@@ -6,6 +6,7 @@
 
 #include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
+#include "cli/commands/invites.h"
 #include "cli/commands/pages.h"
 #include "cli/views/node_view.h"
 #include "common/text.h"
@@ -43,10 +44,9 @@ Result<ExitCode> ListNodes(Context& context, const NodeListOptions& options) {
     Print(NodeTable(nodes).Render(StyleOf(STDOUT_FILENO)));
   } else {
     PrintError(options.filter.empty()
-                   ? "No nodes yet. Start an agent on one: assay-agent --coordinator " +
-                         context.client.coordinator +
-                         "\nor have the coordinator dial one: assay "
-                         "node add HOST:PORT\n"
+                   ? "No nodes yet. Invite one: assay node invite\nor, if the coordinator has no "
+                     "authority, start an agent there: assay-agent --coordinator " +
+                         client.addresses() + "\n"
                    : "No node matches the filter.\n");
   }
   return kExitDone;
@@ -98,17 +98,32 @@ Result<ExitCode> Add(Context& context, const AddressOptions& options) {
   return kExitDone;
 }
 
+// Removes the identity of a node whose agent has never attached. Returns NOT_FOUND if there is
+// none.
+Status RemoveUnattached(Client& client, const std::string& node) {
+  ASSAY_ASSIGN_OR_RETURN(const auto identities, FetchIdentities(client, "node"));
+  for (const v1::EnrolledIdentity& one : identities) {
+    if (one.name() == node || one.identity_id() == node) {
+      return RemoveIdentity(client, one.name());
+    }
+  }
+  return NotFound("no such node");
+}
+
 Result<ExitCode> Remove(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   // RemoveNode cannot be repeated at another coordinator. This call finds one that answers.
   v1::GetNodeRequest get;
   get.set_node(options.node);
-  ASSAY_ASSIGN_OR_RETURN(const v1::GetNodeResponse found,
-                         client.Call(&v1::NodeService::Stub::GetNode, get));
-  v1::RemoveNodeRequest request;
-  request.set_node(found.node().description().node_id());
-  ASSAY_ASSIGN_OR_RETURN(const v1::RemoveNodeResponse response,
-                         client.Call(&v1::NodeService::Stub::RemoveNode, request));
+  const Result<v1::GetNodeResponse> found = client.Call(&v1::NodeService::Stub::GetNode, get);
+  if (found.ok()) {
+    v1::RemoveNodeRequest request;
+    request.set_node(found->node().description().node_id());
+    ASSAY_RETURN_IF_ERROR(client.Call(&v1::NodeService::Stub::RemoveNode, request).status());
+  } else if (found.status().code() != Code::kNotFound ||
+             !RemoveUnattached(client, options.node).ok()) {
+    return found.status();
+  }
   Print("Removed node " + Sanitize(options.node) + "; its results stay.\n");
   return kExitDone;
 }
@@ -138,12 +153,14 @@ void AddNodeCommands(CLI::App& app, Context& context) {
       ->required();
   OnRun(*add, context, add_options, Add);
 
-  CLI::App* remove = node->add_subcommand("remove", "Forget a node; its results stay");
+  CLI::App* remove = node->add_subcommand(
+      "remove", "Forget a node and its identity; its results stay, and a ban too");
   auto remove_options = std::make_shared<NodeShowOptions>();
   remove->add_option("node", remove_options->node, "Id or name")->required();
   OnRun(*remove, context, remove_options, Remove);
 
   AddNodeOperations(*node, context);
+  AddInviteCommands(*node, context);
 }
 
 }  // namespace assay::cli

@@ -21,6 +21,7 @@ inline auto& ItemsOf(v1::ListJobsResponse& page) { return *page.mutable_jobs(); 
 inline auto& ItemsOf(v1::ListNodesResponse& page) { return *page.mutable_nodes(); }
 inline auto& ItemsOf(v1::ListResultsResponse& page) { return *page.mutable_results(); }
 inline auto& ItemsOf(v1::ListRegressionsResponse& page) { return *page.mutable_regressions(); }
+inline auto& ItemsOf(v1::ListIdentitiesResponse& page) { return *page.mutable_identities(); }
 
 template <typename Page>
 using Items = std::vector<

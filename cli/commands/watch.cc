@@ -253,6 +253,7 @@ class Watcher {
     const auto reader = client_.stub<v1::CampaignService::Stub>().WatchCampaign(&context, request);
     v1::WatchCampaignResponse message;
     while (reader->Read(&message)) {
+      client_.NoteAnswer();
       if (reconnecting_) output_.Say("Connected again.");
       reconnecting_ = false;
       received = contacted_ = true;

@@ -21,6 +21,8 @@ constexpr size_t kMaxReadyBytes = 4096;
 // The exit status of our servers if they refuse their arguments.
 constexpr int kUsageError = 2;
 
+}  // namespace
+
 std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable)
@@ -32,8 +34,6 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) 
   }
   return environment;
 }
-
-}  // namespace
 
 Result<ChildProgram> ChildProgram::Start(const ChildOptions& options, int signals) {
   ChildProgram child;

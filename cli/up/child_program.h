@@ -19,6 +19,9 @@ struct ChildOptions {
   std::string log_path;                  // Stdout and stderr are appended here.
 };
 
+// Returns this process's environment with variables, each NAME=VALUE, added or replaced.
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added);
+
 // A running server. Destruction kills it.
 class ChildProgram {
  public:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostListedNodes = 20;
 
-double SecondsOf(const google::protobuf::Duration& duration) {
+double EstimatedSeconds(const google::protobuf::Duration& duration) {
   return std::chrono::duration<double>(FromProto(duration)).count();
 }
 
@@ -53,7 +53,7 @@ std::string PriceText(const v1::Estimate& estimate) {
 }  // namespace
 
 std::string TimeLeftText(const v1::Estimate& estimate, double age_seconds) {
-  const double left = SecondsOf(estimate.duration()) - age_seconds;
+  const double left = EstimatedSeconds(estimate.duration()) - age_seconds;
   return "about " + RoughTime(std::max(left, 0.0)) + " left, " + BasisText(estimate);
 }
 
@@ -63,7 +63,7 @@ std::string EstimateText(const v1::Estimate& estimate, const Style& style) {
   const int room = style.width > 0 ? std::max(style.width - kIndent, 1) : 0;
   std::string text =
       "  Time:  " +
-      Wrap("about " + RoughTime(SecondsOf(estimate.duration())) + ", " + BasisText(estimate), room,
+      Wrap("about " + RoughTime(EstimatedSeconds(estimate.duration())) + ", " + BasisText(estimate), room,
            kIndent) +
       "\n  Price: " + Wrap(Sanitize(PriceText(estimate)), room, kIndent) + "\n";
   Table table({{"  NODE"},
@@ -73,7 +73,7 @@ std::string EstimateText(const v1::Estimate& estimate, const Style& style) {
   for (int i = 0; i < std::min(estimate.nodes_size(), kMostListedNodes); ++i) {
     const v1::NodeEstimate& node = estimate.nodes(i);
     table.Add({"  " + node.node_name(), std::to_string(node.job_count()),
-               fmt::format("{:.1f}", SecondsOf(node.duration()) / 60),
+               fmt::format("{:.1f}", EstimatedSeconds(node.duration()) / 60),
                node.has_dollars() ? Dollars(node.dollars()) : ""});
   }
   text += table.Render(style);

@@ -36,6 +36,11 @@ TEST(CompletionTest, CommandsAndOptionsAreOffered) {
   EXPECT_EQ(Offers({"baseline", "show", "-o", ""}), (Words{"table", "json", "csv"}));
   EXPECT_EQ(Offers({"re"}), (Words{"results", "regressions", "report"}));
   EXPECT_EQ(Offers({"baseline", ""}), (Words{"set", "list", "show"}));
+  EXPECT_EQ(Offers({"context", ""}), (Words{"list", "use", "show", "remove"}));
+  EXPECT_EQ(Offers({"user", ""}), (Words{"invite", "list", "remove", "ban", "unban"}));
+  EXPECT_EQ(Offers({"node", "inv"}), (Words{"invite", "invites"}));
+  EXPECT_EQ(Offers({"node", "invite", "--e"}), (Words{"--ephemeral", "--expires"}));
+  EXPECT_EQ(Offers({"deploy", "--hosts", ""}), Words());
   EXPECT_EQ(Offers({"schedule", ""}), (Words{"add", "list", "remove"}));
   EXPECT_EQ(Offers({"schedule", "add", "--ti"}), Words{"--time-zone"});
   EXPECT_EQ(Offers({"regressions", "ack", "--f"}), Words{"--false-alarm"});

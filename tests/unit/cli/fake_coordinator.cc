@@ -162,8 +162,10 @@ struct FakeCoordinator::Nodes final : v1::NodeService::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status RemoveNode(grpc::ServerContext*, const v1::RemoveNodeRequest*,
+  grpc::Status RemoveNode(grpc::ServerContext*, const v1::RemoveNodeRequest* request,
                           v1::RemoveNodeResponse*) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.removed_.push_back("node " + request->node());
     return rpc::ToGrpc(FailedPrecondition("the node runs a job", Reason::kNodeBusy));
   }
 
@@ -427,6 +429,94 @@ struct FakeCoordinator::Schedules final : v1::ScheduleService::Service {
   FakeCoordinator& fake;
 };
 
+struct FakeCoordinator::Identities final : v1::IdentityService::Service {
+  explicit Identities(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status CreateInvite(grpc::ServerContext*, const v1::CreateInviteRequest* request,
+                            v1::CreateInviteResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    if (!fake.identity_error.ok()) return rpc::ToGrpc(fake.identity_error);
+    fake.last_invite_ = *request;
+    v1::Invite& invite = *response->mutable_invite();
+    invite.set_invite_id("invite-" + std::to_string(++fake.create_calls_));
+    *invite.mutable_scope() = request->scope();
+    invite.mutable_expire_time()->set_seconds(1'795'700'000);
+    response->set_token("TOKEN");
+    response->set_command(fake.invite_command);
+    if (request->scope().role() == "node") {
+      response->set_wget_command("wget -nv -O- https://c:7943/join | sh -s -- TOKEN");
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListInvites(grpc::ServerContext*, const v1::ListInvitesRequest*,
+                           v1::ListInvitesResponse* response) override {
+    if (!fake.identity_error.ok()) return rpc::ToGrpc(fake.identity_error);
+    response->mutable_invites()->Assign(fake.invites.begin(), fake.invites.end());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status RevokeInvite(grpc::ServerContext*, const v1::RevokeInviteRequest* request,
+                            v1::RevokeInviteResponse*) override {
+    const std::lock_guard lock(fake.mutex_);
+    if (!fake.identity_error.ok()) return rpc::ToGrpc(fake.identity_error);
+    fake.revoked_.push_back(request->invite_id());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListIdentities(grpc::ServerContext*, const v1::ListIdentitiesRequest* request,
+                              v1::ListIdentitiesResponse* response) override {
+    if (!fake.identity_error.ok()) return rpc::ToGrpc(fake.identity_error);
+    std::vector<v1::EnrolledIdentity> chosen;
+    for (const v1::EnrolledIdentity& one : fake.identities) {
+      if (request->role().empty() || one.role() == request->role()) chosen.push_back(one);
+    }
+    response->set_next_page_token(
+        Page(chosen, request->page_size(), request->page_token(),
+             [&](const v1::EnrolledIdentity& one) { *response->add_identities() = one; }));
+    return grpc::Status::OK;
+  }
+
+  grpc::Status BanIdentity(grpc::ServerContext*, const v1::BanIdentityRequest* request,
+                           v1::BanIdentityResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_ban_ = *request;
+    return Find(request->identity(), response->mutable_identity());
+  }
+
+  grpc::Status UnbanIdentity(grpc::ServerContext*, const v1::UnbanIdentityRequest* request,
+                             v1::UnbanIdentityResponse* response) override {
+    return Find(request->identity(), response->mutable_identity());
+  }
+
+  grpc::Status RemoveIdentity(grpc::ServerContext*, const v1::RemoveIdentityRequest* request,
+                              v1::RemoveIdentityResponse*) override {
+    const std::lock_guard lock(fake.mutex_);
+    v1::EnrolledIdentity found;
+    fake.removed_.push_back("identity " + request->identity());
+    return Find(request->identity(), &found);
+  }
+
+  grpc::Status ListAttempts(grpc::ServerContext*, const v1::ListAttemptsRequest*,
+                            v1::ListAttemptsResponse* response) override {
+    if (!fake.identity_error.ok()) return rpc::ToGrpc(fake.identity_error);
+    response->mutable_attempts()->Assign(fake.attempts.begin(), fake.attempts.end());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Find(const std::string& name, v1::EnrolledIdentity* identity) const {
+    if (!fake.identity_error.ok()) return rpc::ToGrpc(fake.identity_error);
+    for (const v1::EnrolledIdentity& one : fake.identities) {
+      if (one.name() != name) continue;
+      *identity = one;
+      return grpc::Status::OK;
+    }
+    return NotThere("identity \"" + name + "\"");
+  }
+
+  FakeCoordinator& fake;
+};
+
 FakeCoordinator::FakeCoordinator()
     : campaign_service_(std::make_unique<Campaigns>(*this)),
       node_service_(std::make_unique<Nodes>(*this)),
@@ -434,7 +524,8 @@ FakeCoordinator::FakeCoordinator()
       agent_service_(std::make_unique<Agent>(*this)),
       analysis_service_(std::make_unique<Analysis>(*this)),
       note_service_(std::make_unique<Notes>(*this)),
-      schedule_service_(std::make_unique<Schedules>(*this)) {}
+      schedule_service_(std::make_unique<Schedules>(*this)),
+      identity_service_(std::make_unique<Identities>(*this)) {}
 
 FakeCoordinator::~FakeCoordinator() { Stop(); }
 
@@ -451,6 +542,7 @@ void FakeCoordinator::Start(int port) {
   builder.RegisterService(analysis_service_.get());
   builder.RegisterService(note_service_.get());
   builder.RegisterService(schedule_service_.get());
+  builder.RegisterService(identity_service_.get());
   server_ = builder.BuildAndStart();
 }
 
@@ -560,6 +652,26 @@ v1::AcknowledgeRegressionRequest FakeCoordinator::last_acknowledge() const {
   return last_acknowledge_;
 }
 
+v1::CreateInviteRequest FakeCoordinator::last_invite() const {
+  const std::lock_guard lock(mutex_);
+  return last_invite_;
+}
+
+v1::BanIdentityRequest FakeCoordinator::last_ban() const {
+  const std::lock_guard lock(mutex_);
+  return last_ban_;
+}
+
+std::vector<std::string> FakeCoordinator::revoked() const {
+  const std::lock_guard lock(mutex_);
+  return revoked_;
+}
+
+std::vector<std::string> FakeCoordinator::removed() const {
+  const std::lock_guard lock(mutex_);
+  return removed_;
+}
+
 int FakeCoordinator::create_calls() const {
   const std::lock_guard lock(mutex_);
   return create_calls_;
@@ -570,7 +682,8 @@ void FakeCoordinator::AwaitHangingWatch() {
   changed_.wait(lock, [this] { return hanging_; });
 }
 
-ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator) {
+ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator,
+                    const std::vector<std::string>& environment) {
   // Both streams go to files of their own, so that neither blocks the program.
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
@@ -584,6 +697,7 @@ ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string
   options.argv = {ASSAY_PROGRAM};
   options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
   options.environment = {"ASSAY_COORDINATOR=" + coordinator, "HOME=/nonexistent", "TZ=UTC"};
+  options.environment->insert(options.environment->end(), environment.begin(), environment.end());
   options.descriptors = {{1, out_file.get()}, {2, err_file.get()}};
   ProgramRun run;
   Result<Subprocess> program = Subprocess::Spawn(options);

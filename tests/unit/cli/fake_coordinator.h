@@ -14,6 +14,7 @@
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "assay/v1/analysis_service.grpc.pb.h"
 #include "assay/v1/campaign_service.grpc.pb.h"
+#include "assay/v1/identity_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
 #include "assay/v1/schedule_service.grpc.pb.h"
@@ -65,6 +66,12 @@ class FakeCoordinator {
   v1::CreateScheduleResponse schedule;  // Of CreateSchedule.
   Status schedule_error;
   std::vector<v1::Schedule> schedules;
+  std::vector<v1::Invite> invites;
+  std::vector<v1::EnrolledIdentity> identities;
+  std::vector<v1::EnrolmentAttempt> attempts;
+  Status identity_error;  // Of all methods of IdentityService.
+  // The command of every new invite.
+  std::string invite_command = "curl -fsSk https://c:7943/join | sh -s -- TOKEN";
   std::vector<v1::RunJobResponse> run_events;
   Status run_error;
 
@@ -88,6 +95,10 @@ class FakeCoordinator {
   v1::CreateAnnotationRequest last_annotation() const;
   v1::AcknowledgeRegressionRequest last_acknowledge() const;
   v1::CreateScheduleRequest last_schedule() const;
+  v1::CreateInviteRequest last_invite() const;
+  v1::BanIdentityRequest last_ban() const;
+  std::vector<std::string> revoked() const;  // Ids of invites.
+  std::vector<std::string> removed() const;  // Names of identities and nodes, in order.
   int create_calls() const;
   // Blocks until a watch has sent its whole list and its stream stays open.
   void AwaitHangingWatch();
@@ -100,6 +111,7 @@ class FakeCoordinator {
   struct Analysis;
   struct Notes;
   struct Schedules;
+  struct Identities;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -122,6 +134,10 @@ class FakeCoordinator {
   v1::CreateAnnotationRequest last_annotation_;
   v1::AcknowledgeRegressionRequest last_acknowledge_;
   v1::CreateScheduleRequest last_schedule_;
+  v1::CreateInviteRequest last_invite_;
+  v1::BanIdentityRequest last_ban_;
+  std::vector<std::string> revoked_;
+  std::vector<std::string> removed_;
   int create_calls_ = 0;
   bool hanging_ = false;
   bool stopping_ = false;
@@ -133,6 +149,7 @@ class FakeCoordinator {
   std::unique_ptr<Analysis> analysis_service_;
   std::unique_ptr<Notes> note_service_;
   std::unique_ptr<Schedules> schedule_service_;
+  std::unique_ptr<Identities> identity_service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };
@@ -144,7 +161,9 @@ struct ProgramRun {
   std::string err;
 };
 
-// Runs `assay` with `arguments` and ASSAY_COORDINATOR=`coordinator`.
-ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator);
+// Runs `assay` with `arguments` and ASSAY_COORDINATOR=`coordinator`, which may be empty, and
+// further environment variables.
+ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator,
+                    const std::vector<std::string>& environment = {});
 
 }  // namespace assay::cli

@@ -1,0 +1,37 @@
+// The list of machines for `assay deploy`, one per line:
+//
+//   # Comments and empty lines do not matter.
+//   root@10.0.0.7:2222  name=gpu-7 label=rack=3 label=row=b price=2.49
+//   gpu-8.example.com
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/v1/identity_service.pb.h"
+#include "common/status.h"
+
+namespace assay::cli {
+
+struct DeployHost {
+  int line = 0;
+  std::string user;  // Empty: ssh decides.
+  std::string host;
+  int port = 0;  // 0: ssh decides.
+  // Scope of the host's invite: role node, name, labels and price. The name is that of the host
+  // unless the line has another.
+  v1::InviteScope scope;
+
+  // Returns "[USER@]HOST[:PORT]".
+  std::string ToString() const;
+  // Returns the command that runs a shell on the host, whose script comes from standard input. Host
+  // and user cannot be mistaken for options of ssh.
+  std::vector<std::string> SshCommand() const;
+};
+
+// Parses a list of hosts. Returns INVALID_ARGUMENT with a violation per bad line.
+Result<std::vector<DeployHost>> ParseHostFile(std::string_view text, const std::string& path);
+
+}  // namespace assay::cli

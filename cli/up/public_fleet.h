@@ -1,0 +1,55 @@
+// Makes a fleet that others can join, for `assay up --public`: the coordinator has an authority,
+// and the agent and the user of this machine are enrolled like all others.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/host_port.h"
+#include "common/status.h"
+#include "identity/enrolled.h"
+
+namespace assay::cli {
+
+// Where a public coordinator listens and how others reach it.
+struct PublicFleet {
+  HostPort advertise;       // For gRPC.
+  HostPort advertise_join;  // For joining.
+  std::string listen;       // HOST:PORT for gRPC.
+  std::string join;         // HOST:PORT for joining.
+  std::string authority;    // Folder of the authority.
+
+  // Checks the addresses. `host` is the name or IP address under which others reach this machine.
+  static Result<PublicFleet> Make(const std::string& host, const std::string& listen,
+                                  const std::string& join, const std::string& authority);
+
+  // Returns the coordinator's options.
+  std::vector<std::string> CoordinatorOptions() const;
+
+  // Enrols the key in `folder` as a node, unless it is enrolled. The coordinator must be running on
+  // `database`.
+  Status EnrolAgent(const std::string& folder, const std::string& database) const;
+
+  // Logs this machine's user in as an admin, unless that has happened before. Returns the name of
+  // the context, which is the advertised host. Does not change the current context if the user was
+  // logged in before.
+  Result<std::string> EnrolUser(const std::string& database) const;
+
+ private:
+  struct Invite {
+    identity::JoinPoint join;
+    std::string token;
+  };
+  Result<Invite> MakeInvite(const std::string& role, const std::string& name,
+                            const std::string& database) const;
+  // Returns true unless the folder has an identity of this fleet that can be renewed.
+  Result<bool> NeedsInvite(const std::string& folder) const;
+};
+
+// Returns an address at which to connect to a server that listens on `address`.
+std::string Dialable(const std::string& address);
+
+// Returns the name of this host.
+std::string HostName();
+
+}  // namespace assay::cli

@@ -1,0 +1,25 @@
+// Restarts programs that end.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+
+namespace assay::cli {
+
+// A program that was started.
+struct Supervised {
+  std::string name;                           // "assay-agent".
+  std::function<int()> pidfd;                 // Becomes readable when the program has ended.
+  std::function<std::string()> describe_end;  // How it ended, with the end of its log.
+  std::function<Status()> restart;            // Blocks until the program serves again.
+};
+
+// Restarts programs that exit, until `signals` (a signalfd) becomes readable. The delay before a
+// restart is 1 s at first. It doubles, up to 30 s, each time a start fails or the program exits
+// within a minute. Prints every exit and restart to stderr.
+void Supervise(const std::vector<Supervised>& programs, int signals);
+
+}  // namespace assay::cli
