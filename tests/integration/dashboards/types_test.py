@@ -11,11 +11,11 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import npm_packages  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 BUILD = os.environ.get("ASSAY_BUILD", os.path.join(ROOT, "build"))
-SKIPPED = 77
-OFFLINE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH",
-           "ENOTCACHED")
 TSCONFIG = """{
   "compilerOptions": {
     "target": "ES2022", "module": "ESNext", "moduleResolution": "Bundler", "strict": true,
@@ -24,38 +24,6 @@ TSCONFIG = """{
   "include": ["*.ts"]
 }
 """
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
-
-def differs(name, folder):
-    """Tells if a file of types/ is not yet in the folder as it is."""
-    target = os.path.join(folder, name)
-    if not os.path.isfile(target):
-        return True
-    with open(os.path.join(HERE, "types", name), "rb") as wanted, open(target, "rb") as found:
-        return wanted.read() != found.read()
-
-
-def install(npm, folder):
-    os.makedirs(folder, exist_ok=True)
-    packages = ("package.json", "package-lock.json")
-    installed = os.path.join(folder, "node_modules", ".package-lock.json")
-    if os.path.isfile(installed) and not any(differs(name, folder) for name in packages):
-        return
-    for name in packages:
-        shutil.copyfile(os.path.join(HERE, "types", name), os.path.join(folder, name))
-    run = subprocess.run(
-        [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-        cwd=folder, capture_output=True, text=True, check=False)
-    if run.returncode:
-        os.remove(os.path.join(folder, "package-lock.json"))
-        if any(code in run.stderr for code in OFFLINE):
-            skip(f"npm cannot fetch the packages: {run.stderr.strip().splitlines()[0]}")
-        sys.exit(run.stdout + run.stderr)
 
 
 def write_sources(folder, boards):
@@ -75,11 +43,8 @@ def write_sources(folder, boards):
 
 
 def main(boards):
-    node, npm = shutil.which("node") or shutil.which("nodejs"), shutil.which("npm")
-    if not node or not npm:
-        skip("it needs node and npm (Debian: nodejs, npm)")
     folder = os.path.join(BUILD, "grafana-types")
-    install(npm, folder)
+    node = npm_packages.install(os.path.join(HERE, "types"), folder)
     write_sources(folder, boards)
     run = subprocess.run([node, "node_modules/typescript/bin/tsc", "-p", "."], cwd=folder,
                          capture_output=True, text=True, check=False)
