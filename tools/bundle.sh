@@ -8,7 +8,8 @@
 #
 # --check packs twice and compares the bytes. --fast compresses little, for tests. --audit names
 # bundled Debian packages of which there is a newer version by now. ASSAY_BUILD=FOLDER packs that
-# build as it is, ASSAY_DIST=FOLDER replaces dist.
+# build as it is, ASSAY_DIST=FOLDER replaces dist. The coordinator of the build serves the node's
+# archive, unless one of the two is set.
 #
 # [PRESET] --tests (PRESET is dev if not given) makes dist/assay-bundle.tar.xz instead, with the
 # programs and scripts that measure and test GPUs, too.
@@ -304,6 +305,10 @@ main() {
     pack_both "$work/again"
     cmp "$dist/SHA256SUMS" "$work/again/SHA256SUMS" || die "two packings of one build differ"
     say "packed twice: the same bytes"
+  fi
+  if [[ -z "${ASSAY_BUILD:-}${ASSAY_DIST:-}" ]]; then
+    mkdir -p "$build/share"
+    ln -sf "$dist/assay-node-$version-linux-x86_64.deb" "$build/share/assay-node.deb"
   fi
   for argument in "$dist"/assay-*.deb; do
     "$root/tools/bundle-selftest.sh" "$argument"

@@ -16,6 +16,7 @@ fi
 packages_run=(postgresql postgresql-client curl jq openssl python3)
 packages_test=(
   libgtest-dev libgmock-dev libbenchmark-dev debootstrap prometheus prometheus-alertmanager iproute2 haproxy wget
+  nftables faketime openssh-client openssh-server
   python3-grpcio python3-jsonschema python3-protobuf python3-yaml
 )
 # Ubuntu has Chromium only as a snap, which Selenium cannot drive: the console's test is skipped there.
