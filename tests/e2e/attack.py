@@ -17,10 +17,12 @@ GUIDE = os.path.join(harness.ROOT, "docs", "guides", "secure-a-fleet.md")
 
 
 def guide_commands():
-    """The guide's shell commands that make certificates: its first two indented blocks."""
+    """The guide's shell commands that make certificates: the first indented block of its section on
+    an authority of one's own."""
     with open(GUIDE, encoding="utf-8") as file:
-        blocks = re.findall(r"(?:^    .*\n)+", file.read(), re.MULTILINE)
-    return "".join(re.sub(r"(?m)^    ", "", block) for block in blocks[:2])
+        section = file.read().split("## An authority of your own\n")[1]
+    block = re.search(r"(?:^    .*\n)+", section, re.MULTILINE).group(0)
+    return re.sub(r"(?m)^    ", "", block)
 
 
 class Certificates:

@@ -14,6 +14,9 @@ import sys
 # The exit code that ctest shows as "skipped" (SKIP_RETURN_CODE).
 SKIPPED = 77
 HOST_ADDRESS = "10.213.0.1"
+# Where the nodes behind a Nat reach the test's own namespace, and where a proxy may listen.
+PUBLIC_ADDRESS = "198.51.100.1"
+PROXY_ADDRESS = "198.51.100.3"
 _INSIDE = "ASSAY_TEST_INSIDE_NAMESPACES"
 _BRIDGE = "assay0"
 _GANG_BRIDGE = "assay1"
@@ -29,7 +32,7 @@ def enter():
         return
     for program in ("ip", "unshare", "mount"):
         if not shutil.which(program):
-            _skip(f"there is no program `{program}`")
+            skip(f"there is no program `{program}`")
     unshare = ["unshare", "--net", "--mount"]
     if os.geteuid() != 0:
         unshare += ["--user", "--map-current-user", "--keep-caps"]
@@ -38,12 +41,13 @@ def enter():
     tried = subprocess.run([*unshare, "sh", "-c", probe], capture_output=True, text=True,
                            check=False)
     if tried.returncode:
-        _skip(f"network namespaces are not allowed here: {tried.stderr.strip()}")
+        skip(f"network namespaces are not allowed here: {tried.stderr.strip()}")
     os.environ[_INSIDE] = "1"
     os.execvp(unshare[0], [*unshare, sys.executable, *sys.argv])
 
 
-def _skip(reason):
+def skip(reason):
+    """Ends the program so that ctest counts it as skipped."""
     print(f"skipped: {reason}", flush=True)
     sys.exit(SKIPPED)
 
@@ -137,3 +141,44 @@ class Network:
                 if name:
                     found[name].add(int(entry))
         return found
+
+
+class Nat:
+    """A namespace for each of `names` (at most 12 characters) behind a router with network address
+    translation: the nodes reach PUBLIC_ADDRESS, all from the one address of the router, and no
+    connection reaches them. Those of `proxied` reach PROXY_ADDRESS alone."""
+
+    ROUTER_ADDRESS = "198.51.100.2"
+    _INNER = "192.168.77"
+
+    def __init__(self, names, proxied=()):
+        _run("ip", "netns", "add", "router")
+        _run("ip", "link", "add", "internet", "type", "veth", "peer", "name", "wan", "netns",
+             "router")
+        for address in (PUBLIC_ADDRESS, PROXY_ADDRESS):
+            _run("ip", "addr", "add", f"{address}/24", "dev", "internet")
+        _run("ip", "link", "set", "internet", "up")
+        self._in_router("ip", "addr", "add", f"{self.ROUTER_ADDRESS}/24", "dev", "wan")
+        self._in_router("ip", "link", "set", "wan", "up")
+        self._in_router("ip", "link", "add", "lan", "type", "bridge")
+        self._in_router("ip", "addr", "add", f"{self._INNER}.1/24", "dev", "lan")
+        self._in_router("ip", "link", "set", "lan", "up")
+        self._in_router("sysctl", "-qw", "net.ipv4.ip_forward=1")
+        self._in_router("nft", "add table ip nat; "
+                               "add chain ip nat out { type nat hook postrouting priority 100; }; "
+                               "add rule ip nat out oifname wan masquerade")
+        for number, name in enumerate(names, 11):
+            _run("ip", "netns", "add", name)
+            _run("ip", "-n", name, "link", "set", "lo", "up")
+            cable = f"node{number}"
+            self._in_router("ip", "link", "add", cable, "type", "veth", "peer", "name", "eth0",
+                            "netns", name)
+            self._in_router("ip", "link", "set", cable, "master", "lan", "up")
+            _run("ip", "-n", name, "addr", "add", f"{self._INNER}.{number}/24", "dev", "eth0")
+            _run("ip", "-n", name, "link", "set", "eth0", "up")
+            reached = PROXY_ADDRESS if name in proxied else "default"
+            _run("ip", "-n", name, "route", "add", reached, "via", f"{self._INNER}.1")
+
+    @staticmethod
+    def _in_router(*command):
+        _run("ip", "netns", "exec", "router", *command)

@@ -57,7 +57,7 @@ class IdentityTest(unittest.TestCase):
                 forged.write(bad.read())
             fleet.start()
             fleet.cli_options = certificates.options("forged")
-            fleet.cli("node", "list", code=3)
+            fleet.cli("node", "list", code=4)
             fleet.cli_options = certificates.options("ann")
             fleet.cli("node", "list")
 

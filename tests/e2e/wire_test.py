@@ -61,7 +61,7 @@ class WireTest(unittest.TestCase):
             stranger[-1] = fleet.certificates.path("ca.pem")
             for options in ([], ["--tls-ca", fleet.certificates.path("ca.pem")], stranger):
                 fleet.cli_options = options
-                fleet.cli("node", "list", code=3)
+                fleet.cli("node", "list", code=4)
 
     def test_plaintext_off_loopback_needs_a_word(self):
         with Fleet() as fleet:

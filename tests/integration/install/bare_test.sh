@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks both archives on bare systems and stores one result: bare_test.sh BUILD. A bare system is
-# what debootstrap makes of Debian 12, Ubuntu 22.04 and 24.04 without recommended packages. Users
-# are not root there, and only loopback is up. Suites whose archive is unreachable are skipped.
+# Unpacks both archives on bare systems and stores one result: bare_test.sh BUILD. Users are not
+# root there, and only loopback is up. Suites whose archive is unreachable are skipped.
 # ASSAY_BARE_ROOTS=FOLDER keeps the systems for the next run.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)"
@@ -19,20 +18,6 @@ unshare -mn true 2>/dev/null || skip "this container may not make namespaces"
 work="$(mktemp -d)"
 roots="${ASSAY_BARE_ROOTS:-$work/roots}"
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$roots"
-
-# Makes a system; fails if the archive cannot be reached. Debian has no keyring of Ubuntu, and the
-# systems only run our own programs, so Ubuntu's signatures are not checked.
-make_system() {
-  local suite="$1" mirror="$2" script="$3" options=(--variant=minbase)
-  [[ ! -e "$roots/$suite/.complete" ]] || return 0
-  curl -sfo "$work/release" --max-time 20 "$mirror/dists/$suite/Release" || return 1
-  rm -rf "${roots:?}/$suite"
-  [[ "$suite" == bookworm ]] || options+=(--no-check-gpg)
-  debootstrap "${options[@]}" "$suite" "$roots/$suite" "$mirror" \
-    "/usr/share/debootstrap/scripts/$script" >"$work/log" 2>&1 || { tail "$work/log"; return 1; }
-  touch "$roots/$suite/.complete"
-}
 
 # As nobody, with /proc, /sys and a network of its own. The first argument is the system's folder.
 enter() {
@@ -75,21 +60,17 @@ echo "  stored a result of node bare"
 
 ASSAY_BUILD="$build" ASSAY_DIST="$work/dist" "$root/tools/bundle.sh" dev --fast --check
 tested=0
-while read -r suite mirror script; do
-  if ! make_system "$suite" "$mirror" "$script"; then
-    echo "$suite: skipped, $mirror cannot be reached"
+for suite in bookworm jammy noble; do
+  system="$("$root/tests/integration/install/bare_system.sh" "$suite" "$roots")" || {
+    (($? == 77)) || exit 1
     continue
-  fi
+  }
   for name in assay assay-node; do
-    cp "$work/dist/$name"-[0-9]*.deb "$roots/$suite/tmp/$name.deb"
+    cp "$work/dist/$name"-[0-9]*.deb "$system/tmp/$name.deb"
   done
-  rm -rf "$roots/$suite/tmp/home"
+  rm -rf "$system/tmp/home"
   echo "$suite:"
-  enter "$roots/$suite" "$steps"
+  enter "$system" "$steps"
   tested=$((tested + 1))
-done <<'SUITES'
-bookworm http://deb.debian.org/debian bookworm
-jammy http://archive.ubuntu.com/ubuntu jammy
-noble http://archive.ubuntu.com/ubuntu jammy
-SUITES
+done
 ((tested)) || skip "no archive could be reached"
