@@ -45,7 +45,7 @@ struct CoordinatorOptions {
   assay::rpc::TlsFiles tls;
   assay::rpc::TlsFiles agent_tls;  // For dialling agents.
   bool insecure = false;
-  std::optional<AuthorityOptions> authority;  // Absent: nobody can join by an invite.
+  std::optional<AuthorityOptions> authority;  // Absent: there are no invites.
   std::optional<InviteCommand> invite;        // Make an invite instead of serving.
   Duration lease{0};
   Duration heartbeat{0};

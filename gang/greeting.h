@@ -55,7 +55,7 @@ struct Caller {
   }
 };
 
-// How callers are awaited.
+// Limits and deadlines for callers.
 struct AcceptWatch {
   // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends, the wait
   // fails at once with PEER_LOST.

@@ -23,7 +23,7 @@ struct CudaFolders {
 //   3. /usr/local/cuda,
 //   4. pip's packages (nvidia/*/lib) of the virtual environment that VIRTUAL_ENV names, of the
 //      python3 on PATH, of the user (~/.local) and of the distribution's Python.
-// Of pip's folders only those that exist are returned. `root` replaces "/" in tests.
+// Returns only those of pip's folders that exist. `root` replaces "/" in tests.
 CudaFolders FindCudaFolders(const std::string& built_with, const ReadVariable& variable,
                             const std::string& root = "");
 

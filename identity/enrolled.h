@@ -47,7 +47,7 @@ struct Enrolled {
 Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const std::string& token,
                       const std::string& host_name);
 
-// Reads a folder. Returns nullopt if nobody has joined with it.
+// Reads a folder. Returns nullopt if it belongs to no fleet yet.
 Result<std::optional<Enrolled>> LoadEnrolled(const std::string& folder);
 
 // Renews the certificate at the join listener by proof of the key, also after it has expired. Has

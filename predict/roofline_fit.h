@@ -27,7 +27,7 @@ struct RooflineFit {
   double ridge_low = 0;
   double ridge_high = 0;
   std::vector<IntensityPoint> points;  // By intensity, also those left out.
-  // Whether the points that are used lie on the slope, by index in `points`.
+  // True for points that are used and lie on the slope, by index in `points`.
   std::vector<bool> on_slope;
 
   // Returns min(bandwidth * intensity, peak).

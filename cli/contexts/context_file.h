@@ -22,7 +22,7 @@
 
 namespace assay::cli {
 
-// How to reach a fleet.
+// Addresses and files with which to reach a fleet.
 struct FleetContext {
   // HOST:PORT, or several separated by commas. May be empty if there is an identity, which knows
   // the coordinators of its fleet.
