@@ -98,6 +98,7 @@ class BackgroundProcess {
     signals_ = FileDescriptor(::signalfd(-1, &ending, SFD_CLOEXEC));
   }
 
+  // Returns when the agent is to stay stopped.
   void Run() {
     Duration delay = kLeastDelay;
     bool first = true;
@@ -116,6 +117,12 @@ class BackgroundProcess {
                std::to_string(Milliseconds(delay) / 1000) + " s");
       if (AwaitSignal(delay)) return log_.Say("stopped");
     }
+  }
+
+  // Tells the process that waits why the agent was never attached.
+  void ReportFailure() {
+    if (!failure_.ok()) static_cast<void>(TellFailed(report_.Release(), failure_));
+    report_.Close();
   }
 
  private:
@@ -137,7 +144,7 @@ class BackgroundProcess {
     report->write.Close();
     if (!agent.ok()) {
       log_.Say(agent.status().message());
-      if (first) static_cast<void>(TellFailed(report_.Release(), agent.status()));
+      failure_ = agent.status();
       return ExitStatus{1, 0};
     }
     log_.Say("started the agent, process " + std::to_string(agent->pid()));
@@ -183,17 +190,16 @@ class BackgroundProcess {
     return got < 0;
   }
 
-  // Hands the agent's line to the process that waits for it.
+  // Hands the agent's line to the process that waits for it. A failure is kept until the agent has
+  // ended and the data folder is free again.
   void PassOn(const FileDescriptor& report) {
     char bytes[4096];
     const ssize_t got = ::read(report.get(), bytes, sizeof bytes);
-    if (got > 0) {
-      std::string_view line(bytes, static_cast<size_t>(got));
-      while (line.ends_with('\n')) line.remove_suffix(1);
-      reported_ = line.find("\"error\"") == line.npos;
-      static_cast<void>(TellReady(report_.Release(), std::string(line)));
-    }
-    report_.Close();
+    if (got <= 0) return;
+    const std::string line(bytes, static_cast<size_t>(got));
+    failure_ = ParseReadyLine(line).status();
+    reported_ = failure_.ok();
+    if (reported_) static_cast<void>(TellReady(report_.Release(), line));
   }
 
   bool AwaitSignal(Duration timeout) const {
@@ -206,6 +212,7 @@ class BackgroundProcess {
   LogFile log_;
   FileDescriptor signals_;
   bool reported_ = false;  // The agent was attached once.
+  Status failure_;         // Why it was not.
 };
 
 // Opens the pid file, which the background process locks while it runs.
@@ -227,8 +234,11 @@ bool TryLock(const FileDescriptor& file) { return ::flock(file.get(), LOCK_EX | 
     ::_exit(1);
   }
   ::signal(SIGPIPE, SIG_IGN);
-  BackgroundProcess(options, std::move(report)).Run();
+  BackgroundProcess process(options, std::move(report));
+  process.Run();
   ::unlink(PidFile(options.data).c_str());
+  pid_file.Close();
+  process.ReportFailure();
   ::_exit(0);
 }
 
