@@ -264,7 +264,7 @@ class LifeTest(FleetCase):
         copy = fleet.start_again("copy", wait=False)
         # It tries again, because a session that is still open may be its own of a moment ago.
         eventually(lambda: copy.said("two agents"), 30, "the refusal of the copy")
-        self.assertTrue(original.said("has refused another agent"))
+        eventually(lambda: original.said("has refused another agent"), 30, "the original's word")
         campaign = fleet.submit(WORK.format(name="still", node="original"))
         self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 1)
 
