@@ -146,6 +146,9 @@ void Fill(const CounterReport& counters, v1::Counters* message) {
   if (counters.shared_bank_conflicts) {
     message->set_shared_bank_conflicts(*counters.shared_bank_conflicts);
   }
+  if (counters.shared_wavefronts) message->set_shared_wavefronts(*counters.shared_wavefronts);
+  if (counters.global_load_bytes) message->set_global_load_bytes(*counters.global_load_bytes);
+  if (counters.sm_cycles) message->set_sm_cycles(*counters.sm_cycles);
   if (counters.achieved_occupancy) message->set_achieved_occupancy(*counters.achieved_occupancy);
 }
 

@@ -138,8 +138,11 @@ std::string CounterLines(const v1::Counters& counters) {
   add("tensor pipe active", c.has_tensor_pipe_active(), c.tensor_pipe_active() * 100,
       "% of the time");
   add("achieved occupancy", c.has_achieved_occupancy(), c.achieved_occupancy() * 100, "%");
+  add("global loads", c.has_global_load_bytes(), c.global_load_bytes(), "B");
+  add("shared memory accesses", c.has_shared_wavefronts(), c.shared_wavefronts(), "wavefronts");
   add("shared bank conflicts", c.has_shared_bank_conflicts(), c.shared_bank_conflicts(),
       "wavefronts");
+  add("SM cycles", c.has_sm_cycles(), c.sm_cycles(), "");
   return text;
 }
 

@@ -26,7 +26,7 @@ struct Counter {
   bool per_iteration;  // True for a sum over the range.
 };
 
-constexpr std::array<Counter, 8> kCounters = {{
+constexpr std::array<Counter, 11> kCounters = {{
     {&CounterReport::dram_read_bytes, {"dram__bytes_read.sum", "dram__bytes_op_read.sum"}, 1, true},
     {&CounterReport::dram_write_bytes,
      {"dram__bytes_write.sum", "dram__bytes_op_write.sum"},
@@ -54,6 +54,15 @@ constexpr std::array<Counter, 8> kCounters = {{
       "l1tex__data_bank_conflicts_pipe_lsu.sum"},
      1,
      true},
+    {&CounterReport::shared_wavefronts,
+     {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", nullptr},
+     1,
+     true},
+    {&CounterReport::global_load_bytes,
+     {"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum", nullptr},
+     1,
+     true},
+    {&CounterReport::sm_cycles, {"sm__cycles_elapsed.max", nullptr}, 1, true},
     {&CounterReport::achieved_occupancy,
      {"sm__warps_active.avg.pct_of_peak_sustained_active", nullptr},
      0.01,
