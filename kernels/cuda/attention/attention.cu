@@ -136,7 +136,8 @@ class AttentionCase : public GpuCase {
     }
     if (variant_ == "flash") return EnqueueFlashAttention(shape_, arrays, stream());
     if (variant_ == "flash_mma") return EnqueueMmaAttention(shape_, arrays, stream());
-    return EnqueueWgmmaAttention(shape_, maps_[static_cast<size_t>(set)], stream());
+    return EnqueueWgmmaAttention(shape_, maps_[static_cast<size_t>(set)], device().sm_count,
+                                 stream());
   }
 
   OutputRange Output(int64_t set) override {

@@ -75,12 +75,12 @@ Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* 
 // Prepare and enqueue the `flash_wgmma` variant, which uses Hopper's warpgroup instructions (wgmma)
 // for bf16 and fp16, on tiles that the copy engine (TMA) loads, as in FlashAttention-3 (Shah et
 // al., 2024). Requires compute capability 9.0. Prepare must be called once, before a CUDA graph is
-// captured, and EncodeAttentionMaps once per set of arrays.
+// captured, and EncodeAttentionMaps once per set of arrays. `sm_count` is that of the GPU.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);
 Status EnqueueWgmmaAttention(const AttentionShape& shape, const AttentionTensorMaps& maps,
-                             cudaStream_t stream);
+                             int sm_count, cudaStream_t stream);
 
 // Compares every element of `arrays.o` with a reference that the device computes in fp64. Errors
 // are relative to the typical size of the elements in the same row. Synchronizes with `stream`.

@@ -36,17 +36,21 @@ __device__ inline uint32_t Pack(float low, float high, __nv_bfloat16) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
-// The rows and head that a block computes. With a causal mask the longest rows start first.
+// Rows and head of one unit of work. With a causal mask the longest rows come first.
 struct QueryTile {
   int64_t head;
   int first;    // First query row.
   int end_key;  // Some row of the tile sees the keys [0, end_key).
 };
 
-__device__ inline QueryTile TileOfBlock(int n, int rows, bool causal) {
+__device__ inline QueryTile TileOf(unsigned number, int n, int rows, bool causal) {
   const unsigned tiles = (n + rows - 1) / rows;
-  const int first = static_cast<int>(tiles - 1 - blockIdx.x % tiles) * rows;
-  return {blockIdx.x / tiles, first, causal ? min(n, first + rows) : n};
+  const int first = static_cast<int>(tiles - 1 - number % tiles) * rows;
+  return {number / tiles, first, causal ? min(n, first + rows) : n};
+}
+
+__device__ inline QueryTile TileOfBlock(int n, int rows, bool causal) {
+  return TileOf(blockIdx.x, n, rows, causal);
 }
 
 }  // namespace assay

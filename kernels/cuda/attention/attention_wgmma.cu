@@ -5,6 +5,9 @@
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
 // - Consumers take turns in issuing products, so that the products of one consumer run during the
 //   softmax of another.
+// Without a causal mask, a block computes one tile of queries after the other, and the producer
+// loads the next one while the last one is finished and stored.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -33,10 +36,11 @@ struct Layout {
 // Tiles are stored as panels of 64 columns: all rows of one panel, then the next panel.
 template <typename T, int d>
 struct Shared {
-  T q[Layout<d>::kConsumers][kGroupRows * d];  // Holds O at the end.
+  T q[kStages][Layout<d>::kConsumers][kGroupRows * d];  // Holds O at the end.
   T k[kStages][kKeys * d];
   T v[kStages][kKeys * d];
-  uint64_t q_full;
+  uint64_t q_full[kStages];
+  uint64_t q_empty[kStages];
   uint64_t k_full[kStages];
   uint64_t k_empty[kStages];
   uint64_t v_full[kStages];
@@ -49,16 +53,12 @@ constexpr int kAlignment = 1024;  // Required for swizzled tiles.
 constexpr int kPanel = kAttentionPanel;
 constexpr int kEightRows = 8 * kPanel * 2;  // In bytes.
 
-// The position in a ring of stages.
+// Position in a ring of stages: one number, because registers are scarce.
 struct Ring {
-  int stage = 0;
-  uint32_t parity = 0;
-  __device__ void Advance() {
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
+  uint32_t count = 0;
+  __device__ uint32_t Stage() const { return count % kStages; }
+  __device__ uint32_t Parity() const { return count / kStages % 2; }
+  __device__ void Advance() { ++count; }
 };
 
 // Barriers 1.. say which consumer may issue products; barriers 4.. synchronize one consumer.
@@ -83,24 +83,43 @@ __device__ void StoreTile(const CUtensorMap* map, const void* from, int row, int
       : "memory");
 }
 
+// The work of a launch: all tiles of queries of all heads, of which a block computes every
+// gridDim.x-th.
+struct Queries {
+  unsigned tiles;
+  int n;
+  bool causal;
+  template <int d>
+  __device__ QueryTile Tile(unsigned number) const {
+    return TileOf(number, n, Layout<d>::kRows, causal);
+  }
+};
+
 template <typename T, int d>
 __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
-                        const QueryTile& tile) {
-  const int head = static_cast<int>(tile.head);
-  hopper::ArriveExpect(&shared.q_full, sizeof shared.q);
-  for (int group = 0; group < Layout<d>::kConsumers; ++group) {
-    LoadTile(shared.q[group], &maps.q, tile.first + group * kGroupRows, head, &shared.q_full);
-  }
+                        const Queries& queries) {
+  Ring q;
   Ring ring;
-  // The last tile comes first, so that the masked tiles precede the others.
-  for (int key0 = (tile.end_key - 1) / kKeys * kKeys; key0 >= 0; key0 -= kKeys) {
-    hopper::WaitBarrier(&shared.k_empty[ring.stage], ring.parity ^ 1);
-    hopper::ArriveExpect(&shared.k_full[ring.stage], sizeof shared.k[0]);
-    LoadTile(shared.k[ring.stage], &maps.k, key0, head, &shared.k_full[ring.stage]);
-    hopper::WaitBarrier(&shared.v_empty[ring.stage], ring.parity ^ 1);
-    hopper::ArriveExpect(&shared.v_full[ring.stage], sizeof shared.v[0]);
-    LoadTile(shared.v[ring.stage], &maps.v, key0, head, &shared.v_full[ring.stage]);
-    ring.Advance();
+  for (unsigned number = blockIdx.x; number < queries.tiles; number += gridDim.x) {
+    const QueryTile tile = queries.Tile<d>(number);
+    const int head = static_cast<int>(tile.head);
+    hopper::WaitBarrier(&shared.q_empty[q.Stage()], q.Parity() ^ 1);
+    hopper::ArriveExpect(&shared.q_full[q.Stage()], sizeof shared.q[0]);
+    for (int group = 0; group < Layout<d>::kConsumers; ++group) {
+      LoadTile(shared.q[q.Stage()][group], &maps.q, tile.first + group * kGroupRows, head,
+               &shared.q_full[q.Stage()]);
+    }
+    q.Advance();
+    // The last tile comes first, so that the masked tiles precede the others.
+    for (int key0 = (tile.end_key - 1) / kKeys * kKeys; key0 >= 0; key0 -= kKeys) {
+      hopper::WaitBarrier(&shared.k_empty[ring.Stage()], ring.Parity() ^ 1);
+      hopper::ArriveExpect(&shared.k_full[ring.Stage()], sizeof shared.k[0]);
+      LoadTile(shared.k[ring.Stage()], &maps.k, key0, head, &shared.k_full[ring.Stage()]);
+      hopper::WaitBarrier(&shared.v_empty[ring.Stage()], ring.Parity() ^ 1);
+      hopper::ArriveExpect(&shared.v_full[ring.Stage()], sizeof shared.v[0]);
+      LoadTile(shared.v[ring.Stage()], &maps.v, key0, head, &shared.v_full[ring.Stage()]);
+      ring.Advance();
+    }
   }
 }
 
@@ -110,60 +129,86 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
 template <typename T, int d>
 class Consumer {
  public:
-  __device__ Consumer(Shared<T, d>& shared, int group, int first_row, int n, bool causal,
-                      float scale_log2)
-      : shared_(shared),
-        group_(group),
-        row_(first_row + static_cast<int>(threadIdx.x) % kGroupThreads / 32 * 16 + Lane() / 4),
-        first_row_(first_row),
-        n_(n),
-        causal_(causal),
-        scale_log2_(scale_log2) {}
+  __device__ Consumer(Shared<T, d>& shared, int group, const Queries& queries, float scale_log2)
+      : shared_(shared), group_(group), queries_(queries), scale_log2_(scale_log2) {}
 
-  __device__ void Run(int key0) {
-    hopper::WaitBarrier(&shared_.q_full, 0);
+  // Computes this consumer's rows of every tile of the block and stores them at `out`.
+  __device__ void Run(const CUtensorMap* out) {
     if (group_ == 0) hopper::SignalNamed(TurnBarrier(0), 2 * kGroupThreads);
-    hopper::WaitBarrier(&shared_.k_full[0], 0);
+    for (unsigned number = blockIdx.x; number < queries_.tiles; number += gridDim.x) {
+      const QueryTile tile = queries_.Tile<d>(number);
+      first_row_ = tile.first + group_ * kGroupRows;
+      Compute((tile.end_key - 1) / kKeys * kKeys, number != blockIdx.x);
+      Store(out, static_cast<int>(tile.head));
+      q_.Advance();
+    }
+    if (threadIdx.x % kGroupThreads == 0) hopper::WaitStoresRead<0>();
+  }
+
+ private:
+  __device__ static int Lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  // Returns the first of the thread's two rows, relative to the consumer's first.
+  __device__ static int Row() {
+    return static_cast<int>(threadIdx.x) % kGroupThreads / 32 * 16 + Lane() / 4;
+  }
+
+  // Computes O * sum, and sum, for the keys from `key0` + kKeys - 1 downwards. `stored` says that
+  // the O of another tile is being stored.
+  __device__ void Compute(int key0, bool stored) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      maximum_[h] = -INFINITY;
+      sum_[h] = 0;
+    }
+    hopper::WaitBarrier(&shared_.q_full[q_.Stage()], q_.Parity());
+    hopper::WaitBarrier(&shared_.k_full[k_.Stage()], k_.Parity());
     MultiplyScores();
     hopper::MatrixWait<0>();
     hopper::Pin(s_);
-    Release(&shared_.k_empty[0]);
+    Release(&shared_.k_empty[k_.Stage()]);
     k_.Advance();
+    if (stored && threadIdx.x % kGroupThreads == 0) {
+      hopper::WaitStoresRead<0>();
+      hopper::Arrive(&shared_.q_empty[q_.Stage() ^ 1]);
+    }
     float shrink[2];
     Softmax(key0, shrink);
     Narrow();
     int add = 0;
     for (key0 -= kKeys; key0 >= 0; key0 -= kKeys) {
-      hopper::WaitBarrier(&shared_.k_full[k_.stage], k_.parity);
+      hopper::WaitBarrier(&shared_.k_full[k_.Stage()], k_.Parity());
       hopper::SyncNamed(TurnBarrier(group_), 2 * kGroupThreads);
       MultiplyScores();
-      hopper::WaitBarrier(&shared_.v_full[v_.stage], v_.parity);
+      hopper::WaitBarrier(&shared_.v_full[v_.Stage()], v_.Parity());
       MultiplyValues(add);
       add = 1;
       hopper::SignalNamed(TurnBarrier((group_ + 1) % Layout<d>::kConsumers), 2 * kGroupThreads);
       hopper::MatrixWait<1>();
       hopper::Pin(s_);
-      Release(&shared_.k_empty[k_.stage]);
+      Release(&shared_.k_empty[k_.Stage()]);
       k_.Advance();
       Softmax(key0, shrink);
       hopper::MatrixWait<0>();
       hopper::Pin(o_);
-      Release(&shared_.v_empty[v_.stage]);
+      Release(&shared_.v_empty[v_.Stage()]);
       v_.Advance();
 #pragma unroll
       for (int i = 0; i < d / 2; ++i) o_[i] *= shrink[i / 2 % 2];
       Narrow();
     }
-    hopper::WaitBarrier(&shared_.v_full[v_.stage], v_.parity);
+    hopper::WaitBarrier(&shared_.v_full[v_.Stage()], v_.Parity());
     MultiplyValues(add);
     hopper::MatrixWait<0>();
     hopper::Pin(o_);
+    Release(&shared_.v_empty[v_.Stage()]);
+    v_.Advance();
   }
 
   // Writes O / sum with the copy engine, through this consumer's part of Q.
   __device__ void Store(const CUtensorMap* map, int head) {
-    T* out = shared_.q[group_];
-    const int row = row_ - first_row_;
+    T* out = shared_.q[q_.Stage()][group_];
+    const int row = Row();
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       float sum = sum_[h];
@@ -183,12 +228,8 @@ class Consumer {
     if (threadIdx.x % kGroupThreads == 0) {
       StoreTile(map, out, first_row_, head);
       hopper::CommitStores();
-      hopper::WaitStoresRead<0>();
     }
   }
-
- private:
-  __device__ static int Lane() { return static_cast<int>(threadIdx.x) % 32; }
 
   // Every warp arrives separately when it has finished with a stage.
   __device__ static void Release(uint64_t* empty) {
@@ -198,8 +239,8 @@ class Consumer {
   __device__ void MultiplyScores() {
     hopper::Pin(s_);
     hopper::MatrixFence();
-    const T* k = shared_.k[k_.stage];
-    const T* q = shared_.q[group_];
+    const T* k = shared_.k[k_.Stage()];
+    const T* q = shared_.q[q_.Stage()][group_];
 #pragma unroll
     for (int step = 0; step < d / 16; ++step) {
       const int panel = step / (kPanel / 16);
@@ -216,7 +257,7 @@ class Consumer {
     hopper::Pin(o_);
     hopper::Pin(p_);
     hopper::MatrixFence();
-    const T* v = shared_.v[v_.stage];
+    const T* v = shared_.v[v_.Stage()];
 #pragma unroll
     for (int step = 0; step < kKeys / 16; ++step) {
       hopper::MultiplyRegister<T>(
@@ -231,13 +272,16 @@ class Consumer {
 #pragma unroll
     for (int i = 0; i < kKeys / 2; ++i) {
       const int key = key0 + i / 4 * 8 + Lane() % 4 * 2 + i % 2;
-      if (key >= n_ || (causal_ && key > row_ + i / 2 % 2 * 8)) s_[i] = -INFINITY;
+      const int row = first_row_ + Row() + i / 2 % 2 * 8;
+      if (key >= queries_.n || (queries_.causal && key > row)) s_[i] = -INFINITY;
     }
   }
 
   // Replaces the scores S by P in fp32. `shrink` receives the factor to rescale O by.
   __device__ void Softmax(int key0, float (&shrink)[2]) {
-    if (key0 + kKeys > n_ || (causal_ && key0 + kKeys > first_row_ + 1)) Mask(key0);
+    if (key0 + kKeys > queries_.n || (queries_.causal && key0 + kKeys > first_row_ + 1)) {
+      Mask(key0);
+    }
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       float largest = maximum_[h];
@@ -269,25 +313,25 @@ class Consumer {
 
   Shared<T, d>& shared_;
   const int group_;
-  const int row_;        // The first of the thread's two rows.
-  const int first_row_;  // The consumer's first row.
-  const int n_;
-  const bool causal_;
+  const Queries queries_;
   const float scale_log2_;
+  int first_row_ = 0;  // The consumer's first row of the tile.
+  Ring q_;
   Ring k_;
   Ring v_;
   float s_[kKeys / 2];
   float o_[d / 2];
   uint32_t p_[kKeys / 4];
-  float maximum_[2] = {-INFINITY, -INFINITY};
-  float sum_[2] = {};
+  float maximum_[2];
+  float sum_[2];
 };
 
 template <typename T, int d>
 __device__ void InitBarriers(Shared<T, d>* shared) {
   constexpr int kConsumerWarps = Layout<d>::kConsumers * kGroupThreads / 32;
-  hopper::InitBarrier(&shared->q_full, 1);
   for (int stage = 0; stage < kStages; ++stage) {
+    hopper::InitBarrier(&shared->q_full[stage], 1);
+    hopper::InitBarrier(&shared->q_empty[stage], Layout<d>::kConsumers);
     hopper::InitBarrier(&shared->k_full[stage], 1);
     hopper::InitBarrier(&shared->v_full[stage], 1);
     hopper::InitBarrier(&shared->k_empty[stage], kConsumerWarps);
@@ -299,12 +343,12 @@ __device__ void InitBarriers(Shared<T, d>* shared) {
 
 template <typename T, int d>
 __global__ void __launch_bounds__(Layout<d>::kThreads, 1)
-    WgmmaKernel(const __grid_constant__ AttentionTensorMaps maps, int n, bool causal,
-                float scale_log2) {
+    WgmmaKernel(const __grid_constant__ AttentionTensorMaps maps, unsigned tiles, int n,
+                bool causal, float scale_log2) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(kAlignment) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<Shared<T, d>*>(dynamic_shared);
-  const QueryTile tile = TileOfBlock(n, Layout<d>::kRows, causal);
+  const Queries queries{tiles, n, causal};
   if (threadIdx.x == 0) InitBarriers(&shared);
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
@@ -313,13 +357,11 @@ __global__ void __launch_bounds__(Layout<d>::kThreads, 1)
   constexpr int kConsumerRegisters = Layout<d>::kConsumers == 3 ? 160 : 240;
   if (group == 0) {
     hopper::DecreaseRegisters<kProducerRegisters>();
-    if (threadIdx.x == 0) Produce(shared, maps, tile);
+    if (threadIdx.x == 0) Produce(shared, maps, queries);
   } else {
     hopper::IncreaseRegisters<kConsumerRegisters>();
-    Consumer<T, d> consumer(shared, group - 1, tile.first + (group - 1) * kGroupRows, n, causal,
-                            scale_log2);
-    consumer.Run((tile.end_key - 1) / kKeys * kKeys);
-    consumer.Store(&maps.o, static_cast<int>(tile.head));
+    Consumer<T, d> consumer(shared, group - 1, queries, scale_log2);
+    consumer.Run(&maps.o);
   }
 #endif
 }
@@ -332,11 +374,15 @@ Status PrepareKernel() {
 }
 
 template <typename T, int d>
-Status Enqueue(const AttentionShape& shape, const AttentionTensorMaps& maps, cudaStream_t stream) {
-  const int64_t tiles = (shape.n + Layout<d>::kRows - 1) / Layout<d>::kRows;
+Status Enqueue(const AttentionShape& shape, const AttentionTensorMaps& maps, int sm_count,
+               cudaStream_t stream) {
+  const int64_t tiles_of_head = (shape.n + Layout<d>::kRows - 1) / Layout<d>::kRows;
+  const auto tiles = static_cast<unsigned>(shape.heads * tiles_of_head);
+  // Tiles take equally long without a mask; with one, SMs fetch the next when they are ready.
+  const unsigned blocks = shape.causal ? tiles : std::min(tiles, static_cast<unsigned>(sm_count));
   const auto scale_log2 = static_cast<float>(M_LOG2E / std::sqrt(static_cast<double>(d)));
-  WgmmaKernel<T, d><<<static_cast<unsigned>(shape.heads * tiles), Layout<d>::kThreads,
-                      sizeof(Shared<T, d>), stream>>>(maps, shape.n, shape.causal, scale_log2);
+  WgmmaKernel<T, d><<<blocks, Layout<d>::kThreads, sizeof(Shared<T, d>), stream>>>(
+      maps, tiles, shape.n, shape.causal, scale_log2);
   ASSAY_CUDA(cudaGetLastError());
   return Status::Ok();
 }
@@ -377,9 +423,9 @@ Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
 }
 
 Status EnqueueWgmmaAttention(const AttentionShape& shape, const AttentionTensorMaps& maps,
-                             cudaStream_t stream) {
+                             int sm_count, cudaStream_t stream) {
   return WithKernel(shape, [&](auto tag, auto d) {
-    return Enqueue<typename decltype(tag)::Type, decltype(d)::value>(shape, maps, stream);
+    return Enqueue<typename decltype(tag)::Type, decltype(d)::value>(shape, maps, sm_count, stream);
   });
 }
 

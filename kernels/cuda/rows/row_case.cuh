@@ -161,8 +161,9 @@ Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorL
 template <typename Op, typename T>
 class RowProgram {
  public:
-  // Chooses the smallest group that holds a row in registers, else chunks.
-  Status Plan(int64_t rows, int64_t columns) {
+  // Chooses the smallest group that holds a row in registers, else clusters if the GPU has them,
+  // else chunks.
+  Status Plan(int64_t rows, int64_t columns, bool clusters) {
     rows_ = rows;
     aligned_ = columns % kLength == 0;
     // Maximum number of vectors that a row touches, at any alignment.
@@ -172,9 +173,18 @@ class RowProgram {
     ASSAY_RETURN_IF_ERROR((Try<256, 32, 1>()));
     ASSAY_RETURN_IF_ERROR((Try<256, 32, 4>()));
     ASSAY_RETURN_IF_ERROR((Try<128, 128, 4>()));
+    ASSAY_RETURN_IF_ERROR((Try<192, 192, 4>()));
     ASSAY_RETURN_IF_ERROR((Try<256, 256, 4>()));
+    ASSAY_RETURN_IF_ERROR((Try<384, 384, 4>()));
     ASSAY_RETURN_IF_ERROR((Try<512, 512, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<1024, 1024, 4>()));
+    if (clusters) {
+      for (int blocks = 2; blocks <= kMostRowBlocks; blocks *= 2) {
+        ASSAY_RETURN_IF_ERROR(TryCluster<384>(blocks, columns));
+        ASSAY_RETURN_IF_ERROR(TryCluster<512>(blocks, columns));
+      }
+    } else {
+      ASSAY_RETURN_IF_ERROR((Try<1024, 1024, 4>()));
+    }
     if (threads_ != 0) return Status::Ok();
     // Chunks have equal lengths, aligned or not.
     const int64_t blocks = rows * Chunk::Chunks(columns);
@@ -188,7 +198,7 @@ class RowProgram {
 
   // Returns the bytes for the partial results of chunks; 0 if none are needed.
   int64_t WorkspaceBytes() const {
-    return kernel_ != nullptr ? 0 : int64_t{grid_} * static_cast<int64_t>(sizeof(Partial));
+    return threads_ != 0 ? 0 : int64_t{grid_} * static_cast<int64_t>(sizeof(Partial));
   }
 
   Status Enqueue(const RowArgs<T>& args, void* workspace, cudaStream_t stream) const {
@@ -197,6 +207,7 @@ class RowProgram {
       ASSAY_CUDA(cudaGetLastError());
       return Status::Ok();
     }
+    if (cluster_kernel_ != nullptr) return EnqueueClusters(args, stream);
     auto* const partials = static_cast<Partial*>(workspace);
     return aligned_ ? EnqueueChunks<true>(args, partials, stream)
                     : EnqueueChunks<false>(args, partials, stream);
@@ -220,6 +231,44 @@ class RowProgram {
     return Status::Ok();
   }
 
+  Status EnqueueClusters(const RowArgs<T>& args, cudaStream_t stream) const {
+    cudaLaunchAttribute cluster;
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = static_cast<unsigned>(cluster_blocks_);
+    cluster.val.clusterDim.y = 1;
+    cluster.val.clusterDim.z = 1;
+    cudaLaunchConfig_t launch{};
+    launch.gridDim = grid_;
+    launch.blockDim = threads_;
+    launch.stream = stream;
+    launch.attrs = &cluster;
+    launch.numAttrs = 1;
+    ASSAY_CUDA(cudaLaunchKernelEx(&launch, cluster_kernel_, args, part_));
+    return Status::Ok();
+  }
+
+  // Takes clusters of `blocks` blocks if no kernel has been chosen yet and a row fits.
+  template <int kThreads>
+  Status TryCluster(int blocks, int64_t columns) {
+    constexpr int kVectors = 4;
+    const int64_t part = ((columns + blocks - 1) / blocks + kLength - 1) / kLength;
+    // A part that begins within a vector touches one more.
+    if (threads_ != 0 || part + (aligned_ ? 0 : 1) > int64_t{kThreads} * kVectors) {
+      return Status::Ok();
+    }
+    if (rows_ > std::numeric_limits<int>::max() / blocks) {
+      return InvalidArgument(std::to_string(rows_) + " rows need more blocks than a launch has " +
+                             "(2^31 - 1)");
+    }
+    cluster_blocks_ = blocks;
+    part_ = static_cast<int>(part) * kLength;
+    grid_ = static_cast<unsigned>(rows_ * blocks);
+    threads_ = kThreads;
+    cluster_kernel_ = aligned_ ? RowClusterKernel<Op, T, kThreads, kVectors, true>
+                               : RowClusterKernel<Op, T, kThreads, kVectors, false>;
+    return Status::Ok();
+  }
+
   // Takes this kernel if none has been chosen yet and a row fits.
   template <int kThreads, int kGroup, int kVectors>
   Status Try() {
@@ -240,7 +289,11 @@ class RowProgram {
   int64_t rows_ = 0;
   int64_t vectors_ = 0;  // Maximum per row.
   bool aligned_ = false;
-  void (*kernel_)(RowArgs<T>) = nullptr;  // Null: chunks.
+  // At most one of these; neither: chunks.
+  void (*kernel_)(RowArgs<T>) = nullptr;
+  void (*cluster_kernel_)(RowArgs<T>, int) = nullptr;
+  int cluster_blocks_ = 0;
+  int part_ = 0;  // Columns of a row that a block of a cluster holds.
   unsigned grid_ = 0;
   unsigned threads_ = 0;
 };
@@ -269,7 +322,7 @@ class RowCase : public GpuCase {
   // Checks that this variant can process the matrix, and returns how many bytes of workspace it
   // needs. The GPU is current during the call.
   virtual Result<int64_t> PlanVariant() {
-    ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_));
+    ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_, device().compute_major >= 9));
     return program_.WorkspaceBytes();
   }
   virtual Status EnqueueVariant(const RowArgs<T>& args, void* workspace) {

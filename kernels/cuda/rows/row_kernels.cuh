@@ -8,6 +8,7 @@
 //   Finish          computes an element of the result, given gamma and beta if any
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
@@ -180,16 +181,24 @@ __device__ float MaxLanes(float value) {
   return value;
 }
 
+// Merges kCount results, which all lanes of a warp read from `partials`, and returns the total to
+// every lane. kCount is at most 32.
+template <typename Op, int kCount>
+__device__ typename Op::Partial MergeAll(const typename Op::Partial* partials) {
+  constexpr int kLanes = kCount > 16 ? 32 : kCount > 8 ? 16 : kCount > 4 ? 8 : kCount > 2 ? 4 : 2;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  return Op::template Merge<kLanes>(lane < kCount ? partials[lane] : Op::None());
+}
+
 // Merges the partial results of all warps of a block and returns the total to every thread.
-// kThreads is the block size, a power of two. `scratch` is shared memory with room for one result
-// per warp. No thread may still be reading `scratch`.
+// kThreads is the block size. `scratch` is shared memory with room for one result per warp. No
+// thread may still be reading `scratch`.
 template <typename Op, int kThreads>
 __device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
                                            typename Op::Partial* scratch) {
-  constexpr int kWarps = kThreads / 32;
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = partial;
   __syncthreads();
-  return Op::template Merge<kWarps>(scratch[threadIdx.x % kWarps]);
+  return MergeAll<Op, kThreads / 32>(scratch);
 }
 
 // Arguments of a row kernel: a contiguous rows x columns matrix, the location of the result, and
@@ -204,8 +213,8 @@ struct RowArgs {
 };
 
 // Returns how many blocks of `threads` threads must fit on an SM at once to keep its memory busy.
-// This number leaves 64 registers per thread, enough to hold a row without spilling.
-constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1024 / threads : 1; }
+// This number leaves 56 or 64 registers per thread, enough to hold a row without spilling.
+constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1152 / threads : 1; }
 
 // Reads a thread's elements; those of vectors outside the piece are zeros.
 template <typename T, int kGroup, int kVectors, bool kAligned>
@@ -285,7 +294,46 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
   FinishPiece<Op>(args, piece, 0, Op::ScaleOf(own, total, args.columns), x);
 }
 
-// One chunk of a row that is too long for the registers of a block. Each block processes one chunk.
+// Blocks of a cluster that share a row, at most; every GPU with clusters has 8.
+inline constexpr int kMostRowBlocks = 8;
+
+// Processes one row per cluster of blocks, with `part` columns of the row in the registers of each
+// block. `part` is a multiple of the vector length. Requires compute capability 9.0. Long rows are
+// thereby read once, as short ones are, and several blocks still fit on an SM.
+template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
+__global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
+    RowClusterKernel(RowArgs<T> args, int part) {
+#if __CUDA_ARCH__ >= 900
+  using Partial = typename Op::Partial;
+  using Piece = RowPiece<T, kThreads, kVectors, kAligned>;
+  __shared__ Partial scratch[kThreads / 32];
+  __shared__ Partial of_block[kMostRowBlocks];
+  const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
+  // Says that this block's shared memory may be written.
+  static_cast<void>(cluster.barrier_arrive());
+  const auto blocks = static_cast<int>(cluster.num_blocks());
+  const auto rank = static_cast<int>(cluster.block_rank());
+  const int64_t row = blockIdx.x / blocks;
+  const int64_t first_column = int64_t{rank} * part;
+  const auto length = static_cast<int>(
+      max(int64_t{0}, min(static_cast<int64_t>(part), args.columns - first_column)));
+  const Piece piece(row * args.columns + first_column, length, threadIdx.x);
+  float x[Piece::kElements];
+  LoadPiece(args.in, piece, x);
+  const Partial own = Op::Summarise(x, piece);
+  const Partial mine = MergeWarps<Op, kThreads>(own, scratch);
+  cluster.barrier_wait();
+  const auto to = static_cast<int>(threadIdx.x);
+  if (to < blocks) *cluster.map_shared_rank(of_block + rank, to) = mine;
+  if (to >= blocks && to < kMostRowBlocks) of_block[to] = Op::None();
+  cluster.sync();
+  const Partial total = MergeAll<Op, kMostRowBlocks>(of_block);
+  FinishPiece<Op>(args, piece, first_column, Op::ScaleOf(own, total, args.columns), x);
+#endif
+}
+
+// One chunk of a row that is too long for the registers of a cluster or, on a GPU without clusters,
+// of a block. Each block processes one chunk.
 // Because a chunk may start within a vector, it is one vector shorter than the kThreads * kVectors
 // vectors that a block can hold. Blocks are numbered by row, then by chunk.
 template <typename T, int kThreads, int kVectors, bool kAligned>
