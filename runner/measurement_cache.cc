@@ -67,6 +67,36 @@ std::string RankName(const LocalGpu* gpu, const RunContext& context) {
   return std::string(host) + " " + context.advertise_address;
 }
 
+// Returns the cached ceilings and measures those that are missing, or all if `raise`.
+Ceilings FindCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
+                      MeasurementCache& cache, bool raise) {
+  const std::string owner = CeilingOwner(gpu, platform);
+  const auto find = [&](std::string_view name) -> std::optional<double> {
+    const std::string kind(name);
+    const MeasurementCache::Key key = {kind, 0};
+    const auto known = cache.Find(owner, kMaxCeilingAge);
+    const auto found = known.find(key);
+    const std::optional<double> old =
+        found != known.end() ? std::optional(found->second) : std::nullopt;
+    if (old && !raise) return old;
+    const Result<double> measured = platform.MeasureCeiling(gpu.ordinal, kind);
+    if (!measured.ok()) {
+      if (!IsUnsupported(measured.status())) {
+        std::fprintf(stderr, "assay-runner: the measured ceiling \"%s\": %s\n", kind.c_str(),
+                     measured.status().ToString().c_str());
+      }
+      return old;
+    }
+    if (old && *old >= *measured) return old;
+    cache.Add(owner, key, *measured);
+    return *measured;
+  };
+  Ceilings ceilings;
+  if (work.bytes > 0) ceilings.bytes = find(ToText(work.traffic));
+  if (work.flops > 0 && work.peak != Peak::kNone) ceilings.flops = find(ToText(work.peak));
+  return ceilings;
+}
+
 }  // namespace
 
 MeasurementCache::MeasurementCache(std::string folder, Clock* clock)
@@ -148,27 +178,12 @@ MeasurementCache& ProcessCache() {
 
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache) {
-  const std::string owner = CeilingOwner(gpu, platform);
-  const auto find = [&](std::string_view name) -> std::optional<double> {
-    const std::string kind(name);
-    const MeasurementCache::Key key = {kind, 0};
-    const auto known = cache.Find(owner, kMaxCeilingAge);
-    if (const auto found = known.find(key); found != known.end()) return found->second;
-    const Result<double> measured = platform.MeasureCeiling(gpu.ordinal, kind);
-    if (measured.ok()) {
-      cache.Add(owner, key, *measured);
-      return *measured;
-    }
-    if (!IsUnsupported(measured.status())) {
-      std::fprintf(stderr, "assay-runner: the measured ceiling \"%s\": %s\n", kind.c_str(),
-                   measured.status().ToString().c_str());
-    }
-    return std::nullopt;
-  };
-  Ceilings ceilings;
-  if (work.bytes > 0) ceilings.bytes = find(ToText(work.traffic));
-  if (work.flops > 0 && work.peak != Peak::kNone) ceilings.flops = find(ToText(work.peak));
-  return ceilings;
+  return FindCeilings(gpu, work, platform, cache, /*raise=*/false);
+}
+
+Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
+                       MeasurementCache& cache) {
+  return FindCeilings(gpu, work, platform, cache, /*raise=*/true);
 }
 
 std::optional<AlphaBeta> LinkSeries::Fit(double bytes, MeasurementCache& cache) const {

@@ -61,6 +61,12 @@ MeasurementCache& ProcessCache();
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
+// Measures the ceilings that limit `work` again, and returns and keeps the greater of the old and
+// the new values. For a correct result above its ceiling: another program used the GPU when the
+// ceiling was measured.
+Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
+                       MeasurementCache& cache);
+
 // A collective on one machine, for the alpha-beta model of its times.
 struct LinkSeries {
   // Identifies the hardware and software of all ranks. Consists of each rank's GPU UUID and driver

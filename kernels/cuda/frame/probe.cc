@@ -17,7 +17,8 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMemoryBytes = int64_t{1} << 30;
-constexpr int64_t kMemorySamples = 30;
+// Enough samples, of about 0.5 ms, to outlast a short disturbance.
+constexpr int64_t kMemorySamples = 100;
 
 // Durations in seconds for measuring the speed of a matrix multiplication. A warm-up lets the GPU's
 // power settle; then several samples are taken, and the fastest one counts. A sample is long enough
@@ -45,7 +46,8 @@ Result<double> SustainedSeconds(cudaStream_t stream, const Iterate& iterate) {
   return BestSeconds(kGemmSamples, batch, stream, iterate);
 }
 
-Result<double> CopyBytesPerSecond(cudaStream_t stream) {
+// Returns bytes per second, read and written, of the driver's copy.
+Result<double> MemcpyBytesPerSecond(cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
                          DeviceBuffer::Allocate(2 * kMemoryBytes, "the copy probe"));
   const auto copy = [&]() -> Status {
@@ -57,8 +59,8 @@ Result<double> CopyBytesPerSecond(cudaStream_t stream) {
   return 2 * static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// Returns bytes per second of a stream loop that only reads or only writes.
-Result<double> OneWayBytesPerSecond(StreamOp op, cudaStream_t stream) {
+// Returns bytes per second of a stream loop.
+Result<double> StreamBytesPerSecond(StreamOp op, cudaStream_t stream) {
   const StreamInputs inputs = {1, 0, false};
   StreamArrays arrays;
   arrays.elements = kMemoryBytes / static_cast<int64_t>(sizeof(float));
@@ -74,14 +76,20 @@ Result<double> OneWayBytesPerSecond(StreamOp op, cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const double seconds, BestSeconds(kMemorySamples, 1, stream, iterate));
   ASSAY_ASSIGN_OR_RETURN(const Verdict verdict, CheckStream(op, arrays, inputs, stream));
   if (!verdict.passed) return Internal("the memory probe was wrong: " + verdict.detail);
-  return static_cast<double>(kMemoryBytes) / seconds;
+  return (op == StreamOp::kCopy ? 2 : 1) * static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// Returns the faster of memset and a writing kernel. They differ by a few percent, either way.
+// Return the faster of the driver's function and a kernel. They differ by a few percent, either
+// way.
+Result<double> CopyBytesPerSecond(cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const double driver, MemcpyBytesPerSecond(stream));
+  ASSAY_ASSIGN_OR_RETURN(const double kernel, StreamBytesPerSecond(StreamOp::kCopy, stream));
+  return std::max(driver, kernel);
+}
 Result<double> WriteBytesPerSecond(cudaStream_t stream) {
-  ASSAY_ASSIGN_OR_RETURN(const double memset, OneWayBytesPerSecond(StreamOp::kMemset, stream));
-  ASSAY_ASSIGN_OR_RETURN(const double stores, OneWayBytesPerSecond(StreamOp::kWrite, stream));
-  return std::max(memset, stores);
+  ASSAY_ASSIGN_OR_RETURN(const double driver, StreamBytesPerSecond(StreamOp::kMemset, stream));
+  ASSAY_ASSIGN_OR_RETURN(const double kernel, StreamBytesPerSecond(StreamOp::kWrite, stream));
+  return std::max(driver, kernel);
 }
 
 // Returns the FLOP/s of multiplying two square matrices of `side` x `side` random elements. B is
@@ -113,7 +121,7 @@ Result<double> ProbeCeiling(const std::string& kind) {
       {"bf16", GemmType::kBf16},        {"fp8", GemmType::kFp8E4m3}, {"int8", GemmType::kInt8}};
   ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
   if (kind == "copy") return CopyBytesPerSecond(stream.get());
-  if (kind == "read") return OneWayBytesPerSecond(StreamOp::kRead, stream.get());
+  if (kind == "read") return StreamBytesPerSecond(StreamOp::kRead, stream.get());
   if (kind == "write") return WriteBytesPerSecond(stream.get());
   const auto type = types.find(kind);
   if (type == types.end()) return Unsupported("there is no probe for " + kind);

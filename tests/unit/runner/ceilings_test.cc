@@ -24,11 +24,12 @@ class FakePlatform : public GpuPlatform {
     measured.push_back(kind);
     if (kind == "fp4") return Unsupported("no probe for fp4");
     if (out_of_memory) return OutOfMemory("GPU 0 has 3 MiB left");
-    return kind == "bf16" ? kBf16 : kCopy;
+    return share * (kind == "bf16" ? kBf16 : kCopy);
   }
 
   std::string cublas = "13.0.0";
   bool out_of_memory = false;
+  double share = 1;  // Of the rates, while another program runs.
   std::vector<std::string> measured;
 };
 
@@ -111,6 +112,24 @@ TEST_F(CeilingsForTest, OtherProcessesReadWhatOneMeasured) {
   EXPECT_EQ(FromNewCache(Gemm(Peak::kBf16)).flops, kBf16);
   EXPECT_EQ(ProbesOfNewCache(Gemm(Peak::kFp8)), 1u);
   EXPECT_EQ(ProbesOfNewCache(Gemm(Peak::kBf16)), 0u);
+}
+
+TEST_F(CeilingsForTest, CeilingMeasuredBesideAnotherProgramIsRaisedForAll) {
+  platform_.share = 0.8;
+  EXPECT_EQ(FromNewCache(Copy()).bytes, 0.8 * kCopy);
+  platform_.share = 1;
+  const auto raise = [&] {
+    MeasurementCache cache(folder_.path(), &clock_);
+    return RaiseCeilings(H200(), Gemm(Peak::kBf16), platform_, cache);
+  };
+  EXPECT_EQ(raise().bytes, kCopy);
+  EXPECT_EQ(FromNewCache(Copy()).bytes, kCopy);
+  // A lower value replaces nothing, and neither does a failure.
+  platform_.share = 0.8;
+  EXPECT_EQ(raise().bytes, kCopy);
+  platform_.out_of_memory = true;
+  EXPECT_EQ(raise().flops, kBf16);
+  EXPECT_EQ(FromNewCache(Gemm(Peak::kBf16)).bytes, kCopy);
 }
 
 TEST_F(CeilingsForTest, CeilingHoldsForOneDayGpuDriverPowerLimitAndLibrary) {
