@@ -13,125 +13,46 @@ Their difference is the uncertainty of the reference.
     reference_torch.py add|mul|relu ELEMENTS [--dtype fp32]
     reference_torch.py softmax|layer_norm|rms_norm ROWS COLUMNS [--dtype fp32]
     reference_torch.py attention B H N D [--causal] [--dtype bf16]
+    reference_torch.py transpose ROWS COLUMNS [--dtype fp32]
     reference_torch.py host h2d|d2h BYTES
     reference_torch.py all_reduce BYTES RANKS
     reference_torch.py serve       reads such command lines from stdin
+    reference_torch.py compile     reads such command lines from stdin and fills Inductor's cache
+
+With --compiled, a command measures the eager call and torch.compile's version of it in turns, and
+prints {"variants": {name: {"seconds", "halves"}}, "errors": {name: reason}}. For attention, the
+variants are the backends of scaled_dot_product_attention, which torch.compile calls as well.
 """
 
 import argparse
 import dataclasses
+import glob
 import json
 import os
 import shlex
 import socket
 import statistics
+import subprocess
 import sys
 import time
+import typing
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 import torch.nn.functional as functional
 
-
-@dataclasses.dataclass
-class Rule:
-    """How long to warm up and to measure, in seconds, as Assay does.
-
-    The warm-up lasts at least `least` and at most `most`, and ends when the medians of three
-    windows differ by less than SETTLED. Each window lasts `window`; the timed window lasts `timed`.
-    """
-    least: float
-    most: float
-    window: float
-    timed: float
-
-
-RULE = Rule(0.5, 3.0, 0.1, 0.5)
-# For work that draws much power. At its power limit, a hot GPU runs at lower clocks than a cool
-# one, so both sides must be timed at the same temperature. Assay warms up for 2 to 5 s, after some
-# seconds of comparing algorithms.
-HOT_RULE = Rule(5.0, 8.0, 0.25, 1.0)
-SETTLED = 0.005
-MIN_SAMPLES = 30
-# Minimum duration of a graph's replay, in seconds.
-GRAPH_SECONDS = 1e-3
+from torch_timing import HOT_RULE, MIN_SAMPLES, RULES, Rotating, holding, is_sustained, measure, \
+    measure_turns, reason, rotation_sets, run
 
 DTYPES = {"fp64": torch.float64, "fp32": torch.float32, "tf32": torch.float32,
           "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.int8,
           "fp8_e4m3": torch.float8_e4m3fn, "fp8_e5m2": torch.float8_e5m2}
 
 
-def rotation_sets(set_bytes, l2_multiple=2):
-    """Returns the number of sets of buffers, of `set_bytes` each, to rotate through.
-
-    Between two uses of a set, at least `l2_multiple` times the L2 cache is touched.
-    """
-    l2_bytes = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
-    return 1 + max(1, -(-l2_multiple * l2_bytes // set_bytes))
-
-
-def run(iterate, samples):
-    """Returns the seconds of each of `samples` back-to-back calls, after one untimed call."""
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(samples + 1)]
-    iterate()
-    events[0].record()
-    for event in events[1:]:
-        iterate()
-        event.record()
-    torch.cuda.synchronize()
-    return [a.elapsed_time(b) * 1e-3 for a, b in zip(events, events[1:])]
-
-
-class Rotating:
-    """Calls `call` with the next of `sets`. With `graph`, replays whole rounds of them."""
-
-    def __init__(self, sets, call, graph=False):
-        self.sets = sets
-        self.call = call
-        self.next = 0
-        self.iterations = 1  # Per call of this object.
-        if graph:
-            self.capture()
-
-    def capture(self):
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for arguments in self.sets:
-                self.call(*arguments)
-        torch.cuda.synchronize()
-        one = statistics.median(run(self, 3))
-        rounds = max(1, int(GRAPH_SECONDS / one / len(self.sets)))
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            for _ in range(rounds):
-                for arguments in self.sets:
-                    self.call(*arguments)
-        self.iterations = rounds * len(self.sets)
-
-    def __call__(self):
-        if self.iterations > 1:
-            self.graph.replay()
-            return
-        self.call(*self.sets[self.next])
-        self.next = (self.next + 1) % len(self.sets)
-
-
-def measure(iterate, rule=RULE):
-    """Warms up, then returns all samples of the timed window in order, in seconds per iteration."""
-    run(iterate, 1)
-    one = statistics.median(run(iterate, 3))
-    medians = []
-    begin = time.monotonic()
-    while True:
-        medians.append(statistics.median(run(iterate, max(1, int(rule.window / one)))))
-        passed = time.monotonic() - begin
-        settled = len(medians) > 3 and max(medians[-3:]) <= (1 + SETTLED) * min(medians[-3:])
-        if passed >= rule.most or (settled and passed >= rule.least):
-            break
-    iterations = getattr(iterate, "iterations", 1)
-    samples = run(iterate, max(MIN_SAMPLES, int(rule.timed / medians[-1])))
-    return [seconds / iterations for seconds in samples]
+def given(arguments):
+    return {name: value for name, value in vars(arguments).items()
+            if name not in ("function", "case")}
 
 
 def report(**fields):
@@ -143,9 +64,64 @@ def report_rate(arguments, seconds, amount, scale, unit):
     median = statistics.median(seconds)
     middle = len(seconds) // 2
     halves = [statistics.median(seconds[:middle]), statistics.median(seconds[middle:])]
-    given = {name: value for name, value in vars(arguments).items() if name != "function"}
-    report(**given, samples=len(seconds), seconds=median, halves=halves,
+    report(**given(arguments), samples=len(seconds), seconds=median, halves=halves,
            value=amount / median * scale, unit=unit)
+
+
+def report_turns(arguments, windows, errors):
+    """Prints the results of measure_turns()."""
+    report(**given(arguments), errors=errors,
+           variants={name: {"seconds": statistics.fmean(halves), "halves": halves}
+                     for name, halves in windows.items()})
+
+
+@dataclasses.dataclass
+class Case:
+    """A call to measure, with sets of its arguments.
+
+    A set has the output first if `eager` writes to one. `pure` does the same, allocates its output
+    and has only the inputs as arguments: it is given to torch.compile, which would copy the result
+    of a library's product to a given output. Each iteration has `amount` bytes or FLOPs.
+    """
+    new_set: typing.Callable
+    set_bytes: int
+    eager: typing.Callable
+    pure: typing.Callable
+    amount: float
+    inputs: int
+    scale: float = 1e-9
+    unit: str = "GB/s"
+    l2_multiple: int = 4
+    hot: bool = False
+
+    def sets(self):
+        return [self.new_set() for _ in range(rotation_sets(self.set_bytes, self.l2_multiple))]
+
+    def compiled(self, one_set):
+        """Returns the call of torch.compile's version, compiled for the shapes of `one_set`."""
+        # Dynamo compiles only a few shapes of the same code and then calls it eagerly.
+        torch.compiler.reset()
+        compiled = torch.compile(self.pure, dynamic=False, fullgraph=True)
+        compiled(*one_set[-self.inputs:])
+        torch.cuda.synchronize()
+        return lambda *arguments: compiled(*arguments[-self.inputs:])
+
+
+def measure_case(arguments):
+    case = arguments.case(arguments)
+    rule = RULES[arguments.rule][case.hot]
+    sets = case.sets()
+    if not arguments.compiled:
+        seconds = measure(Rotating(sets, holding(case.eager, len(sets)), arguments.graph), rule)
+        report_rate(arguments, seconds, case.amount, case.scale, case.unit)
+        return
+    calls, errors = {"eager": case.eager}, {}
+    try:
+        calls["compiled"] = case.compiled(sets[0])
+    except Exception as error:  # Compilers raise errors of any type.
+        errors["compiled"] = reason(error)
+    windows, failed = measure_turns(calls, sets, rule, arguments.graph)
+    report_turns(arguments, windows, {**errors, **failed})
 
 
 def random(shape, dtype):
@@ -163,13 +139,13 @@ def random(shape, dtype):
 
 
 def multiply(dtype_name):
-    """Returns the call that multiplies a (m x k) by b (k x n) into out."""
+    """Returns the call that multiplies a (m x k) by b (k x n), into `out` if that is given."""
     if dtype_name.startswith("fp8"):
         one = torch.ones((), device="cuda")
-        return lambda a, b, out: torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, out=out)
+        return lambda a, b, **out: torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, **out)
     if dtype_name == "int8":
-        return lambda a, b, out: torch._int_mm(a, b, out=out)
-    return lambda a, b, out: torch.matmul(a, b, out=out)
+        return lambda a, b, **out: torch._int_mm(a, b, **out)
+    return lambda a, b, **out: torch.matmul(a, b, **out)
 
 
 def gemm(arguments):
@@ -178,17 +154,18 @@ def gemm(arguments):
     output = {"int8": torch.int32, "fp8_e4m3": torch.bfloat16,
               "fp8_e5m2": torch.bfloat16}.get(arguments.dtype, dtype)
     torch.backends.cuda.matmul.allow_tf32 = arguments.dtype == "tf32"
-    count = rotation_sets((m * k + k * n) * dtype.itemsize + m * n * output.itemsize)
     transposed = {"a": arguments.layout[0] == "t", "b": arguments.layout[1] == "t"}
-    sets = []
-    for _ in range(count):
+
+    def new_set():
         a = random((k, m), dtype).t() if transposed["a"] else random((m, k), dtype)
         b = random((n, k), dtype).t() if transposed["b"] else random((k, n), dtype)
-        sets.append((a, b, torch.empty(m, n, device="cuda", dtype=output)))
-    iterate = Rotating(sets, multiply(arguments.dtype), arguments.graph)
-    hot = 2.0 * m * n * k >= 2e10
-    seconds = measure(iterate, HOT_RULE if hot else RULE)
-    report_rate(arguments, seconds, 2.0 * m * n * k, 1e-12, "TFLOP/s")
+        return torch.empty(m, n, device="cuda", dtype=output), a, b
+
+    product = multiply(arguments.dtype)
+    return Case(new_set, (m * k + k * n) * dtype.itemsize + m * n * output.itemsize,
+                lambda out, a, b: product(a, b, out=out), lambda a, b: product(a, b),
+                amount=2.0 * m * n * k, inputs=2, scale=1e-12, unit="TFLOP/s", l2_multiple=2,
+                hot=is_sustained(2.0 * m * n * k))
 
 
 def copy(arguments):
@@ -211,30 +188,49 @@ def read(arguments):
 def elementwise(arguments):
     dtype = DTYPES[arguments.dtype]
     inputs = 1 if arguments.command == "relu" else 2
-    call = {"add": lambda out, x, y: torch.add(x, y, out=out),
-            "mul": lambda out, x, y: torch.mul(x, y, out=out),
-            "relu": lambda out, x: torch.clamp_min(x, 0, out=out)}[arguments.command]
+    eager, pure = {"add": (lambda out, x, y: torch.add(x, y, out=out), lambda x, y: x + y),
+                   "mul": (lambda out, x, y: torch.mul(x, y, out=out), lambda x, y: x * y),
+                   "relu": (lambda out, x: torch.clamp_min(x, 0, out=out),
+                            lambda x: torch.clamp_min(x, 0))}[arguments.command]
     set_bytes = (inputs + 1) * arguments.elements * dtype.itemsize
-    sets = [[torch.empty(arguments.elements, device="cuda", dtype=dtype)] +
-            [random((arguments.elements,), dtype) for _ in range(inputs)]
-            for _ in range(rotation_sets(set_bytes, 4))]
-    seconds = measure(Rotating(sets, call, arguments.graph))
-    report_rate(arguments, seconds, float(set_bytes), 1e-9, "GB/s")
+    return Case(lambda: [torch.empty(arguments.elements, device="cuda", dtype=dtype)] +
+                [random((arguments.elements,), dtype) for _ in range(inputs)],
+                set_bytes, eager, pure, amount=float(set_bytes), inputs=inputs)
 
 
 def rows(arguments):
-    """Measures softmax, layer_norm or rms_norm over the last dimension."""
+    """Makes the case of softmax, layer_norm or rms_norm over the last dimension."""
     dtype = DTYPES[arguments.dtype]
     shape = (arguments.rows, arguments.columns)
-    weight = random((arguments.columns,), dtype)
-    bias = random((arguments.columns,), dtype)
+    weights = [random((arguments.columns,), dtype) for _ in range(
+        {"softmax": 0, "rms_norm": 1, "layer_norm": 2}[arguments.command])]
     call = {"softmax": lambda x: torch.softmax(x, dim=-1),
-            "layer_norm": lambda x: functional.layer_norm(x, shape[1:], weight, bias),
-            "rms_norm": lambda x: functional.rms_norm(x, shape[1:], weight)}[arguments.command]
+            "layer_norm": lambda x, weight, bias: functional.layer_norm(x, shape[1:], weight, bias),
+            "rms_norm": lambda x, weight: functional.rms_norm(x, shape[1:], weight),
+            }[arguments.command]
     set_bytes = 2 * shape[0] * shape[1] * dtype.itemsize
-    sets = [(random(shape, dtype),) for _ in range(rotation_sets(set_bytes, 4))]
-    seconds = measure(Rotating(sets, call, arguments.graph))
-    report_rate(arguments, seconds, float(set_bytes), 1e-9, "GB/s")
+    return Case(lambda: [random(shape, dtype), *weights], set_bytes, call, call,
+                amount=float(set_bytes), inputs=1 + len(weights))
+
+
+def transpose(arguments):
+    dtype = DTYPES[arguments.dtype]
+    shape = (arguments.rows, arguments.columns)
+    set_bytes = 2 * shape[0] * shape[1] * dtype.itemsize
+    return Case(lambda: (torch.empty(shape[::-1], device="cuda", dtype=dtype),
+                         random(shape, dtype)),
+                set_bytes, lambda out, x: out.copy_(x.t()), lambda x: x.t().contiguous(),
+                amount=float(set_bytes), inputs=1)
+
+
+def attention_with(backend, causal):
+    """Returns the call of scaled_dot_product_attention with this backend."""
+    from torch.nn.attention import sdpa_kernel
+
+    def call(q, k, v):
+        with sdpa_kernel(backend):
+            return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return call
 
 
 def attention(arguments):
@@ -243,21 +239,26 @@ def attention(arguments):
     b, h, n, d = arguments.b, arguments.h, arguments.n, arguments.d
     count = rotation_sets(4 * b * h * n * d * dtype.itemsize)
     sets = [[random((b, h, n, d), dtype) for _ in range(3)] for _ in range(count)]
-    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.attention import SDPBackend
     flops = 4.0 * b * h * n * n * d / (2 if arguments.causal else 1)
+    calls = {backend.name: attention_with(backend, arguments.causal)
+             for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION,
+                             SDPBackend.EFFICIENT_ATTENTION)}
+    rule = RULES[arguments.rule][is_sustained(flops)]
+    if arguments.compiled:
+        windows, errors = measure_turns(calls, sets, rule, arguments.graph)
+        # A backend may not support the type or shape.
+        report_turns(arguments, windows, {} if windows else errors)
+        return
     best = None
-    for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION,
-                    SDPBackend.EFFICIENT_ATTENTION):
+    for name, call in calls.items():
         try:
-            with sdpa_kernel(backend):
-                seconds = measure(Rotating(sets, lambda q, k, v: (
-                    functional.scaled_dot_product_attention(q, k, v, is_causal=arguments.causal))),
-                    HOT_RULE)
+            seconds = measure(Rotating(sets, holding(call, len(sets)), arguments.graph), rule)
         except RuntimeError:  # The backend does not support this type or shape.
             continue
         if best is None or statistics.median(seconds) < statistics.median(best):
             best = seconds
-            arguments.backend = backend.name
+            arguments.backend = name
     if best is None:
         raise RuntimeError(f"no backend for attention in {arguments.dtype} of d = {d}")
     report_rate(arguments, best, flops, 1e-12, "TFLOP/s")
@@ -311,9 +312,42 @@ def serve(_):
         try:
             arguments = parser().parse_args(shlex.split(line))
             arguments.function(arguments)
-        except (RuntimeError, SystemExit) as error:
+        except (Exception, SystemExit) as error:
             print(json.dumps({"error": f"{line.strip()}: {error}"}), flush=True)
         torch.cuda.empty_cache()
+
+
+def compile_lines(arguments):
+    """Compiles the command lines on stdin into Inductor's cache, which other processes then use."""
+    lines = sys.stdin.readlines()
+    if arguments.processes > 1:
+        compile_in_processes(lines, arguments.processes)
+        return
+    for line in lines:
+        try:
+            one = parser().parse_args(shlex.split(line))
+            case = one.case(one)
+            case.compiled(case.new_set())
+        except (Exception, SystemExit) as error:  # Measuring reports it as well.
+            print(f"{line.strip()}: {reason(error)}", file=sys.stderr)
+        torch.cuda.empty_cache()
+
+
+def compile_in_processes(lines, count):
+    workers = [subprocess.Popen([sys.executable, "-W", "ignore", __file__, "compile"],
+                                stdin=subprocess.PIPE, text=True)
+               for _ in range(min(count, len(lines)))]
+    for index, worker in enumerate(workers):
+        worker.stdin.write("".join(lines[index::len(workers)]))
+        worker.stdin.close()
+    for worker in workers:
+        worker.wait()
+    # Each compiled kernel has several configurations, of which Inductor chooses the fastest at the
+    # first call. These processes disturbed each other's choices, so the measuring process chooses.
+    folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")
+    if folder:
+        for path in glob.glob(os.path.join(folder, "**/*.best_config"), recursive=True):
+            os.remove(path)
 
 
 def parser():
@@ -330,16 +364,27 @@ def parser():
         command.set_defaults(function=function)
         return command
 
+    def compared(command):
+        command.add_argument("--compiled", action="store_true")
+        command.add_argument("--rule", default="normal", choices=list(RULES))
+        return command
+
+    def add_case(name, case, integers, dtypes):
+        command = compared(add(name, measure_case, integers, dtypes))
+        command.set_defaults(case=case)
+        return command
+
     floats = ["fp32", "bf16", "fp16"]
-    add("gemm", gemm, "mnk", ["bf16"] + [name for name in DTYPES if name != "bf16"]) \
+    add_case("gemm", gemm, "mnk", ["bf16"] + [name for name in DTYPES if name != "bf16"]) \
         .add_argument("--layout", default="nn", choices=["nn", "nt", "tn", "tt"])
     add("copy", copy, ["bytes"])
     add("read", read, ["bytes"])
     for name in ("add", "mul", "relu"):
-        add(name, elementwise, ["elements"], floats)
+        add_case(name, elementwise, ["elements"], floats)
     for name in ("softmax", "layer_norm", "rms_norm"):
-        add(name, rows, ["rows", "columns"], floats)
-    add("attention", attention, "bhnd", ["bf16", "fp16", "fp32"]) \
+        add_case(name, rows, ["rows", "columns"], floats)
+    add_case("transpose", transpose, ["rows", "columns"], floats)
+    compared(add("attention", attention, "bhnd", ["bf16", "fp16", "fp32"])) \
         .add_argument("--causal", action="store_true")
     command = commands.add_parser("host")
     command.add_argument("direction", choices=["h2d", "d2h"])
@@ -347,6 +392,9 @@ def parser():
     command.set_defaults(function=host)
     add("all_reduce", all_reduce, ["bytes", "ranks"])
     commands.add_parser("serve").set_defaults(function=serve)
+    command = commands.add_parser("compile")
+    command.add_argument("--processes", type=int, default=1)
+    command.set_defaults(function=compile_lines)
     return made
 
 
