@@ -8,6 +8,7 @@
 #include "kernels/cuda/frame/mismatches.h"
 #include "kernels/cuda/frame/random.cuh"
 #include "kernels/cuda/memory/cache_levels.h"
+#include "kernels/cuda/memory/registers.h"
 #include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
@@ -291,6 +292,7 @@ class CacheBandwidthCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewCacheBandwidthCase(const RunContext& context) {
+  if (Word(context.parameters, "level") == "registers") return NewRegisterBandwidthCase(context);
   return PrepareCase<CacheBandwidthCase>(context);
 }
 

@@ -1,5 +1,6 @@
 // Declares the cache_bandwidth benchmark: the rate at which all multiprocessors together read a
-// working set again and again from one level of memory (L1, L2, shared or GPU memory).
+// working set again and again from one level of memory (L1, L2, shared or GPU memory), or operands
+// from registers.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/work_sizes.h"
@@ -14,6 +15,13 @@ Work CacheBandwidthWork(const ParameterMap& parameters, int) {
   const int64_t bytes = Integer(parameters, "bytes");
   const CacheLevel level = CacheLevelOf(Word(parameters, "level"));
   Work work;
+  work.fixed_seconds = LaunchSeconds(parameters);
+  if (level == CacheLevel::kRegisters) {
+    work.flops = 2.0 * kRegisterFmas;
+    work.peak = Peak::kFp32;
+    work.payload_bytes = static_cast<double>(kRegisterFmas * kFmaOperandBytes);
+    return work;
+  }
   work.payload_bytes = static_cast<double>(CachePasses(bytes) * bytes);
   work.traffic = Traffic::kRead;
   if (level == CacheLevel::kMemory) work.bytes = work.payload_bytes;
@@ -21,7 +29,6 @@ Work CacheBandwidthWork(const ParameterMap& parameters, int) {
     work.sm_amount = work.payload_bytes;
     work.sm_rate = SmRate::kSharedBytes;
   }
-  work.fixed_seconds = LaunchSeconds(parameters);
   return work;
 }
 
@@ -36,14 +43,15 @@ const Work kPrivateReads = {.traffic = Traffic::kRead,
 
 Declaration CacheBandwidthDeclaration() {
   return Declaration("cache_bandwidth", Resource::kGpu)
-      .Summary("read bandwidth of L1, L2, memory and shared memory, all multiprocessors")
+      .Summary("read bandwidth of L1, L2, memory, shared memory and registers, all multiprocessors")
       .Parameters({
-          Parameter::Choice("level", {"none", "l2", "l1", "hbm", "shared"})
+          Parameter::Choice("level", {"none", "l2", "l1", "hbm", "shared", "registers"})
               .Describe(
                   "none: all multiprocessors read one working set, bypassing their L1, wherever it "
                   "is; l2 and hbm: the same, refused if the working set is larger than the L2, or "
                   "below 8 times it; l1: each multiprocessor reads its own working set through its "
-                  "L1, at most as large; shared: each from its shared memory"),
+                  "L1, at most as large; shared: each from its shared memory; registers: the "
+                  "operands of fused multiply-adds (fp32), and `bytes` is not used"),
           Parameter::Bytes("bytes")
               .Default("16MiB")
               .AtLeast(kVectorBytes)
@@ -57,15 +65,24 @@ Declaration CacheBandwidthDeclaration() {
       })
       .Metrics(
           {Metric::Rate("bandwidth", "GB/s", Quantity::kPayloadBytes, "bytes read per second")})
-      .Model("an iteration reads the working set until 8 GiB have been read")
+      .Model(
+          "an iteration reads the working set until 8 GiB have been read; with level registers, it "
+          "has 2^35 fused multiply-adds, each of which reads three registers of 4 bytes per "
+          "thread; "
+          "successive ones share one of the three")
       .Prediction(
           "level hbm: predicted = bytes / the sheet's memory bandwidth + 2.5 us (0.6 us in a "
           "graph); l1 and shared: bytes / (128 per clock and multiprocessor x the clock that the "
           "sheet's fp32 peak assumes) + the same, because 32 banks serve 4 bytes each per clock "
-          "(CUDA C++ Programming Guide); l2 and none: none, because no spec sheet gives the L2's "
-          "bandwidth. Efficiency: the first term over the median time.")
+          "(CUDA C++ Programming Guide); registers: bytes / (6 x the sheet's fp32 peak) + the "
+          "same, "
+          "because a multiply-add is 2 FLOP and reads 12 bytes (128 lanes x 12 = 1536 bytes per "
+          "clock and multiprocessor on an H100); l2 and none: none, because no spec sheet gives "
+          "the "
+          "L2's bandwidth. Efficiency: the first term over the median time.")
       .WorkOf(CacheBandwidthWork)
       .SelfTest({{"bytes", "1000016"}})
+      .SelfTestAlso({{"level", "registers"}})
       .Example({{"level", "l1"}, {"bytes", "65536"}}, kPrivateReads)
       .Example({{"level", "shared"}, {"bytes", "65536"}}, kPrivateReads)
       // 8590 passes are the first number that reaches 8 GiB.
@@ -76,6 +93,11 @@ Declaration CacheBandwidthDeclaration() {
                                                        .traffic = Traffic::kRead,
                                                        .payload_bytes = 10 * kGiB,
                                                        .fixed_seconds = kStreamLaunchSeconds})
+      // 2^35 multiply-adds of 12 bytes are 384 GiB.
+      .Example({{"level", "registers"}}, {.flops = 68719476736,
+                                          .peak = Peak::kFp32,
+                                          .payload_bytes = 384 * kGiB,
+                                          .fixed_seconds = kStreamLaunchSeconds})
       // The default working set exceeds every L1.
       .Refuses({{"level", "l1"}}, "bytes")
       .Refuses({{"level", "shared"}}, "bytes");

@@ -9,6 +9,7 @@
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/pointer_chain.cuh"
+#include "kernels/cuda/memory/registers.h"
 #include "kernels/cuda/memory/work_sizes.h"
 #include "measure/plateau.h"
 
@@ -244,6 +245,7 @@ class PointerChaseCase : public ClockedCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewPointerChaseCase(const RunContext& context) {
+  if (Word(context.parameters, "space") == "registers") return NewRegisterChaseCase(context);
   return PrepareCase<PointerChaseCase>(context);
 }
 

@@ -14,9 +14,10 @@ inline constexpr int kBankConflictRounds = 256;
 inline constexpr int kBankConflictRows = 16;
 
 // kL2 also serves `level: none`: loads bypass the L1, wherever the working set is.
-enum class CacheLevel { kL1, kL2, kMemory, kShared };
+enum class CacheLevel { kRegisters, kL1, kL2, kMemory, kShared };
 
 inline CacheLevel CacheLevelOf(const std::string& name) {
+  if (name == "registers") return CacheLevel::kRegisters;
   if (name == "l1") return CacheLevel::kL1;
   if (name == "shared") return CacheLevel::kShared;
   return name == "hbm" ? CacheLevel::kMemory : CacheLevel::kL2;
@@ -31,5 +32,13 @@ inline int64_t CachePasses(int64_t bytes) {
 
 // Loads per iteration: so many that the cost of reading the clock and of the loop is negligible.
 inline constexpr int64_t kChaseLoads = 16384;
+// Dependent instructions on registers per iteration. More than loads, because each takes only a few
+// cycles.
+inline constexpr int64_t kRegisterChaseSteps = 16 * kChaseLoads;
+
+// Fused multiply-adds of one iteration of cache_bandwidth with level registers, all threads
+// together, and the bytes of the three operands that each reads.
+inline constexpr int64_t kRegisterFmas = int64_t{1} << 35;
+inline constexpr int64_t kFmaOperandBytes = 12;
 
 }  // namespace assay
