@@ -95,6 +95,7 @@ class OccupancyCase : public GpuCase {
       : GpuCase(context),
         block_(static_cast<int>(Integer(context.parameters, "block_size"))),
         held_(HeldOf(context.parameters)),
+        shared_(Integer(context.parameters, "shared_bytes")),
         bytes_(Integer(context.parameters, "bytes")),
         warps_(bytes_ / kRowBytes / kSteps),
         kernel_(KernelThatHolds(held_)) {}
@@ -126,7 +127,7 @@ class OccupancyCase : public GpuCase {
 
   Status Enqueue(int64_t set) override {
     const auto blocks = static_cast<unsigned>((warps_ * kRowWords + block_ - 1) / block_);
-    kernel_<<<blocks, static_cast<unsigned>(block_), 0, stream()>>>(
+    kernel_<<<blocks, static_cast<unsigned>(block_), static_cast<size_t>(shared_), stream()>>>(
         CycleOf(set), Array<uint32_t>(set, 1), values_.as<uint32_t>(), Array<uint32_t>(set, 0));
     ASSAY_CUDA(cudaGetLastError());
     return Status::Ok();
@@ -156,7 +157,8 @@ class OccupancyCase : public GpuCase {
  private:
   // Determines the kernel's registers per thread and its occupancy, which is the percentage of a
   // multiprocessor's maximum number of threads that are resident at once. Returns INVALID_ARGUMENT
-  // if the block size is too large for the kernel.
+  // if the block size is too large for the kernel, and Unsupported() if this GPU has less shared
+  // memory per block.
   Status FindOccupancy() {
     cudaFuncAttributes attributes;
     ASSAY_CUDA(cudaFuncGetAttributes(&attributes, kernel_));
@@ -167,12 +169,31 @@ class OccupancyCase : public GpuCase {
                              std::to_string(attributes.numRegs) + " registers, and at most " +
                              std::to_string(attributes.maxThreadsPerBlock) + " threads fit");
     }
+    ASSAY_RETURN_IF_ERROR(SetSharedMemory());
     int blocks = 0;
     int threads = 0;
-    ASSAY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, block_, 0));
+    ASSAY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, block_,
+                                                             static_cast<size_t>(shared_)));
     ASSAY_CUDA(
         cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device().ordinal));
     occupancy_ = 100.0 * blocks * block_ / threads;
+    return Status::Ok();
+  }
+
+  // Allows the kernel's blocks their shared memory. The multiprocessor then configures as much of
+  // its L1 as it can as shared memory, so that only the total limits the number of blocks. Both
+  // settings stay with the kernel, so they are also made for blocks without shared memory.
+  Status SetSharedMemory() const {
+    if (shared_ > device().shared_bytes_per_block) {
+      return Unsupported(
+          "shared_bytes is " + std::to_string(shared_) + "; a block of this GPU has at most " +
+          std::to_string(device().shared_bytes_per_block) + " bytes of shared memory");
+    }
+    ASSAY_CUDA(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shared_)));
+    ASSAY_CUDA(cudaFuncSetAttribute(
+        kernel_, cudaFuncAttributePreferredSharedMemoryCarveout,
+        shared_ > 0 ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutDefault));
     return Status::Ok();
   }
 
@@ -183,7 +204,8 @@ class OccupancyCase : public GpuCase {
 
   const int block_;  // Threads.
   const int held_;
-  const int64_t bytes_;  // Bytes of the rows of a set.
+  const int64_t shared_;  // Bytes of shared memory per block.
+  const int64_t bytes_;   // Bytes of the rows of a set.
   const int64_t warps_;
   const Kernel kernel_;
   DeviceBuffer values_;

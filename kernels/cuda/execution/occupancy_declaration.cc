@@ -1,6 +1,6 @@
 // Declares the occupancy benchmark: the throughput of a kernel that only waits for memory, as a
-// function of the number of warps that a multiprocessor holds at once. The block size and the
-// number of registers per thread determine that number.
+// function of the number of warps that a multiprocessor holds at once. The block size, the number
+// of registers per thread and the shared memory per block determine that number.
 #include "kernels/cuda/execution/work_sizes.h"
 #include "kernels/cuda/frame/gpu_parameters.h"
 
@@ -21,7 +21,7 @@ Work OccupancyWork(const ParameterMap& parameters, int) {
 
 Declaration OccupancyDeclaration() {
   return Declaration("occupancy", Resource::kGpu)
-      .Summary("throughput of dependent loads by block size and registers")
+      .Summary("throughput of dependent loads by block size, registers and shared memory")
       .Parameters({
           Parameter::Integer("block_size")
               .Default(256)
@@ -31,6 +31,12 @@ Declaration OccupancyDeclaration() {
               .Describe("threads per block, whole warps"),
           Parameter::Choice("held_values", {"0", "32", "64", "96", "128", "192"})
               .Describe("registers that every thread holds in addition to those of the walk"),
+          Parameter::Bytes("shared_bytes")
+              .Default(0)
+              .AtLeast(0)
+              .AtMost(kLargestBlockShared)
+              .Describe("shared memory that every block holds; a block of any GPU has at most "
+                        "227 KiB, many GPUs have less"),
           Parameter::Bytes("bytes")
               .Default("512MiB")
               .AtLeast(kWarpBytes)
@@ -52,12 +58,14 @@ Declaration OccupancyDeclaration() {
           "memory; warps at once = multiprocessors x 64 x occupancy on most GPUs")
       .WorkOf(OccupancyWork)
       .SelfTest({{"block_size", "96"}, {"held_values", "32"}, {"bytes", "1052672"}})
+      .SelfTestAlso({{"shared_bytes", "50001"}})
       // Rows of 128 bytes.
       .Example({{"bytes", "1048576"}}, {.bytes = 1048576,
                                         .traffic = Traffic::kRead,
                                         .operations = 8192,
                                         .fixed_seconds = kStreamLaunchSeconds})
       .Refuses({{"block_size", "48"}}, "block_size")
+      .Refuses({{"shared_bytes", "228KiB"}}, "shared_bytes")
       .Refuses({{"bytes", "5000"}}, "bytes");
 }
 
