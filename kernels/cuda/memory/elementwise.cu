@@ -7,6 +7,7 @@
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/mismatches.h"
 #include "kernels/cuda/frame/vector.cuh"
+#include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
 namespace {
@@ -15,9 +16,8 @@ enum class ElementwiseOp { kAdd, kMultiply, kRelu };
 
 constexpr uint64_t kStreamX = 1;
 constexpr uint64_t kStreamY = 2;
-// Threads per block. Each thread moves 16 bytes. On an H200, many small blocks reached a higher
-// bandwidth than fewer, larger ones.
-constexpr int kThreads = 128;
+// Template argument of a kernel for which only the launch determines the threads per block.
+constexpr int kAsLaunched = 0;
 
 int InputsOf(ElementwiseOp op) { return op == ElementwiseOp::kRelu ? 1 : 2; }
 
@@ -31,13 +31,15 @@ __host__ __device__ T Apply(T x, T y) {
   return Narrow<T>(a > 0 ? a : 0.0F);
 }
 
-template <ElementwiseOp op, typename T>
-__global__ void __launch_bounds__(kThreads)
+// Each thread moves 16 bytes per array. `threads` are those of a block.
+template <ElementwiseOp op, typename T, int threads>
+__global__ void __launch_bounds__(threads == kAsLaunched ? 1024 : threads)
     ElementwiseKernel(const T* x, const T* y, T* out, int64_t count) {
   constexpr bool kTwoInputs = op != ElementwiseOp::kRelu;
   constexpr int kLength = Vector<T>::kLength;
   const int64_t vectors = count / kLength;
-  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int block = threads == kAsLaunched ? static_cast<int>(blockDim.x) : threads;
+  const int64_t at = int64_t{blockIdx.x} * block + threadIdx.x;
   if (at < vectors) {
     const Vector<T> a = reinterpret_cast<const Vector<T>*>(x)[at];
     const Vector<T> b = kTwoInputs ? reinterpret_cast<const Vector<T>*>(y)[at] : a;
@@ -71,7 +73,8 @@ class ElementwiseCase : public GpuCase {
   explicit ElementwiseCase(const RunContext& context)
       : GpuCase(context),
         dtype_(Word(context.parameters, "dtype")),
-        count_(Integer(context.parameters, "elements")) {}
+        count_(Integer(context.parameters, "elements")),
+        threads_(Integer(context.parameters, "block_size")) {}
 
  protected:
   Status SetUp() override {
@@ -95,9 +98,12 @@ class ElementwiseCase : public GpuCase {
   Status Enqueue(int64_t set) override {
     WithElementType(dtype_, [&](auto tag) {
       using T = typename decltype(tag)::Type;
-      const int64_t block = int64_t{kThreads} * Vector<T>::kLength;
+      const auto kernel = threads_ == kElementwiseThreads
+                              ? ElementwiseKernel<op, T, kElementwiseThreads>
+                              : ElementwiseKernel<op, T, kAsLaunched>;
+      const int64_t block = threads_ * Vector<T>::kLength;
       const auto blocks = static_cast<unsigned>((count_ + block - 1) / block);
-      ElementwiseKernel<op, T><<<blocks, kThreads, 0, stream()>>>(
+      kernel<<<blocks, static_cast<unsigned>(threads_), 0, stream()>>>(
           Array<T>(set, 1), InputsOf(op) == 2 ? Array<T>(set, 2) : nullptr, Array<T>(set, 0),
           count_);
     });
@@ -123,6 +129,7 @@ class ElementwiseCase : public GpuCase {
  private:
   const std::string dtype_;
   const int64_t count_;
+  const int64_t threads_;  // Per block.
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/cuda/frame/gpu_parameters.h"
+#include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
 namespace {
@@ -25,6 +26,12 @@ Declaration Elementwise(std::string name, std::string summary, int inputs) {
               .AtMost(int64_t{1} << 36)
               .Describe("length of each array"),
           DtypeParameter({"fp32", "bf16", "fp16"}),
+          Parameter::Integer("block_size")
+              .Default(kElementwiseThreads)
+              .AtLeast(32)
+              .AtMost(1024)
+              .MultipleOf(32)
+              .Describe("threads per block, whole warps; each moves 16 bytes per array"),
           FillParameter(),
           CacheParameter("one set of arrays"),
           LaunchParameter(),
@@ -35,7 +42,9 @@ Declaration Elementwise(std::string name, std::string summary, int inputs) {
              " x elements x element size; time = bytes / bandwidth + 2.5 us (0.6 us in a graph)")
       .WorkOf(work)
       .SelfTest({{"elements", "98433"}})
-      .Refuses({{"elements", "0"}}, "elements");
+      .SelfTestAlso({{"block_size", "1024"}})
+      .Refuses({{"elements", "0"}}, "elements")
+      .Refuses({{"block_size", "48"}}, "block_size");
 }
 
 Work Of1000Elements(double bytes) {
