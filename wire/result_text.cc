@@ -30,7 +30,8 @@ constexpr std::array kDefaults = std::to_array<std::pair<std::string_view, std::
      {"in_place", "false"},  {"nodes", "1"},     {"numa", "local"},
      {"policy", "assay"},    {"root", "0"},      {"seconds", "120"},
      {"streams", "1"},       {"threads", "0"},   {"to", "1"},
-     {"wait", "sleep"},      {"window", "0"},    {"threads", "1048576"}});
+     {"wait", "sleep"},      {"window", "0"},    {"threads", "1048576"},
+     {"api", "lt"}});
 constexpr std::array kShownAsMarks = std::to_array<std::string_view>({"cache", "fill", "launch"});
 
 bool IsHidden(const std::string& name, const std::string& value) {

@@ -65,10 +65,10 @@ TEST(ParametersText, OmitsUninterestingDefaults) {
     for (const v1::ParameterSchema& parameter : schema.parameters()) {
       (*usual.mutable_parameters())[parameter.name()] = DefaultOf(parameter);
     }
-    for (const char* name : {"accumulate", "aggregate", "batch", "causal", "chunks",   "collective",
-                             "ctas",       "engine",    "from",  "group",  "in_place", "layout",
-                             "mode",       "nodes",     "numa",  "policy", "root",     "seconds",
-                             "streams",    "threads",   "to",    "wait",   "window"}) {
+    for (const char* name : {"accumulate", "aggregate", "api",     "batch", "causal", "chunks",
+                             "collective", "ctas",      "engine",  "from",  "group",  "in_place",
+                             "layout",     "mode",      "nodes",   "numa",  "policy", "root",
+                             "seconds",    "streams",   "threads", "to",    "wait",   "window"}) {
       EXPECT_FALSE(Contains(ParametersText(usual), std::string(name) + "="))
           << schema.name() << " " << name;
     }

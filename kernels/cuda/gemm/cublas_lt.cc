@@ -40,8 +40,8 @@ Result<std::string> CublasLtVersion() {
 Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expression,
                     const char* file, int line) {
   if (status == CUBLAS_STATUS_SUCCESS) return Status::Ok();
-  std::string message = std::string(lt.get_status_name(status)) + " from cublasLt " +
-                        CallSite(expression, file, line);
+  std::string message =
+      std::string(lt.get_status_name(status)) + " from cuBLAS: " + CallSite(expression, file, line);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return Unsupported(std::move(message));
   return Internal(std::move(message), Reason::kCublasError);
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/gemm/ex_gemm.h"
 #include "kernels/cuda/gemm/gemm_data.h"
 #include "kernels/cuda/gemm/gemm_parameters.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
@@ -11,10 +12,11 @@
 
 namespace assay {
 
-// A, B and D in each set of the rotation, multiplied by a tuned LtGemm.
+// A, B and D in each set of the rotation, multiplied by a tuned LtGemm or by an ExGemm.
 class GemmCase : public GpuCase {
  public:
-  GemmCase(const RunContext& context, const GemmShape& shape) : GpuCase(context), shape_(shape) {}
+  // The parameter "api", where the benchmark declares it, selects ExGemm.
+  GemmCase(const RunContext& context, const GemmShape& shape);
 
   void AdjustRule(MeasureRule* rule) const override;
 
@@ -33,7 +35,9 @@ class GemmCase : public GpuCase {
   GemmInputs Inputs() const;
 
   const GemmShape shape_;
-  std::unique_ptr<LtGemm> gemm_;
+  const bool by_ex_;
+  std::unique_ptr<LtGemm> lt_;  // Either this or the next.
+  std::unique_ptr<ExGemm> ex_;
   bool tuned_now_ = false;
   int a_ = 0;  // Indices of the arrays.
   int b_ = 0;

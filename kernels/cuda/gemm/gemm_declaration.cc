@@ -1,6 +1,6 @@
 // Declares the gemm benchmark: D = op(A) op(B), computed by cuBLASLt with the fastest of the
-// algorithms that its heuristics propose. A product counts as 2 m n k FLOPs, and its memory traffic
-// as one pass over A, B and D.
+// algorithms that its heuristics propose, or by cublasGemmEx with its default algorithm. A product
+// counts as 2 m n k FLOPs, and its memory traffic as one pass over A, B and D.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 
 namespace assay {
@@ -26,7 +26,8 @@ Work ExampleWork(Peak peak, double bytes) {
 
 Declaration GemmDeclaration() {
   return Declaration("gemm", Resource::kGpu)
-      .Summary("dense matrix multiplication by cuBLASLt, the best of its heuristics")
+      .Summary(
+          "dense matrix multiplication by cuBLASLt, the best of its heuristics, or by cublasGemmEx")
       .Needs(Library::kCublasLt)
       .Parameters({
           GemmExtent("m", /*in_rows=*/false).Describe("rows of the output"),
@@ -34,7 +35,9 @@ Declaration GemmDeclaration() {
           GemmExtent("k", /*in_rows=*/true).Describe("length of the dot products"),
           Parameter::Integer("batch").Default(1).AtLeast(1).AtMost(kMaxBatch).Describe(
               "products of this size"),
-          GemmDtypeParameter().With("accumulate", {"fast"}, OneOf(Fp8Names())),
+          GemmDtypeParameter()
+              .With("accumulate", {"fast"}, OneOf(Fp8Names()))
+              .With("api", {"ex"}, OneOf(ExNames()), "cublasGemmEx multiplies no fp8"),
           Parameter::Choice("layout", {"nn", "nt", "tn", "tt"})
               .With("dtype", ByteNames(), OneOf({"nt"}), "tensor cores take 8-bit A and B along k")
               .Describe(
@@ -43,6 +46,10 @@ Declaration GemmDeclaration() {
           Parameter::Choice("accumulate", {"fp32", "fast"})
               .Describe("where sums are kept: fp32, or, fast and with fewer bits, in the tensor "
                         "cores (use_fast_accum of torch._scaled_mm)"),
+          Parameter::Choice("api", {"lt", "ex"})
+              .Describe("cuBLAS's interface. lt: cublasLtMatmul with the fastest of the algorithms "
+                        "that its heuristics propose; ex: cublasGemmEx (a batch: "
+                        "cublasGemmStridedBatchedEx) with the algorithm that it chooses itself"),
           FillParameter(),
           CacheParameter("one set of matrices"),
           LaunchParameter(),
@@ -63,6 +70,13 @@ Declaration GemmDeclaration() {
       .SelfTestAlso({{"dtype", "fp8_e4m3"}})
       .SelfTestAlso({{"dtype", "fp8_e5m2"}})
       .SelfTestAlso({{"dtype", "int8"}})
+      .SelfTestAlso({{"api", "ex"}})
+      .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "fp16"}})
+      .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "tf32"}})
+      .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "fp32"}})
+      .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "fp64"}})
+      .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "int8"}})
+      .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"m", "1"}})
       .Example(ExampleOf("bf16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
       .Example(ExampleOf("fp16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
       .Example(ExampleOf("fp32"), ExampleWork(Peak::kFp32, (kInputs + kOutputs) * 4))
@@ -86,7 +100,8 @@ Declaration GemmDeclaration() {
       .Refuses({{"m", "16"}, {"dtype", "fp8_e4m3"}, {"layout", "nn"}, {"k", "1040"}}, "layout")
       .Refuses({{"dtype", "fp8_e5m2"}, {"layout", "nt"}, {"n", "24"}}, "n")
       .Refuses({{"dtype", "int8"}, {"layout", "nt"}, {"k", "42"}}, "k")
-      .Refuses({{"dtype", "bf16"}, {"accumulate", "fast"}}, "dtype");
+      .Refuses({{"dtype", "bf16"}, {"accumulate", "fast"}}, "dtype")
+      .Refuses({{"dtype", "fp8_e4m3"}, {"api", "ex"}}, "dtype");
 }
 
 }  // namespace assay

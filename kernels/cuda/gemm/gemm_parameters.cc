@@ -65,6 +65,14 @@ std::vector<std::string> ByteNames() {
   return names;
 }
 
+std::vector<std::string> ExNames() {
+  std::vector<std::string> names;
+  for (const GemmDtype& dtype : kDtypes) {
+    if (!OneOf(dtype.type).IsFp8()) names.emplace_back(dtype.name);
+  }
+  return names;
+}
+
 Parameter GemmExtent(const std::string& name, bool in_rows) {
   Parameter extent = Parameter::Integer(name).AtLeast(1).AtMost(kMaxExtent);
   if (in_rows) {

@@ -26,6 +26,8 @@ Parameter GemmDtypeParameter();
 // Return the names of the fp8 types, and of all types that multiply 8-bit numbers.
 std::vector<std::string> Fp8Names();
 std::vector<std::string> ByteNames();
+// Returns the names of the types that cublasGemmEx multiplies: all but fp8.
+std::vector<std::string> ExNames();
 
 // Returns the declaration of an integer parameter for a dimension of a matrix, which is at least 1.
 // Set `in_rows` for n and k, which are lengths of stored rows: these must be multiples of 16 if

@@ -11,12 +11,11 @@
 #include "common/mutex.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/gemm/cublas_types.h"
 
 namespace assay {
 namespace {
 
-// cuBLAS's own default on Hopper is 32 MiB. Twice that excludes no algorithm.
-constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
 constexpr int kMaxAlgorithms = 64;
 
 // Durations of tuning in seconds: the warm-up load, the first timing of one algorithm, and the
@@ -30,51 +29,6 @@ constexpr double kSprintBudgetSeconds = 1.0;
 // reach the GPU's power limit.
 constexpr double kBriefWarmup = 0.1;
 constexpr double kBriefTurns = 0.025;
-
-// cuBLASLt's description of a GemmType.
-struct LtTypes {
-  cudaDataType_t a;
-  cudaDataType_t b;
-  cudaDataType_t d;
-  cublasComputeType_t compute;
-  cudaDataType_t scale;  // The type of alpha and beta.
-};
-
-LtTypes TypesOf(GemmType type) {
-  switch (type) {
-    case GemmType::kFp64:
-      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
-    case GemmType::kBf16:
-      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    case GemmType::kFp16:
-      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    case GemmType::kFp8E4m3:
-      return {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    case GemmType::kFp8E5m2:
-      return {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    case GemmType::kInt8:
-      return {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
-    case GemmType::kTf32:
-      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
-    case GemmType::kFp32:
-      break;
-  }
-  return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-}
-
-// One and zero in the type of alpha and beta.
-struct Scalars {
-  double fp64[2] = {1, 0};
-  float fp32[2] = {1, 0};
-  int32_t int32[2] = {1, 0};
-
-  const void* Get(cudaDataType_t type, int index) const {
-    if (type == CUDA_R_64F) return &fp64[index];
-    if (type == CUDA_R_32I) return &int32[index];
-    return &fp32[index];
-  }
-};
-constexpr Scalars kScalars;
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -136,7 +90,7 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
   ASSAY_ASSIGN_OR_RETURN(const CublasLt* lt, LoadCublasLt());
   std::unique_ptr<LtGemm> gemm(new LtGemm(*lt, shape));
   ASSAY_ASSIGN_OR_RETURN(gemm->workspace_,
-                         DeviceBuffer::Allocate(kWorkspaceBytes, "the cuBLASLt workspace"));
+                         DeviceBuffer::Allocate(kCublasWorkspaceBytes, "the cuBLASLt workspace"));
   ASSAY_CUBLAS(*lt, create(&gemm->handle_));
   ASSAY_RETURN_IF_ERROR(gemm->Describe());
   ASSAY_RETURN_IF_ERROR(gemm->FindAlgorithms());
@@ -147,7 +101,7 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
 // sees the transpose of each matrix. cuBLASLt computes D' = op(B)' op(A)' with B as the left
 // operand and A as the right one. The transposition flags of A and B stay the same.
 Status LtGemm::Describe() {
-  const LtTypes types = TypesOf(shape_.type);
+  const CublasTypes types = CublasTypesOf(shape_.type);
   ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));
   const cublasOperation_t left_op = shape_.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t right_op = shape_.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -184,7 +138,7 @@ Status LtGemm::DescribeMatrix(cudaDataType_t type, int64_t rows, int64_t columns
 Status LtGemm::FindAlgorithms() {
   cublasLtMatmulPreference_t preference = nullptr;
   ASSAY_CUBLAS(lt_, preference_create(&preference));
-  const auto workspace = static_cast<size_t>(kWorkspaceBytes);
+  const auto workspace = static_cast<size_t>(kCublasWorkspaceBytes);
   std::array<cublasLtMatmulHeuristicResult_t, kMaxAlgorithms> results{};
   int found = 0;
   cublasStatus_t status = lt_.preference_set_attribute(
@@ -206,10 +160,11 @@ Status LtGemm::FindAlgorithms() {
 }
 
 Status LtGemm::Enqueue(const GemmOperands& operands, cudaStream_t stream) {
-  const cudaDataType_t scale = TypesOf(shape_.type).scale;
-  ASSAY_CUBLAS(lt_, matmul(handle_, matmul_, kScalars.Get(scale, 0), operands.b, left_, operands.a,
-                           right_, kScalars.Get(scale, 1), operands.d, output_, operands.d, output_,
-                           &algorithms_[chosen_], workspace_.data(), kWorkspaceBytes, stream));
+  const cudaDataType_t scale = CublasTypesOf(shape_.type).scale;
+  ASSAY_CUBLAS(
+      lt_, matmul(handle_, matmul_, kCublasScalars.Get(scale, 0), operands.b, left_, operands.a,
+                  right_, kCublasScalars.Get(scale, 1), operands.d, output_, operands.d, output_,
+                  &algorithms_[chosen_], workspace_.data(), kCublasWorkspaceBytes, stream));
   return Status::Ok();
 }
 
