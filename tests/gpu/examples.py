@@ -20,9 +20,9 @@ import time
 from system_run import Stack
 
 ONE_GPU = ("environment-check", "fp32-gemm-baseline", "roofline", "ffn-sweep", "matmul-ladder",
-           "tile-size", "softmax-fusion", "flash-attention", "coalescing", "bank-conflicts",
-           "divergence", "occupancy", "block-size", "memory-hierarchy", "l2-masking", "counters",
-           "cpu-vs-gpu", "format-sweep", "performance-per-watt")
+           "tile-size", "softmax-fusion", "layernorm-linear", "flash-attention", "coalescing",
+           "bank-conflicts", "divergence", "occupancy", "block-size", "memory-hierarchy",
+           "l2-masking", "counters", "cpu-vs-gpu", "format-sweep", "performance-per-watt")
 
 
 def main():

@@ -86,9 +86,9 @@ LtGemm::~LtGemm() {
   if (handle_ != nullptr) lt_.destroy(handle_);
 }
 
-Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
+Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape, const void* bias) {
   ASSAY_ASSIGN_OR_RETURN(const CublasLt* lt, LoadCublasLt());
-  std::unique_ptr<LtGemm> gemm(new LtGemm(*lt, shape));
+  std::unique_ptr<LtGemm> gemm(new LtGemm(*lt, shape, bias));
   ASSAY_ASSIGN_OR_RETURN(gemm->workspace_,
                          DeviceBuffer::Allocate(kCublasWorkspaceBytes, "the cuBLASLt workspace"));
   ASSAY_CUBLAS(*lt, create(&gemm->handle_));
@@ -112,6 +112,14 @@ Status LtGemm::Describe() {
   const int8_t fast = shape_.fast_accumulation ? 1 : 0;
   ASSAY_CUBLAS(
       lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast));
+  if (bias_ != nullptr) {
+    // The bias follows the rows of D', which are the columns of D.
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    ASSAY_CUBLAS(lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                                sizeof epilogue));
+    ASSAY_CUBLAS(lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias_,
+                                                sizeof bias_));
+  }
   const auto [m, n, k] = std::tuple(shape_.m, shape_.n, shape_.k);
   const bool left_t = shape_.b_transposed;
   const bool right_t = shape_.a_transposed;
@@ -224,7 +232,9 @@ Status LtGemm::Compete(const std::function<GemmOperands()>& next, cudaStream_t s
 
 Result<bool> LtGemm::Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                           cudaStream_t stream) {
-  ASSAY_ASSIGN_OR_RETURN(const auto key, TunedAlgorithms::KeyOf(shape_, conditions));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto key,
+      TunedAlgorithms::KeyOf(shape_, conditions + (bias_ != nullptr ? " bias" : "")));
   if (const auto known = TunedAlgorithms::Instance().Find(key)) {
     algorithms_ = {*known};
     chosen_ = 0;

@@ -37,7 +37,9 @@ class LtGemm {
   // the heuristics propose none for this shape and type on this GPU. For fp8 and int8, A must not
   // be transposed, B must be transposed, and row lengths must be multiples of 16 (fp8) or 4 (int8).
   // The benchmarks' parameters ensure this.
-  static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
+  // If `bias` is not null, it points to n elements of D's type in device memory, which must outlive
+  // the object. They are added to each row of D.
+  static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape, const void* bias = nullptr);
 
   // Enqueues one multiplication on `stream` with the algorithm that Tune() chose. Before Tune(),
   // uses the first algorithm that the heuristics propose. May be captured into a CUDA graph.
@@ -53,7 +55,8 @@ class LtGemm {
                     cudaStream_t stream);
 
  private:
-  LtGemm(const CublasLt& lt, const GemmShape& shape) : lt_(lt), shape_(shape) {}
+  LtGemm(const CublasLt& lt, const GemmShape& shape, const void* bias)
+      : lt_(lt), shape_(shape), bias_(bias) {}
   Status Describe();
   // Describes a `rows` x `columns` matrix in column-major order, one per product of the batch.
   Status DescribeMatrix(cudaDataType_t type, int64_t rows, int64_t columns,
@@ -68,6 +71,7 @@ class LtGemm {
 
   const CublasLt& lt_;
   const GemmShape shape_;
+  const void* const bias_;
   cublasLtHandle_t handle_ = nullptr;
   cublasLtMatmulDesc_t matmul_ = nullptr;
   cublasLtMatrixLayout_t left_ = nullptr;
