@@ -101,7 +101,7 @@ Declaration GemmDeclaration() {
       .Refuses({{"dtype", "fp8_e5m2"}, {"layout", "nt"}, {"n", "24"}}, "n")
       .Refuses({{"dtype", "int8"}, {"layout", "nt"}, {"k", "42"}}, "k")
       .Refuses({{"dtype", "bf16"}, {"accumulate", "fast"}}, "dtype")
-      .Refuses({{"dtype", "fp8_e4m3"}, {"api", "ex"}}, "dtype");
+      .Refuses({{"dtype", "fp8_e4m3"}, {"layout", "nt"}, {"api", "ex"}}, "dtype");
 }
 
 }  // namespace assay
