@@ -9,7 +9,6 @@
 #include "host/cpu.h"
 #include "host/gpu_platform.h"
 #include "kernels/cpu/blas.h"
-#include "kernels/cpu/caches.h"
 #include "runner/gang.h"
 #include "runner/measurement_cache.h"
 #include "runner/profile.h"
@@ -280,7 +279,7 @@ class Execution {
       evidence.sm_clock_mhz = result_.conditions().sm_clock_mhz();
     }
     // A CPU benchmark may find its data in the caches from one iteration to the next.
-    evidence.in_cache = !on_gpu_ && cache_ == "hot" && StaysInCpuCaches(work_.bytes);
+    evidence.in_cache = !on_gpu_ && cache_ == "hot";
     evidence.ceilings = ceilings_;
     Prediction prediction = Predict(work_, evidence, median_seconds_);
     // A correct result should not exceed the measured ceiling by more than this factor. If it does,

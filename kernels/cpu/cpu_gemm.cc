@@ -28,8 +28,7 @@ class CpuGemmCase : public Case {
       : shape_(shape),
         seed_(context.seed),
         threads_(ThreadCount(Integer(context.parameters, "threads"))),
-        cold_(Word(context.parameters, "cache") == "cold"),
-        sets_(cold_ ? ColdSets(SetBytes()) : 1) {}
+        sets_(Word(context.parameters, "cache") == "cold" ? ColdSets(SetBytes()) : 1) {}
 
   Status Allocate() {
     ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
@@ -51,7 +50,7 @@ class CpuGemmCase : public Case {
   }
 
   Timing HowTimed() const override {
-    const bool hot = !cold_ || StaysInCpuCaches(static_cast<double>(sets_) * SetBytes());
+    const bool hot = StaysInCpuCaches(static_cast<double>(sets_) * SetBytes());
     return {hot ? "hot" : "cold", "random", "host_clock"};
   }
 
@@ -120,7 +119,6 @@ class CpuGemmCase : public Case {
   const Shape shape_;
   const uint64_t seed_;
   const int threads_;
-  const bool cold_;
   const int64_t sets_;
   HostBuffer<T> a_, b_, c_;
   int64_t last_ = 0;  // The set of the latest iteration.

@@ -25,7 +25,8 @@ double TouchedBytes(const ParameterMap& parameters) {
 class CpuStreamCase : public TeamCase {
  public:
   explicit CpuStreamCase(const RunContext& context)
-      : TeamCase(context, TouchedBytes(context.parameters)),
+      : TeamCase(context, ThreadCount(Integer(context.parameters, "threads")),
+                 TouchedBytes(context.parameters)),
         op_(CpuStreamOpOf(Word(context.parameters, "op"))),
         elements_(ElementsOf(context.parameters)) {}
 
@@ -76,11 +77,9 @@ class CpuStreamCase : public TeamCase {
     for (int64_t i = 0; i < elements_; i += step) out_[i] = kNan;
   }
 
-  void Iterate() override {
-    team().Run([this](int worker) {
-      const auto [begin, end] = team().Share(elements_, worker);
-      Stream(op_, out_.data(), b_.data(), c_.data(), begin, end);
-    });
+  void Iterate(int worker) override {
+    const auto [begin, end] = team().Share(elements_, worker);
+    Stream(op_, out_.data(), b_.data(), c_.data(), begin, end);
   }
 
  private:

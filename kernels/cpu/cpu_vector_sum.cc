@@ -9,6 +9,7 @@
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/team_case.h"
+#include "kernels/cpu/vector_sum_size.h"
 
 namespace assay {
 namespace {
@@ -16,20 +17,20 @@ namespace {
 class CpuVectorSumCase : public TeamCase {
  public:
   explicit CpuVectorSumCase(const RunContext& context)
-      : TeamCase(context, Number(context.parameters, "elements") * sizeof(double)),
-        variant_(SumVariantOf(Word(context.parameters, "variant"))),
-        elements_(Integer(context.parameters, "elements")) {}
+      : CpuVectorSumCase(context, VectorSumSizeOf(context.parameters)) {}
 
-  // The inputs are whole numbers whose sum fp64 holds exactly, in any order.
+  // The inputs are whole numbers. Their sum over all passes is below 2^53, so fp64 holds it
+  // exactly, in any order.
   Result<Verdict> VerifyLast() override {
     int64_t expected = 0;
     for (int64_t i = 0; i < elements_; ++i) {
       expected += static_cast<int64_t>(StreamInputB(seed(), i));
     }
+    expected *= passes_;
     double sum = 0;
     for (int worker = 0; worker < team().size(); ++worker) sum += Partial(worker);
     Verdict verdict;
-    verdict.reference = "exact sum in 64-bit integers";
+    verdict.reference = "exact sum of all passes in 64-bit integers";
     verdict.norm = "max_abs";
     verdict.elements_checked = elements_;
     verdict.error = std::abs(sum - static_cast<double>(expected));
@@ -62,14 +63,19 @@ class CpuVectorSumCase : public TeamCase {
     partial_.assign(partial_.size(), std::numeric_limits<double>::quiet_NaN());
   }
 
-  void Iterate() override {
-    team().Run([this](int worker) {
-      const auto [begin, end] = team().Share(elements_, worker);
-      Partial(worker) = VectorSum(variant_, x_.data() + begin, end - begin);
-    });
+  void Iterate(int worker) override {
+    const auto [begin, end] = team().Share(elements_, worker);
+    Partial(worker) = VectorSum(variant_, x_.data() + begin, end - begin, passes_);
   }
 
  private:
+  CpuVectorSumCase(const RunContext& context, VectorSumSize size)
+      : TeamCase(context, ThreadCount(Integer(context.parameters, "threads")),
+                 static_cast<double>(size.elements) * sizeof(double)),
+        variant_(SumVariantOf(Word(context.parameters, "variant"))),
+        elements_(size.elements),
+        passes_(size.passes) {}
+
   // Each worker's result has a cache line of its own, of this many doubles.
   static constexpr size_t kPadding = 8;
 
@@ -77,6 +83,7 @@ class CpuVectorSumCase : public TeamCase {
 
   const SumVariant variant_;
   const int64_t elements_;
+  const int64_t passes_;
   HostBuffer<double> x_;
   std::vector<double> partial_;
 };

@@ -1,23 +1,35 @@
-// Declares the cpu_vector_sum benchmark: the sum of an array. If the array fits in the caches, the
-// CPU's vector units limit the speed. Otherwise memory bandwidth does.
+// Declares the cpu_vector_sum benchmark: the sum of an array, again and again. If the array fits in
+// the L1 cache, the CPU's vector units limit the speed. Otherwise the bandwidth of a larger cache
+// or of memory does.
 #include "kernels/cpu/threads_parameter.h"
+#include "kernels/cpu/vector_sum_size.h"
 
 namespace assay {
 namespace {
 
 Work CpuVectorSumWork(const ParameterMap& parameters, int) {
+  const VectorSumSize size = VectorSumSizeOf(parameters);
   Work work;
-  work.flops = Number(parameters, "elements");
+  work.flops = static_cast<double>(size.passes) * static_cast<double>(size.elements);
   work.peak = Peak::kFp64Vector;
   work.bytes = 8 * work.flops;
   work.traffic = Traffic::kRead;
   return work;
 }
 
+// Work of 2^25 additions or slightly more, which is 256 MiB for one thread.
+Work OfAdditions(double additions) {
+  return {.flops = additions,
+          .peak = Peak::kFp64Vector,
+          .bytes = 8 * additions,
+          .traffic = Traffic::kRead};
+}
+
 }  // namespace
 
 Declaration CpuVectorSumDeclaration() {
   return Declaration("cpu_vector_sum", Resource::kCpu)
+      .Version(2)  // 2: an iteration reads at least 256 MiB per thread.
       .Summary("the sum of an array of fp64, scalar, auto-vectorised and by intrinsics")
       .Parameters({
           Parameter::Choice("variant", {"scalar", "auto", "avx2", "avx512"})
@@ -29,6 +41,9 @@ Declaration CpuVectorSumDeclaration() {
               .AtLeast(1)
               .AtMost(int64_t{1} << 36)
               .Describe("length of the array"),
+          Parameter::Boolean("per_thread")
+              .Describe("false: the threads divide one array; true: each thread has an array of "
+                        "this length"),
           ThreadsParameter(),
       })
       .Metrics({
@@ -36,12 +51,21 @@ Declaration CpuVectorSumDeclaration() {
           Metric::Rate("gflops", "GFLOP/s", Quantity::kFlops, "additions per second"),
       })
       .Model(
-          "FLOPs = elements; bytes = 8 x elements; predicted time from the machine's own measured "
-          "read bandwidth and multiply-add rate")
+          "an iteration reads the array again and again until each thread has read 256 MiB; FLOPs "
+          "= elements x passes; bytes = 8 x FLOPs; predicted time from the machine's own measured "
+          "read bandwidth and multiply-add rate, none if the array stays in the caches")
       .WorkOf(CpuVectorSumWork)
       .SelfTest({{"elements", "100003"}})
-      .Example({{"elements", "1000"}},
-               {.flops = 1000, .peak = Peak::kFp64Vector, .bytes = 8000, .traffic = Traffic::kRead})
+      // 2^25 / 2048 passes.
+      .Example({{"elements", "2048"}, {"threads", "1"}}, OfAdditions(33554432))
+      // 33555 passes are the first number that reaches 2^25 additions.
+      .Example({{"elements", "1000"}, {"threads", "1"}}, OfAdditions(33555 * 1000.0))
+      .Example({{"elements", "2048"}, {"threads", "3"}}, OfAdditions(3 * 33554432.0))
+      .Example({{"elements", "2048"}, {"threads", "3"}, {"per_thread", "true"}},
+               OfAdditions(3 * 33554432.0))
+      .Example({{"elements", "40000000"}, {"threads", "2"}}, OfAdditions(80000000))
+      .Example({{"elements", "40000000"}, {"threads", "2"}, {"per_thread", "true"}},
+               OfAdditions(80000000))
       .Refuses({{"elements", "0"}}, "elements");
 }
 

@@ -16,57 +16,79 @@ double WholeNumber(uint64_t seed, int64_t i) {
 }
 
 // The number of independent sums. An addition takes about four cycles and a core can start two per
-// cycle, so eight sums keep the vector units busy.
+// cycle, so eight sums keep the vector units busy. Loops over them are unrolled, so that all sums
+// stay in registers.
 constexpr int64_t kChains = 8;
 
-double ScalarSum(const double* x, int64_t n) {
+// Makes the compiler load the array again in the next pass.
+inline void EndPass() { asm volatile("" ::: "memory"); }
+
+double ScalarSum(const double* x, int64_t n, int64_t passes) {
   double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    for (int64_t i = 0; i < n; ++i) sum += x[i];
+    EndPass();
+  }
   return sum;
 }
 
-double AutoSum(const double* x, int64_t n) {
+double AutoSum(const double* x, int64_t n, int64_t passes) {
   double sum = 0;
+  for (int64_t pass = 0; pass < passes; ++pass) {
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += x[i];
+    for (int64_t i = 0; i < n; ++i) sum += x[i];
+    EndPass();
+  }
   return sum;
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) double Avx2Sum(const double* x, int64_t n) {
+__attribute__((target("avx2"))) double Avx2Sum(const double* x, int64_t n, int64_t passes) {
   constexpr int64_t kLanes = 4;
-  __m256d chains[kChains];
-  for (auto& chain : chains) chain = _mm256_setzero_pd();
-  int64_t i = 0;
-  for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
-    for (int64_t chain = 0; chain < kChains; ++chain) {
-      chains[chain] = _mm256_add_pd(chains[chain], _mm256_loadu_pd(x + i + chain * kLanes));
+  const int64_t whole = n - n % (kChains * kLanes);
+  __m256d chains[kChains] = {};
+  double sum = 0;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    for (int64_t i = 0; i < whole; i += kChains * kLanes) {
+#pragma GCC unroll 8
+      for (int64_t chain = 0; chain < kChains; ++chain) {
+        chains[chain] = _mm256_add_pd(chains[chain], _mm256_loadu_pd(x + i + chain * kLanes));
+      }
     }
+    for (int64_t i = whole; i < n; ++i) sum += x[i];
+    EndPass();
   }
+#pragma GCC unroll 8
   for (int64_t chain = 1; chain < kChains; ++chain) {
     chains[0] = _mm256_add_pd(chains[0], chains[chain]);
   }
   double lanes[kLanes];
   _mm256_storeu_pd(lanes, chains[0]);
-  return lanes[0] + lanes[1] + lanes[2] + lanes[3] + ScalarSum(x + i, n - i);
+  return sum + ScalarSum(lanes, kLanes, 1);
 }
 
-__attribute__((target("avx512f"))) double Avx512Sum(const double* x, int64_t n) {
+__attribute__((target("avx512f"))) double Avx512Sum(const double* x, int64_t n, int64_t passes) {
   constexpr int64_t kLanes = 8;
-  __m512d chains[kChains];
-  for (auto& chain : chains) chain = _mm512_setzero_pd();
-  int64_t i = 0;
-  for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
-    for (int64_t chain = 0; chain < kChains; ++chain) {
-      chains[chain] = _mm512_add_pd(chains[chain], _mm512_loadu_pd(x + i + chain * kLanes));
+  const int64_t whole = n - n % (kChains * kLanes);
+  __m512d chains[kChains] = {};
+  double sum = 0;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    for (int64_t i = 0; i < whole; i += kChains * kLanes) {
+#pragma GCC unroll 8
+      for (int64_t chain = 0; chain < kChains; ++chain) {
+        chains[chain] = _mm512_add_pd(chains[chain], _mm512_loadu_pd(x + i + chain * kLanes));
+      }
     }
+    for (int64_t i = whole; i < n; ++i) sum += x[i];
+    EndPass();
   }
+#pragma GCC unroll 8
   for (int64_t chain = 1; chain < kChains; ++chain) {
     chains[0] = _mm512_add_pd(chains[0], chains[chain]);
   }
   double lanes[kLanes];
   _mm512_storeu_pd(lanes, chains[0]);
-  return ScalarSum(lanes, kLanes) + ScalarSum(x + i, n - i);
+  return sum + ScalarSum(lanes, kLanes, 1);
 }
 #endif
 
@@ -141,24 +163,24 @@ bool HasInstructionsFor(SumVariant variant) {
 #endif
 }
 
-double VectorSum(SumVariant variant, const double* x, int64_t n) {
+double VectorSum(SumVariant variant, const double* x, int64_t n, int64_t passes) {
   switch (variant) {
     case SumVariant::kScalar:
-      return ScalarSum(x, n);
+      return ScalarSum(x, n, passes);
     case SumVariant::kAuto:
       break;
 #if defined(__x86_64__)
     case SumVariant::kAvx2:
-      return Avx2Sum(x, n);
+      return Avx2Sum(x, n, passes);
     case SumVariant::kAvx512:
-      return Avx512Sum(x, n);
+      return Avx512Sum(x, n, passes);
 #else
     case SumVariant::kAvx2:
     case SumVariant::kAvx512:
       break;
 #endif
   }
-  return AutoSum(x, n);
+  return AutoSum(x, n, passes);
 }
 
 }  // namespace assay

@@ -38,11 +38,13 @@ SumVariant SumVariantOf(const std::string& word);
 // Returns true if this CPU has the variant's instructions.
 bool HasInstructionsFor(SumVariant variant);
 
-// Returns x[0] + ... + x[n - 1]. The order of the additions depends on the variant. The CPU must
-// have the variant's instructions; see HasInstructionsFor(). The variants are:
+// Returns `passes` times x[0] + ... + x[n - 1], by reading the array and adding its elements in
+// every pass. The sum stays in registers from one pass to the next. The order of the additions
+// depends on the variant. The CPU must have the variant's instructions; see HasInstructionsFor().
+// The variants are:
 //   scalar        one addition after the other, as the loop is written;
 //   auto          vectorized by the compiler, which may reorder additions;
 //   avx2, avx512  intrinsics with eight independent accumulators.
-double VectorSum(SumVariant variant, const double* x, int64_t n);
+double VectorSum(SumVariant variant, const double* x, int64_t n, int64_t passes);
 
 }  // namespace assay

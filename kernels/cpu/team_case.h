@@ -1,8 +1,9 @@
-// The base class of CPU benchmarks in which several threads work on shared fp64 arrays. It provides
-// the threads, the timing, the verification and the measurement of the CPU's best rates. A subclass
+// The base class of CPU benchmarks in which one or more threads work on arrays. It provides the
+// threads, the timing, the verification and the measurement of the CPU's best rates. A subclass
 // adds its arrays, the code of one iteration, and the check of the output.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,12 +17,9 @@ namespace assay {
 
 class TeamCase : public Case {
  public:
-  // Reads the parameter "threads". `touched_bytes` is the number of bytes that an
-  // iteration reads or writes.
-  TeamCase(const RunContext& context, double touched_bytes)
-      : seed_(context.seed),
-        threads_(ThreadCount(Integer(context.parameters, "threads"))),
-        touched_bytes_(touched_bytes) {}
+  // `touched_bytes` is the size of the memory that an iteration reads or writes.
+  TeamCase(const RunContext& context, int threads, double touched_bytes)
+      : seed_(context.seed), threads_(threads), touched_bytes_(touched_bytes) {}
 
   // Must be called once, before anything else.
   Status Prepare() {
@@ -38,22 +36,33 @@ class TeamCase : public Case {
 
   Result<Verdict> Verify() override {
     FillOutput(1);
-    Iterate();
+    team_->Run([this](int worker) { Iterate(worker); });
     return VerifyLast();
   }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     // One element per page finds pages that the timed loops skip.
     FillOutput(4096 / sizeof(double));
+    if (threads_ == 1) {
+      // The clock is read by the worker, so that the times do not include waking it up.
+      team_->Run([&](int worker) {
+        TimeByHostClock(
+            samples, batch, [&] { Iterate(worker); }, seconds);
+      });
+      return Status::Ok();
+    }
+    const std::function<void(int)> iterate = [this](int worker) { Iterate(worker); };
     TimeByHostClock(
-        samples, batch, [this] { Iterate(); }, seconds);
+        samples, batch, [&] { team_->Run(iterate); }, seconds);
     return Status::Ok();
   }
 
   Result<Ceilings> MeasureCeilings() override {
     Ceilings ceilings = ProbeCpu(threads_, true);
-    ceilings.fixed_seconds =
-        MedianSecondsOf([this] { team_->Run([](int) {}); }, MinSampleSeconds());
+    if (threads_ > 1) {
+      ceilings.fixed_seconds =
+          MedianSecondsOf([this] { team_->Run([](int) {}); }, MinSampleSeconds());
+    }
     return ceilings;
   }
 
@@ -64,7 +73,8 @@ class TeamCase : public Case {
   virtual Status Allocate() = 0;
   // Writes NaN to every `step`th element of the output.
   virtual void FillOutput(int64_t step) = 0;
-  virtual void Iterate() = 0;
+  // Does the worker's part of an iteration.
+  virtual void Iterate(int worker) = 0;
 
   uint64_t seed() const { return seed_; }
   ThreadTeam& team() { return *team_; }

@@ -73,10 +73,6 @@ std::pair<int64_t, int64_t> ThreadTeam::Share(int64_t elements, int worker) cons
   return {share(worker), share(worker + 1)};
 }
 
-int ThreadCount(int64_t requested) {
-  return requested > 0 ? static_cast<int>(requested) : Cpu().threads;
-}
-
 Status CheckThreadCount(int threads) {
   const int most = 4 * Cpu().threads;
   if (threads <= most) return Status::Ok();

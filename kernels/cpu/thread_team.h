@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/status.h"
+#include "host/cpu.h"
 
 namespace assay {
 
@@ -51,7 +52,9 @@ class ThreadTeam {
 };
 
 // Returns `requested`, or if that is 0 the number of CPUs that this process may use.
-int ThreadCount(int64_t requested);
+inline int ThreadCount(int64_t requested) {
+  return requested > 0 ? static_cast<int>(requested) : Cpu().threads;
+}
 
 // Returns INVALID_ARGUMENT if `threads` exceeds four per hardware thread. With more threads, the
 // result would measure how the system switches between them, and the host could do nothing else.

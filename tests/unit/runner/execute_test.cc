@@ -230,6 +230,22 @@ TEST(Execute, OnlyBenchmarksWithBlasHaveItsVersion) {
   }
 }
 
+// The sum is far faster than reads from memory.
+TEST(Execute, CachedDataHasNoCeilingOfMemory) {
+  const auto benchmark = BuiltinBenchmarks().Find("cpu_vector_sum");
+  ASSERT_TRUE(benchmark.ok()) << benchmark.status();
+  RunContext context;
+  context.parameters = *CheckParameters(**benchmark, {{"elements", "2048"}, {"threads", "1"}});
+  ExecuteOptions options;
+  options.effort = Effort::kQuick;
+  const auto report = ExecuteCase(**benchmark, context, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->result.outcome(), v1::CASE_OUTCOME_OK);
+  EXPECT_EQ(report->result.prediction().regime(), "cache");
+  EXPECT_FALSE(report->result.prediction().has_efficiency_measured());
+  EXPECT_THAT(report->result.conditions().flags(), Not(Contains("above_ceiling")));
+}
+
 TEST(Execute, RateAboveItsCeilingIsFlagged) {
   FakeBenchmark benchmark(Fault::kNone, 0, false);  // 2 GFLOP/s.
   RunContext context;

@@ -1,0 +1,29 @@
+// The size of one iteration of cpu_vector_sum, which its declaration and its case share.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/benchmark.h"
+#include "kernels/cpu/thread_team.h"
+
+namespace assay {
+
+struct VectorSumSize {
+  int64_t elements = 0;  // All threads together.
+  // How many times an iteration reads every element: so many that each thread reads at least 256
+  // MiB. The time to wake the threads up is then negligible.
+  int64_t passes = 0;
+};
+
+inline VectorSumSize VectorSumSizeOf(const ParameterMap& parameters) {
+  constexpr int64_t kBytesPerThread = int64_t{256} << 20;
+  const int64_t threads = ThreadCount(Integer(parameters, "threads"));
+  VectorSumSize size;
+  size.elements = Integer(parameters, "elements");
+  if (Word(parameters, "per_thread") == "true") size.elements *= threads;
+  const int64_t wanted = threads * kBytesPerThread / static_cast<int64_t>(sizeof(double));
+  size.passes = (wanted + size.elements - 1) / size.elements;
+  return size;
+}
+
+}  // namespace assay
