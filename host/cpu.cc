@@ -29,25 +29,41 @@ int UsableThreads() {
   return ThreadsWithin(static_cast<int>(usable), ReadCpuQuotas());
 }
 
+// A cache of one CPU.
+struct Cache {
+  int level = 0;
+  std::string type;  // "Data", "Instruction" or "Unified".
+  int64_t bytes = 0;
+  std::string shared_by;  // The CPUs that use it: "0-7".
+};
+
+std::vector<Cache> CachesOf(int cpu) {
+  std::vector<Cache> caches;
+  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index";
+  for (int index = 0;; ++index) {
+    const std::string cache = folder + std::to_string(index);
+    const int level = std::atoi(FirstLineOf(cache + "/level").c_str());
+    if (level == 0) return caches;
+    const std::string size = FirstLineOf(cache + "/size");  // "32768K"
+    const int64_t unit = size.find('M') != std::string::npos ? 1 << 20 : 1 << 10;
+    caches.push_back({level, FirstLineOf(cache + "/type"), std::atoll(size.c_str()) * unit,
+                      FirstLineOf(cache + "/shared_cpu_list")});
+  }
+}
+
 // Returns the total size of the machine's last-level caches in bytes, or nullopt if unknown. Each
 // cache is counted once, although /sys lists it under every CPU that shares it.
 std::optional<int64_t> LastLevelCacheBytes() {
   std::map<std::string, int64_t> instances;  // By the CPUs that share it.
   int highest = 0;
-  const std::string cpus = "/sys/devices/system/cpu/cpu";
   for (int cpu = 0;; ++cpu) {
-    const std::string caches = cpus + std::to_string(cpu) + "/cache/index";
-    if (FirstLineOf(caches + "0/level").empty()) break;
-    for (int index = 0;; ++index) {
-      const std::string cache = caches + std::to_string(index);
-      const int level = std::atoi(FirstLineOf(cache + "/level").c_str());
-      if (level == 0) break;
-      if (level < highest) continue;
-      if (level > highest) instances.clear();
-      highest = level;
-      const std::string size = FirstLineOf(cache + "/size");  // "32768K"
-      const int64_t unit = size.find('M') != std::string::npos ? 1 << 20 : 1 << 10;
-      instances[FirstLineOf(cache + "/shared_cpu_list")] = std::atoll(size.c_str()) * unit;
+    const std::vector<Cache> caches = CachesOf(cpu);
+    if (caches.empty()) break;
+    for (const Cache& cache : caches) {
+      if (cache.level < highest) continue;
+      if (cache.level > highest) instances.clear();
+      highest = cache.level;
+      instances[cache.shared_by] = cache.bytes;
     }
   }
   int64_t sum = 0;
@@ -69,6 +85,16 @@ const std::vector<int>& UsableCpus() {
     return usable;
   }();
   return cpus;
+}
+
+std::vector<int64_t> DataCacheBytes() {
+  std::vector<int64_t> sizes;
+  for (const Cache& cache : CachesOf(UsableCpus().empty() ? 0 : UsableCpus().front())) {
+    if (cache.type == "Instruction" || cache.level < 1) continue;
+    sizes.resize(std::max(sizes.size(), static_cast<size_t>(cache.level)));
+    sizes[static_cast<size_t>(cache.level) - 1] = cache.bytes;
+  }
+  return sizes;
 }
 
 int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas) {

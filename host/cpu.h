@@ -20,6 +20,10 @@ struct HostCpu {
 };
 const HostCpu& Cpu();
 
+// Returns the sizes in bytes of the data caches that the first usable CPU has, from L1 on. The size
+// of a cache that other CPUs share is its full size. The list is empty if the caches are unknown.
+std::vector<int64_t> DataCacheBytes();
+
 // Returns how many of `usable` CPUs a process can keep busy within the given CPU quotas, but at
 // least one. Rounds down, because the kernel would repeatedly suspend threads that exceed a quota.
 int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas);
