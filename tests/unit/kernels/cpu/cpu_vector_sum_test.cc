@@ -36,11 +36,9 @@ TEST(CpuVectorSum, EveryVariantOddSizes) {
   const Benchmark* sum = *BuiltinBenchmarks().Find("cpu_vector_sum");
   for (const char* variant : {"scalar", "auto", "avx2", "avx512"}) {
     if (!HasInstructionsFor(SumVariantOf(variant))) continue;
-    for (const char* elements : {"33", "100003"}) {
-      RunSmall(*sum, {{"variant", variant}, {"elements", elements}, {"threads", "2"}});
-    }
-    RunSmall(*sum, {{"variant", variant}, {"elements", "1001"}, {"threads", "1"}});
+    RunSmall(*sum, {{"variant", variant}, {"elements", "1001"}, {"threads", "2"}});
   }
+  RunSmall(*sum, {{"elements", "100003"}, {"threads", "1"}});
   RunSmall(*sum, {{"elements", "1"}, {"threads", "2"}});
   RunSmall(*sum, {{"elements", "1001"}, {"threads", "2"}, {"per_thread", "true"}});
 }
