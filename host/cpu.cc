@@ -90,9 +90,8 @@ const std::vector<int>& UsableCpus() {
 std::vector<int64_t> DataCacheBytes() {
   std::vector<int64_t> sizes;
   for (const Cache& cache : CachesOf(UsableCpus().empty() ? 0 : UsableCpus().front())) {
-    if (cache.type == "Instruction" || cache.level < 1) continue;
-    sizes.resize(std::max(sizes.size(), static_cast<size_t>(cache.level)));
-    sizes[static_cast<size_t>(cache.level) - 1] = cache.bytes;
+    // Linux lists them from L1 on.
+    if (cache.type != "Instruction") sizes.push_back(cache.bytes);
   }
   return sizes;
 }

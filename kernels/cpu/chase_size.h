@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,16 +14,20 @@ namespace assay {
 inline constexpr int64_t kCpuChaseLoads = 65536;
 
 // Returns the size in bytes of a working set that belongs to `level` ("l1", "l2", "l3" or "dram").
-// `caches` are the sizes of the data caches, from L1 on. The set is half as large as the cache,
-// and for "dram" eight times as large as the last one but at least 256 MiB. Returns nullopt if the
-// CPU does not have that cache or the caches are unknown.
+// `caches` are the sizes of the data caches, from L1 on. For "l1", the set is half as large as the
+// cache. For "l2" and "l3", its size is the geometric mean of the cache and of the next smaller
+// one: far too large for that one, and small enough where other virtual machines use a part of the
+// cache. For "dram", the set is eight times as large as the last cache but at least 256 MiB.
+// Returns nullopt if the CPU does not have that cache or the caches are unknown.
 inline std::optional<int64_t> ChaseBytes(const std::string& level,
                                          const std::vector<int64_t>& caches) {
   if (caches.empty()) return std::nullopt;
   if (level == "dram") return std::max(int64_t{256} << 20, 8 * caches.back());
   const auto index = static_cast<size_t>(level[1] - '1');
-  if (index >= caches.size() || caches[index] == 0) return std::nullopt;
-  return caches[index] / 2;
+  if (index >= caches.size()) return std::nullopt;
+  if (index == 0) return caches[0] / 2;
+  const auto smaller = static_cast<double>(caches[index - 1]);
+  return static_cast<int64_t>(std::sqrt(smaller * static_cast<double>(caches[index])));
 }
 
 }  // namespace assay

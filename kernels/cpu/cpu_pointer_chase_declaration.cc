@@ -22,9 +22,9 @@ Declaration CpuPointerChaseDeclaration() {
       .Summary("latency of a load by one core, from its caches or from memory")
       .Parameters({
           Parameter::Choice("level", {"none", "l1", "l2", "l3", "dram"})
-              .Describe("none: the working set is `bytes`; l1, l2, l3: half of that cache of this "
-                        "CPU; dram: eight times the last cache, at least 256 MiB; with a level, "
-                        "`bytes` is not used"),
+              .Describe("none: the working set is `bytes`; l1: half of this CPU's L1; l2, l3: the "
+                        "geometric mean of that cache and the next smaller one; dram: eight times "
+                        "the last cache, at least 256 MiB; with a level, `bytes` is not used"),
           Parameter::Bytes("bytes")
               .Default("1GiB")
               .AtLeast(kElementBytes)

@@ -96,15 +96,14 @@ TEST(CpuPointerChase, LevelChoosesTheWorkingSet) {
   EXPECT_EQ((*prepared)->Observed("working_set"), std::vector<double>(3, half));
 }
 
-TEST(CpuPointerChase, LevelsAreHalfACacheOrFarBeyondTheLast) {
-  const std::vector<int64_t> caches = {32 << 10, 1 << 20, 48 << 20};
+TEST(CpuPointerChase, LevelsLieBetweenTheSizesOfCaches) {
+  const std::vector<int64_t> caches = {32 << 10, 512 << 10, 32 << 20};
   EXPECT_EQ(ChaseBytes("l1", caches), 16 << 10);
-  EXPECT_EQ(ChaseBytes("l2", caches), 512 << 10);
-  EXPECT_EQ(ChaseBytes("l3", caches), 24 << 20);
-  EXPECT_EQ(ChaseBytes("dram", caches), 384 << 20);
+  EXPECT_EQ(ChaseBytes("l2", caches), 128 << 10);
+  EXPECT_EQ(ChaseBytes("l3", caches), 4 << 20);
+  EXPECT_EQ(ChaseBytes("dram", {32 << 10, 512 << 10, 64 << 20}), 512 << 20);
   EXPECT_EQ(ChaseBytes("dram", {32 << 10, 1 << 20}), 256 << 20);
   EXPECT_EQ(ChaseBytes("l3", {32 << 10, 1 << 20}), std::nullopt);
-  EXPECT_EQ(ChaseBytes("l2", {32 << 10, 0, 1 << 20}), std::nullopt);
   EXPECT_EQ(ChaseBytes("dram", {}), std::nullopt);
 }
 
