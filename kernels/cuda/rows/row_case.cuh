@@ -172,8 +172,6 @@ class RowProgram {
     ASSAY_RETURN_IF_ERROR((Try<256, 8, 1>()));
     ASSAY_RETURN_IF_ERROR((Try<256, 32, 1>()));
     ASSAY_RETURN_IF_ERROR((Try<256, 32, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<64, 64, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<96, 96, 4>()));
     ASSAY_RETURN_IF_ERROR((Try<128, 128, 4>()));
     ASSAY_RETURN_IF_ERROR((Try<192, 192, 4>()));
     ASSAY_RETURN_IF_ERROR((Try<256, 256, 4>()));
