@@ -55,8 +55,9 @@ struct CounterReport {
   std::optional<double> tensor_pipe_active;
   std::optional<double> l2_hit_rate;
   std::optional<double> shared_bank_conflicts;  // Wavefronts beyond the ideal number.
-  std::optional<double> shared_wavefronts;      // What one SM's shared memory does in one cycle.
-  std::optional<double> global_load_bytes;      // Read by load instructions, caches included.
+  std::optional<double>
+      shared_wavefronts;  // Accesses; each keeps an SM's shared memory busy for a cycle.
+  std::optional<double> global_load_bytes;  // Read by load instructions, caches included.
   std::optional<double> sm_cycles;
   std::optional<double> achieved_occupancy;  // Fraction from 0 to 1.
 };

@@ -272,7 +272,7 @@ class Execution {
   // Comes last, because it destroys the case: probes of ceilings may need its memory.
   void MakePrediction() {
     case_.reset();
-    const bool cached = ChooseCeilings();
+    const bool probed = ChooseCeilings();
     Evidence evidence;
     if (gpu_ != nullptr) evidence.spec = FindSpec(gpu_->name, gpu_->memory_bytes);
     if (result_.conditions().has_sm_clock_mhz()) {
@@ -286,7 +286,7 @@ class Execution {
     // other programs used the GPU while the ceiling was measured, or the data came from a cache.
     constexpr double kAbove = 1.1;
     const auto above = [&] { return prediction.efficiency_measured.value_or(0) > kAbove; };
-    if (above() && cached && cache_ == "cold") {
+    if (above() && probed && cache_ == "cold") {
       evidence.ceilings = RaiseCeilings(*gpu_, work_, *Gpu(), ProcessCache());
       prediction = Predict(work_, evidence, median_seconds_);
     }

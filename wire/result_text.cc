@@ -23,15 +23,15 @@ constexpr std::array kImportant = std::to_array<std::string_view>(
 
 // Parameters that are not shown at these values, their defaults.
 constexpr std::array kDefaults = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"accumulate", "fp32"}, {"aggregate", "1"}, {"batch", "1"},
-     {"causal", "false"},    {"chunks", "0"},    {"ctas", "0"},
-     {"engine", "copy"},     {"from", "0"},      {"group", "128"},
-     {"layout", "nn"},       {"mode", "write"},  {"collective", "all_reduce"},
-     {"in_place", "false"},  {"nodes", "1"},     {"numa", "local"},
-     {"policy", "assay"},    {"root", "0"},      {"seconds", "120"},
-     {"streams", "1"},       {"threads", "0"},   {"to", "1"},
-     {"wait", "sleep"},      {"window", "0"},    {"threads", "1048576"},
-     {"api", "lt"}});
+    {{"accumulate", "fp32"}, {"aggregate", "1"},      {"batch", "1"},
+     {"causal", "false"},    {"chunks", "0"},         {"ctas", "0"},
+     {"engine", "copy"},     {"from", "0"},           {"group", "128"},
+     {"layout", "nn"},       {"mode", "write"},       {"collective", "all_reduce"},
+     {"in_place", "false"},  {"nodes", "1"},          {"numa", "local"},
+     {"policy", "assay"},    {"root", "0"},           {"seconds", "120"},
+     {"streams", "1"},       {"threads", "0"},        {"to", "1"},
+     {"wait", "sleep"},      {"window", "0"},         {"threads", "1048576"},
+     {"api", "lt"},          {"per_thread", "false"}, {"shared_bytes", "0"}});
 constexpr std::array kShownAsMarks = std::to_array<std::string_view>({"cache", "fill", "launch"});
 
 bool IsHidden(const std::string& name, const std::string& value) {

@@ -16,8 +16,9 @@ bool Adds(BranchPattern pattern, uint64_t seed, int64_t i) {
 }
 
 // The statements in assembly are empty. Because they differ, the compiler must keep the branch: it
-// may neither execute both of them nor replace them by a conditional move or by vectors. The loop
-// lies in one cache line, because one that straddles two takes up to twice as long.
+// may neither execute both of them nor replace them by a conditional move or by vectors. Aligned,
+// so that the loop does not depend on the code before it: one that straddles two cache lines takes
+// up to twice as long.
 __attribute__((aligned(64))) int64_t SumByBranches(const uint8_t* adds, int64_t steps) {
   int64_t sum = 0;
   for (int64_t i = 0; i < steps; ++i) {

@@ -16,17 +16,15 @@ namespace {
 class CpuBranchesCase : public TeamCase {
  public:
   explicit CpuBranchesCase(const RunContext& context)
-      : TeamCase(context, 1, Number(context.parameters, "period")),
-        pattern_(BranchPatternOf(Word(context.parameters, "pattern"))),
-        period_(Integer(context.parameters, "period")) {}
+      : CpuBranchesCase(context, Integer(context.parameters, "period")) {}
 
   Result<Verdict> VerifyLast() override {
     int64_t expected = 0;
-    for (int64_t i = 0; i < period_; ++i) expected += Adds(pattern_, seed(), i) ? i : -i;
+    for (int64_t i = 0; i < steps_; ++i) expected += Adds(pattern_, seed(), i % period_) ? i : -i;
     Verdict verdict;
     verdict.reference = "exact sum in 64-bit integers";
     verdict.norm = "max_abs";
-    verdict.elements_checked = period_;
+    verdict.elements_checked = steps_;
     verdict.passed = sum_ == expected;
     if (!verdict.passed) {
       verdict.error = sum_ ? std::abs(static_cast<double>(*sum_ - expected))
@@ -39,23 +37,30 @@ class CpuBranchesCase : public TeamCase {
 
  protected:
   Status Allocate() override {
-    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(period_), [](double available) {
+    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(steps_), [](double available) {
       return "a period of " + std::to_string(static_cast<int64_t>(available)) + " would fit";
     }));
-    adds_.resize(static_cast<size_t>(period_));
-    for (int64_t i = 0; i < period_; ++i) {
-      adds_[static_cast<size_t>(i)] = Adds(pattern_, seed(), i) ? 1 : 0;
+    adds_.resize(static_cast<size_t>(steps_));
+    for (int64_t i = 0; i < steps_; ++i) {
+      adds_[static_cast<size_t>(i)] = Adds(pattern_, seed(), i % period_) ? 1 : 0;
     }
     return Status::Ok();
   }
 
   void FillOutput(int64_t /*step*/) override { sum_.reset(); }
 
-  void Iterate(int /*worker*/) override { sum_ = SumByBranches(adds_.data(), period_); }
+  void Iterate(int /*worker*/) override { sum_ = SumByBranches(adds_.data(), steps_); }
 
  private:
+  CpuBranchesCase(const RunContext& context, int64_t period)
+      : TeamCase(context, 1, static_cast<double>(BranchSteps(period))),
+        pattern_(BranchPatternOf(Word(context.parameters, "pattern"))),
+        period_(period),
+        steps_(BranchSteps(period)) {}
+
   const BranchPattern pattern_;
   const int64_t period_;
+  const int64_t steps_;
   std::vector<uint8_t> adds_;
   std::optional<int64_t> sum_;
 };

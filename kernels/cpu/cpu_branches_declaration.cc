@@ -1,5 +1,6 @@
 // Declares the cpu_branches benchmark: the cost of branches that the CPU predicts, and of those
 // that it cannot predict.
+#include "kernels/cpu/branches.h"
 #include "kernels/declaration.h"
 
 namespace assay {
@@ -14,7 +15,7 @@ Declaration CpuBranchesDeclaration() {
           Parameter::Integer("period")
               .Default(1048576)
               .AtLeast(1)
-              .AtMost(int64_t{1} << 30)
+              .AtMost(int64_t{1} << 26)
               .Describe("branches until the pattern repeats; a CPU learns short random patterns"),
       })
       .Metrics({
@@ -24,17 +25,18 @@ Declaration CpuBranchesDeclaration() {
                        "additions and subtractions per second, one per branch"),
       })
       .Model(
-          "an iteration has `period` steps of one thread; each loads a byte, and a branch on it "
+          "an iteration has whole periods of steps of one thread, at least 2^20; each loads a "
+          "byte, and a branch on it "
           "decides whether a number is added or subtracted. Half of the random branches are "
           "mispredicted, so a misprediction costs twice the difference between random and always")
       .Prediction("none: no measured rate gives the time of a branch")
       .WorkOf([](const ParameterMap& parameters, int) {
-        return Work{.operations = Number(parameters, "period")};
+        return Work{.operations = static_cast<double>(BranchSteps(Integer(parameters, "period")))};
       })
       .SelfTest({{"period", "100003"}})
       .SelfTestAlso({{"pattern", "alternating"}})
       .SelfTestAlso({{"pattern", "always"}})
-      .Example({{"period", "1000"}}, {.operations = 1000})
+      .Example({{"period", "1000"}}, {.operations = 1049000})
       .Refuses({{"period", "0"}}, "period");
 }
 

@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t kElementBytes = 16;
 
 Status ValidateChase(const ParameterMap& parameters) {
+  if (Word(parameters, "level") != "none") return Status::Ok();
   if (Integer(parameters, "bytes") % Integer(parameters, "stride") == 0) return Status::Ok();
   return InvalidParameter("bytes", "is " + Word(parameters, "bytes") +
                                        "; it must be a multiple of stride, which is " +
@@ -26,9 +27,9 @@ Declaration CpuPointerChaseDeclaration() {
                         "geometric mean of that cache and the next smaller one; dram: eight times "
                         "the last cache, at least 256 MiB; with a level, `bytes` is not used"),
           Parameter::Bytes("bytes")
-              .Default("1GiB")
+              .Default("256MiB")
               .AtLeast(kElementBytes)
-              .AtMost(int64_t{1} << 40)
+              .AtMost(int64_t{1} << 36)
               .Describe("working set, a multiple of stride"),
           Parameter::Bytes("stride")
               .Default(64)
@@ -36,7 +37,9 @@ Declaration CpuPointerChaseDeclaration() {
               .AtMost(int64_t{1} << 21)
               .MultipleOf(kElementBytes)
               .Describe("distance between elements, which contain addresses; a cache line or more "
-                        "accesses every line once per cycle"),
+                        "accesses every line once per cycle")
+              .With("level", {"l1", "l2", "l3", "dram"}, AtMost(64),
+                    "a larger stride leaves cache lines out, and the rest may fit another level"),
       })
       .Metrics({
           Metric::Time("latency", "ns", Quantity::kSecondsPerOperation, "time of a dependent load"),
@@ -56,7 +59,8 @@ Declaration CpuPointerChaseDeclaration() {
       .SelfTest({{"bytes", "300048"}, {"stride", "112"}})
       .Example({}, {.operations = 65536})
       .Refuses({{"bytes", "1008"}}, "bytes")
-      .Refuses({{"stride", "24"}}, "stride");
+      .Refuses({{"stride", "24"}}, "stride")
+      .Refuses({{"level", "l2"}, {"stride", "128"}}, "stride");
 }
 
 }  // namespace assay

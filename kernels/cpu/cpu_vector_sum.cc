@@ -45,8 +45,8 @@ class CpuVectorSumCase : public TeamCase {
  protected:
   Status Allocate() override {
     ASSAY_RETURN_IF_ERROR(
-        CheckMemoryFor(static_cast<double>(elements_) * sizeof(double), [](double available) {
-          const double most = available / sizeof(double);
+        CheckMemoryFor(static_cast<double>(elements_) * sizeof(double), [this](double available) {
+          const double most = available / sizeof(double) / arrays_;
           return std::to_string(static_cast<int64_t>(most)) + " elements would fit";
         }));
     ASSAY_ASSIGN_OR_RETURN(x_, HostBuffer<double>::Allocate(elements_));
@@ -74,7 +74,8 @@ class CpuVectorSumCase : public TeamCase {
                  static_cast<double>(size.elements) * sizeof(double)),
         variant_(SumVariantOf(Word(context.parameters, "variant"))),
         elements_(size.elements),
-        passes_(size.passes) {}
+        passes_(size.passes),
+        arrays_(static_cast<double>(size.elements) / Number(context.parameters, "elements")) {}
 
   // Each worker's result has a cache line of its own, of this many doubles.
   static constexpr size_t kPadding = 8;
@@ -84,6 +85,7 @@ class CpuVectorSumCase : public TeamCase {
   const SumVariant variant_;
   const int64_t elements_;
   const int64_t passes_;
+  const double arrays_;  // As many as threads, or one.
   HostBuffer<double> x_;
   std::vector<double> partial_;
 };

@@ -39,7 +39,7 @@ SumVariant SumVariantOf(const std::string& word);
 bool HasInstructionsFor(SumVariant variant);
 
 // Returns `passes` times x[0] + ... + x[n - 1], by reading the array and adding its elements in
-// every pass. The sum stays in registers from one pass to the next. The order of the additions
+// every pass. The order of the additions
 // depends on the variant. The CPU must have the variant's instructions; see HasInstructionsFor().
 // The variants are:
 //   scalar        one addition after the other, as the loop is written;

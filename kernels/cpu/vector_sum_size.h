@@ -1,6 +1,7 @@
 // The size of one iteration of cpu_vector_sum, which its declaration and its case share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/benchmark.h"
@@ -10,8 +11,8 @@ namespace assay {
 
 struct VectorSumSize {
   int64_t elements = 0;  // All threads together.
-  // How many times an iteration reads every element: so many that each thread reads at least 256
-  // MiB. The time to wake the threads up is then negligible.
+  // How many times an iteration reads every element: so many that each thread with elements reads
+  // at least 256 MiB. The time to wake the threads up is then negligible.
   int64_t passes = 0;
 };
 
@@ -21,7 +22,8 @@ inline VectorSumSize VectorSumSizeOf(const ParameterMap& parameters) {
   VectorSumSize size;
   size.elements = Integer(parameters, "elements");
   if (Word(parameters, "per_thread") == "true") size.elements *= threads;
-  const int64_t wanted = threads * kBytesPerThread / static_cast<int64_t>(sizeof(double));
+  const int64_t busy = std::min(threads, size.elements);  // Threads that have elements.
+  const int64_t wanted = busy * kBytesPerThread / static_cast<int64_t>(sizeof(double));
   size.passes = (wanted + size.elements - 1) / size.elements;
   return size;
 }

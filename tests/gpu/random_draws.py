@@ -150,8 +150,11 @@ KERNELS = {
 }
 
 
+MOST_SHAPES = 16  # Some kernels have few more shapes of powers of two.
+
+
 def draw(seed, kernel, count):
-    """Returns `count` shapes of the kernel: every other one of powers of two, one of them small."""
+    """Returns `count` shapes of the kernel, at most MOST_SHAPES: every other one of powers of two, one of them small."""
     rng = random.Random(f"{seed} {kernel}")
     small = rng.randrange(count)
     drawn = {}

@@ -33,7 +33,7 @@ import tempfile
 import time
 
 from gpu_bars import RESOLUTION
-from random_draws import KERNELS, draw
+from random_draws import KERNELS, MOST_SHAPES, draw
 from references import HERE, Torch, parsed
 
 BAR = 0.98
@@ -334,7 +334,8 @@ def main():
     parser.add_argument("programs", nargs="?", help="folder of assay-runner")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=list(KERNELS))
-    parser.add_argument("--shapes", type=int, default=8, help="number per kernel; 8")
+    parser.add_argument("--shapes", type=int, default=8, choices=range(1, MOST_SHAPES + 1),
+                        metavar="N", help=f"number per kernel, at most {MOST_SHAPES}; 8")
     parser.add_argument("--out", help="JSON file of the results")
     parser.add_argument("--limit", type=float, default=float("inf"))
     parser.add_argument("--rule", default="fast", choices=["fast", "normal"])

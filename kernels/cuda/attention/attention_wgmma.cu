@@ -53,6 +53,8 @@ constexpr int kAlignment = 1024;  // Required for swizzled tiles.
 constexpr int kPanel = kAttentionPanel;
 constexpr int kEightRows = 8 * kPanel * 2;  // In bytes.
 
+static_assert(kStages == 2, "a tile's stage of Q is the other one of the next tile's");
+
 // Position in a ring of stages: one number, because registers are scarce.
 struct Ring {
   uint32_t count = 0;
@@ -83,8 +85,8 @@ __device__ void StoreTile(const CUtensorMap* map, const void* from, int row, int
       : "memory");
 }
 
-// The work of a launch: all tiles of queries of all heads, of which a block computes every
-// gridDim.x-th.
+// The work of a launch: the tiles of queries of all heads. Block b computes the tiles b, b +
+// gridDim.x, b + 2 gridDim.x, ...
 struct Queries {
   unsigned tiles;
   int n;

@@ -68,18 +68,16 @@ Declaration CacheBandwidthDeclaration() {
       .Model(
           "an iteration reads the working set until 8 GiB have been read; with level registers, it "
           "has 2^35 fused multiply-adds, each of which reads three registers of 4 bytes per "
-          "thread; "
-          "successive ones share one of the three")
+          "thread; successive ones share one of the three")
       .Prediction(
           "level hbm: predicted = bytes / the sheet's memory bandwidth + 2.5 us (0.6 us in a "
           "graph); l1 and shared: bytes / (128 per clock and multiprocessor x the clock that the "
           "sheet's fp32 peak assumes) + the same, because 32 banks serve 4 bytes each per clock "
           "(CUDA C++ Programming Guide); registers: bytes / (6 x the sheet's fp32 peak) + the "
-          "same, "
-          "because a multiply-add is 2 FLOP and reads 12 bytes (128 lanes x 12 = 1536 bytes per "
+          "same, because a multiply-add is 2 FLOP and reads 12 bytes (128 lanes x 12 = 1536 bytes "
+          "per "
           "clock and multiprocessor on an H100); l2 and none: none, because no spec sheet gives "
-          "the "
-          "L2's bandwidth. Efficiency: the first term over the median time.")
+          "the L2's bandwidth. Efficiency: the first term over the median time.")
       .WorkOf(CacheBandwidthWork)
       .SelfTest({{"bytes", "1000016"}})
       .SelfTestAlso({{"level", "registers"}})

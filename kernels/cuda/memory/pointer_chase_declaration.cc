@@ -11,8 +11,10 @@ namespace {
 constexpr int64_t kPointerBytes = 8;  // An element is the address of the next one.
 
 Status ValidatePointerChase(const ParameterMap& parameters) {
+  if (Word(parameters, "space") == "registers") return Status::Ok();
   const std::string& stride = Word(parameters, "stride");
   for (const std::string name : {"bytes", "window"}) {
+    if (name == "bytes" && Word(parameters, "level") != "none") continue;
     if (Integer(parameters, name) % Integer(parameters, "stride") != 0) {
       return InvalidParameter(name, "is " + Word(parameters, name) +
                                         "; it must be a multiple of stride, which is " + stride);

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
   statistics[row] = {total.mean, scale.inverse_deviation};
 }
 
-// The kernel for rows of one length: the smallest group that holds a row, as in RowProgram.
+// The kernel for rows of one length: the smallest group that holds a row.
 template <typename T>
 struct StatisticsProgram {
   void (*kernel)(const T*, int64_t, int, RowStatistics*);
@@ -449,7 +449,7 @@ class LayerNormLinearCase : public GpuCase {
     args.weights[1] = Array<T>(set, beta_);
     args.rows = rows_;
     args.columns = columns_;
-    return program_.Enqueue(args, nullptr, stream());  // A row fits a block: no workspace.
+    return program_.Enqueue(args, nullptr, stream());  // No chunks, no workspace.
   }
 
   Status EnqueueFused(int64_t set) {

@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
   FinishPiece<Op>(args, piece, 0, Op::ScaleOf(own, total, args.columns), x);
 }
 
-// Blocks of a cluster that share a row, at most; every GPU with clusters has 8.
+// The most blocks of a cluster that share a row. Every GPU with clusters supports 8.
 inline constexpr int kMostRowBlocks = 8;
 
 // Processes one row per cluster of blocks, with `part` columns of the row in the registers of each
