@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "cli/commands/client.h"
@@ -47,6 +48,10 @@ Status Stack::Start() {
   if (!options_.public_host.empty()) {
     ASSAY_ASSIGN_OR_RETURN(public_, PublicFleet::Make(options_.public_host, options_.listen,
                                                       options_.join, folder_ + "/authority"));
+  } else if (std::filesystem::exists(folder_ + "/authority")) {
+    return InvalidArgument("the fleet of " + folder_ +
+                           " was started with --public; its nodes and users could not connect")
+        .WithHint("give --public HOST as before; for another fleet: --data FOLDER");
   }
   PrintError("Starting PostgreSQL in " + folder_ + "/postgres ...\n");
   PrivatePostgresOptions postgres_options;

@@ -266,5 +266,12 @@ TEST_F(UpTest, AddressOrFolderThatIsUnusable_ExitsWith2) {
   EXPECT_EQ(RunningUp(program_, {"--data", data(), "--listen", "nowhere"}).Finish().first, 2);
 }
 
+TEST_F(UpTest, PublicFleet_DoesNotStartWithoutPublic) {
+  std::filesystem::create_directory(data() + "/authority");
+  const auto [code, text] = RunningUp(program_, Anywhere()).Finish();
+  EXPECT_EQ(code, 2);
+  EXPECT_WORDING("up/public-fleet", Unplaced(text));
+}
+
 }  // namespace
 }  // namespace assay::cli
