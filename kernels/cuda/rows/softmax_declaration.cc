@@ -23,6 +23,7 @@ Work OfFifteenElements(double fixed_seconds) {
 
 Declaration SoftmaxDeclaration() {
   return Declaration("softmax", Resource::kGpu)
+      .Version(2)  // 2: long rows are read once.
       .Summary("softmax of each row: fused, by warps, or one kernel per step")
       .Parameters(RowParameters(
           ColumnsParameter()
