@@ -5,13 +5,18 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/exit_code.h"
+#include "cli/views/bandwidth_plot.h"
+#include "cli/views/roofline_plot.h"
 #include "tests/unit/cli/fake_coordinator.h"
 #include "tests/unit/cli/plot_answers.h"
+#include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
 
-using ::testing::HasSubstr;
+// The styles of output that is not a terminal.
+const PlotStyle kFilePlot{PlotStyle().width, 18, PlotStyle().unicode};
+const Style kFileTable;
 
 class PlotProgram : public testing::Test {
  protected:
@@ -30,10 +35,10 @@ TEST_F(PlotProgram, RooflineIsPlottedOrGivenAsData) {
   fake_.roofline = RooflineAnswer();
   const ProgramRun plot = Run({"roofline", "--filter", "gpu.model = H200"});
   EXPECT_EQ(plot.exit_code, kExitDone) << plot.err;
-  EXPECT_THAT(plot.out, HasSubstr("H200 SXM: 6 results"));
+  EXPECT_EQ(plot.out, RooflinePlot(RooflineAnswer(), kFilePlot));
   EXPECT_EQ(fake_.last_filter(), "gpu.model = H200");
-  EXPECT_THAT(Run({"roofline", "-o", "csv"}).out, HasSubstr("arithmetic_intensity"));
-  EXPECT_THAT(Run({"roofline", "-o", "table"}).out, HasSubstr("FLOP/B"));
+  EXPECT_EQ(Run({"roofline", "-o", "csv"}).out, RooflineCsv(RooflineAnswer()));
+  EXPECT_EQ(Run({"roofline", "-o", "table"}).out, RooflineTable(RooflineAnswer(), kFileTable));
   const auto json = nlohmann::json::parse(Run({"roofline", "-o", "json"}).out);
   EXPECT_EQ(json["rooflines"][0]["points"].size(), 6U);
 }
@@ -45,9 +50,9 @@ TEST_F(PlotProgram, BandwidthIsPlottedOrGivenAsData) {
   fake_.table = answer.table();
   const ProgramRun plot = Run({"bandwidth", "--filter", "node = g1"});
   EXPECT_EQ(plot.exit_code, kExitDone) << plot.err;
-  EXPECT_THAT(plot.out, HasSubstr("all_reduce"));
-  EXPECT_THAT(plot.err, HasSubstr("benchmark = all_gather"));
-  EXPECT_THAT(fake_.last_filter(), HasSubstr("node = g1 AND "));
+  EXPECT_EQ(plot.out, BandwidthPlot(BandwidthsOf(answer.table()), kFilePlot));
+  EXPECT_WORDING("cli/plot-other-benchmark", plot.err);
+  EXPECT_EQ(fake_.last_filter(), "node = g1 AND " + BandwidthFilter());
   EXPECT_EQ(nlohmann::json::parse(Run({"bandwidth", "-o", "json"}).out)["benchmark"], "all_reduce");
 }
 
@@ -56,7 +61,7 @@ TEST_F(PlotProgram, NothingToPlotSaysWhatWouldGiveSomething) {
     const ProgramRun run = Run({kind});
     EXPECT_EQ(run.exit_code, kExitDone) << kind;
     EXPECT_EQ(run.out, "") << kind;
-    EXPECT_THAT(run.err, HasSubstr("hint: ")) << kind;
+    EXPECT_WORDING(std::string("cli/plot-nothing-") + kind, run.err);
   }
 }
 
