@@ -4,21 +4,125 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <charconv>
+#include <cmath>
+#include <map>
 #include <set>
-#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "common/text.h"
 #include "wire/timestamps.h"
 
 namespace assay::coordinator {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Pair;
 
 const WallTime kNow = WallTime(std::chrono::seconds(1'767'225'600));
+
+using Labels = std::map<std::string, std::string>;
+
+// An export in the text format of Prometheus.
+class Export {
+ public:
+  // A line that does not match the format, and a second sample with equal labels, fail the test.
+  explicit Export(std::string_view text) {
+    EXPECT_TRUE(text.empty() || text.ends_with('\n'));
+    for (const std::string_view line : Split(text, '\n')) {
+      if (!line.empty()) EXPECT_TRUE(Read(line)) << line;
+    }
+  }
+
+  const std::map<std::string, std::string>& types() const { return types_; }
+
+  // Returns the values of a family by their labels.
+  std::map<Labels, double> Family(const std::string& family) const {
+    const auto found = samples_.find(family);
+    return found == samples_.end() ? std::map<Labels, double>() : found->second;
+  }
+
+  // Returns the families that have samples.
+  std::vector<std::string> Families() const {
+    std::vector<std::string> families;
+    for (const auto& [family, values] : samples_) families.push_back(family);
+    return families;
+  }
+
+  // Returns NaN if no sample has exactly these labels.
+  double Value(const std::string& family, const Labels& labels) const {
+    const std::map<Labels, double> values = Family(family);
+    const auto found = values.find(labels);
+    return found == values.end() ? std::nan("") : found->second;
+  }
+
+  // Returns all values that a label has in any sample.
+  std::set<std::string> LabelValues(const std::string& label) const {
+    std::set<std::string> found;
+    for (const auto& [family, values] : samples_) {
+      for (const auto& [labels, value] : values) {
+        if (labels.contains(label)) found.insert(labels.at(label));
+      }
+    }
+    return found;
+  }
+
+ private:
+  // Returns true if the line is a comment, or a sample that no earlier one contradicts.
+  bool Read(std::string_view line) {
+    if (line.starts_with('#')) {
+      const auto words = Split(line, ' ');
+      if (words.size() < 4) return false;
+      if (words[1] == "HELP") return true;
+      return words[1] == "TYPE" && types_.emplace(words[2], words[3]).second;
+    }
+    const size_t brace = line.find('{');
+    if (brace == line.npos) return false;
+    const std::string family(line.substr(0, brace));
+    line.remove_prefix(brace + 1);
+    Labels labels;
+    double value = 0;
+    if (!ReadLabels(line, labels) || !line.starts_with(' ')) return false;
+    const char* const end = line.data() + line.size();
+    const auto [rest, error] = std::from_chars(line.data() + 1, end, value);
+    return error == std::errc() && rest == end && samples_[family].emplace(labels, value).second;
+  }
+
+  // Removes `name="value",...}` from the start of `text`.
+  static bool ReadLabels(std::string_view& text, Labels& labels) {
+    for (bool more = true; more;) {
+      const size_t equals = text.find("=\"");
+      if (equals == text.npos) return false;
+      const std::string name(text.substr(0, equals));
+      text.remove_prefix(equals + 2);
+      std::string value;
+      for (; !text.starts_with('"'); text.remove_prefix(1)) {
+        if (text.starts_with('\\')) {
+          text.remove_prefix(1);
+          if (text.empty() || std::string_view("\\\"n").find(text[0]) == text.npos) return false;
+          value += text[0] == 'n' ? '\n' : text[0];
+        } else {
+          if (text.empty()) return false;
+          value += text[0];
+        }
+      }
+      text.remove_prefix(1);
+      if (!labels.emplace(name, value).second || text.empty()) return false;
+      more = text[0] == ',';
+      if (!more && text[0] != '}') return false;
+      text.remove_prefix(1);
+    }
+    return true;
+  }
+
+  std::map<std::string, std::string> types_;                 // By family.
+  std::map<std::string, std::map<Labels, double>> samples_;  // By family.
+};
 
 class FleetMetricsTest : public ::testing::Test {
  protected:
@@ -61,17 +165,11 @@ class FleetMetricsTest : public ::testing::Test {
     return row->facts;
   }
 
-  std::string Text() const {
+  Export Exported() const {
     const auto next = FleetMetrics(sources_);
     std::string text;
     for (std::string part; !(part = next()).empty();) text += part;
-    return text;
-  }
-  std::vector<std::string> Lines() const {
-    std::vector<std::string> lines;
-    std::istringstream text(Text());
-    for (std::string line; std::getline(text, line);) lines.push_back(line);
-    return lines;
+    return Export(text);
   }
 
   FleetMetricsSources sources_;
@@ -92,22 +190,31 @@ TEST_F(FleetMetricsTest, NodeInSessionHasWhatSessionAndDatabaseKnow) {
   stored.mutable_cordon();
   stored.set_quarantine("three jobs failed");
   stored.mutable_description()->set_price_per_hour(23.9);
-  const std::vector<std::string> lines = Lines();
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_info{node="a",node_id="id-a",)"
-                              R"(driver="580.95.05",provider="lambda",region="us-east-1",)"
-                              R"(model="H200",gpus="2",version="1.2.3"} 1)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_up{node="a"} 1)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_last_heartbeat_timestamp_seconds{node="a"} )"
-                              "1767225598"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_spool_depth{node="a"} 7)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_clock_offset_seconds{node="a"} -3.5)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_running_jobs{node="a"} 1)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_cordoned{node="a"} 1)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_quarantined{node="a"} 1)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_price_dollars_per_hour{node="a"} 23.9)"));
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_gpu_info{node="a",gpu="1",model="H200",)"
-                              R"(uuid="GPU-1"} 1)"));
-  EXPECT_THAT(lines, Contains("# TYPE assay_fleet_node_up gauge"));
+  const Export got = Exported();
+  const auto value = [&](const std::string& name) {
+    return got.Value("assay_fleet_node_" + name, {{"node", "a"}});
+  };
+  EXPECT_EQ(got.Value("assay_fleet_node_info", {{"node", "a"},
+                                                {"node_id", "id-a"},
+                                                {"driver", "580.95.05"},
+                                                {"provider", "lambda"},
+                                                {"region", "us-east-1"},
+                                                {"model", "H200"},
+                                                {"gpus", "2"},
+                                                {"version", "1.2.3"}}),
+            1);
+  EXPECT_EQ(value("up"), 1);
+  EXPECT_EQ(value("last_heartbeat_timestamp_seconds"), 1767225598);
+  EXPECT_EQ(value("spool_depth"), 7);
+  EXPECT_EQ(value("clock_offset_seconds"), -3.5);
+  EXPECT_EQ(value("running_jobs"), 1);
+  EXPECT_EQ(value("cordoned"), 1);
+  EXPECT_EQ(value("quarantined"), 1);
+  EXPECT_EQ(value("price_dollars_per_hour"), 23.9);
+  EXPECT_EQ(got.Value("assay_fleet_gpu_info",
+                      {{"node", "a"}, {"gpu", "1"}, {"model", "H200"}, {"uuid", "GPU-1"}}),
+            1);
+  EXPECT_EQ(got.types().at("assay_fleet_node_up"), "gauge");
 }
 
 TEST_F(FleetMetricsTest, GpuHasWhatInventoryAndTelemetryKnow) {
@@ -134,30 +241,35 @@ TEST_F(FleetMetricsTest, GpuHasWhatInventoryAndTelemetryKnow) {
   time.set_reason("thermal");
   time.set_seconds(1.5);
   AddSession({gpu});
-  const std::vector<std::string> lines = Lines();
-  const auto has = [&](const std::string& name, const std::string& label,
-                       const std::string& value) {
-    EXPECT_THAT(lines, Contains("assay_fleet_gpu_" + name + R"({node="a",gpu="0",model="H200")" +
-                                label + "} " + value));
+  const Export got = Exported();
+  const Labels labels = {{"node", "a"}, {"gpu", "0"}, {"model", "H200"}};
+  const auto value = [&](const std::string& name) {
+    return got.Value("assay_fleet_gpu_" + name, labels);
   };
-  has("temperature_celsius", "", "61");
-  has("slowdown_temperature_celsius", "", "87");
-  has("memory_size_bytes", "", "150754820096");
-  has("sm_clock_max_hertz", "", "1.98e+09");
-  has("throttle_active", R"(,reason="hw_slowdown")", "1");
-  has("throttle_seconds_total", R"(,reason="thermal")", "1.5");
-  has("ecc_errors_total", R"(,kind="uncorrected")", "1");
-  has("remapped_rows_total", R"(,kind="correctable")", "2");
-  has("remapped_rows_total", R"(,kind="uncorrectable")", "3");
-  has("row_remap_pending", "", "1");
-  has("row_remap_failed", "", "0");
-  has("pcie_replays_total", "", "4");
-  has("nvlink_errors_total", "", "5");
-  has("nvlinks_active", "", "16");
-  has("nvlinks_expected", "", "18");
-  has("last_xid", "", "94");
-  has("last_xid_timestamp_seconds", "", "1767222000");
-  EXPECT_THAT(lines, Contains("# TYPE assay_fleet_gpu_pcie_replays_total counter"));
+  const auto value_of = [&](const std::string& name, const std::string& label,
+                            const std::string& label_value) {
+    Labels more = labels;
+    more[label] = label_value;
+    return got.Value("assay_fleet_gpu_" + name, more);
+  };
+  EXPECT_EQ(value("temperature_celsius"), 61);
+  EXPECT_EQ(value("slowdown_temperature_celsius"), 87);
+  EXPECT_EQ(value("memory_size_bytes"), 150'754'820'096);
+  EXPECT_EQ(value("sm_clock_max_hertz"), 1.98e9);
+  EXPECT_EQ(value_of("throttle_active", "reason", "hw_slowdown"), 1);
+  EXPECT_EQ(value_of("throttle_seconds_total", "reason", "thermal"), 1.5);
+  EXPECT_EQ(value_of("ecc_errors_total", "kind", "uncorrected"), 1);
+  EXPECT_EQ(value_of("remapped_rows_total", "kind", "correctable"), 2);
+  EXPECT_EQ(value_of("remapped_rows_total", "kind", "uncorrectable"), 3);
+  EXPECT_EQ(value("row_remap_pending"), 1);
+  EXPECT_EQ(value("row_remap_failed"), 0);
+  EXPECT_EQ(value("pcie_replays_total"), 4);
+  EXPECT_EQ(value("nvlink_errors_total"), 5);
+  EXPECT_EQ(value("nvlinks_active"), 16);
+  EXPECT_EQ(value("nvlinks_expected"), 18);
+  EXPECT_EQ(value("last_xid"), 94);
+  EXPECT_EQ(value("last_xid_timestamp_seconds"), 1767222000);
+  EXPECT_EQ(got.types().at("assay_fleet_gpu_pcie_replays_total"), "counter");
 }
 
 // An old agent sends a temperature and no clock, counters or links.
@@ -165,68 +277,70 @@ TEST_F(FleetMetricsTest, OldAgentHasFewerSeries) {
   v1::GpuTelemetry gpu;
   gpu.set_temperature_celsius(61);
   AddSession({gpu});
-  const std::string text = Text();
-  EXPECT_THAT(text, HasSubstr("assay_fleet_gpu_temperature_celsius{"));
-  for (const char* absent :
-       {"clock_offset", "spool_depth", "remapped", "replays", "nvlink", "xid", "slowdown"}) {
-    EXPECT_THAT(text, Not(HasSubstr(absent)));
-  }
+  const Export got = Exported();
+  EXPECT_THAT(
+      got.Families(),
+      ElementsAre("assay_fleet_gpu_info", "assay_fleet_gpu_temperature_celsius",
+                  "assay_fleet_node_info", "assay_fleet_node_last_heartbeat_timestamp_seconds",
+                  "assay_fleet_node_up"));
+  EXPECT_EQ(got.types().size(), got.Families().size());
 }
 
 TEST_F(FleetMetricsTest, LostNodeIsDownForAnHour) {
   AddStored("id-l", "lost", v1::NODE_STATE_DISCONNECTED, 59min);
   AddStored("id-g", "gone", v1::NODE_STATE_DISCONNECTED, 1h);
-  const std::vector<std::string> lines = Lines();
-  EXPECT_THAT(lines, Contains(R"(assay_fleet_node_up{node="lost"} 0)"));
-  EXPECT_THAT(lines, Contains(StartsWith(R"(assay_fleet_node_info{node="lost",node_id="id-l")")));
-  EXPECT_THAT(lines, Not(Contains(HasSubstr("gone"))));
+  const Export got = Exported();
+  EXPECT_THAT(got.Family("assay_fleet_node_up"), ElementsAre(Pair(Labels{{"node", "lost"}}, 0)));
+  EXPECT_THAT(got.Family("assay_fleet_node_info"),
+              ElementsAre(Pair(IsSupersetOf(Labels{{"node", "lost"}, {"node_id", "id-l"}}), 1)));
+  EXPECT_THAT(got.LabelValues("node"), ElementsAre("lost"));
 }
 
 TEST_F(FleetMetricsTest, SilentSessionIsDown) {
   AddSession().heard = kNow - 25s;
-  EXPECT_THAT(Lines(), Contains(R"(assay_fleet_node_up{node="a"} 0)"));
+  EXPECT_EQ(Exported().Value("assay_fleet_node_up", {{"node", "a"}}), 0);
 }
 
 TEST_F(FleetMetricsTest, WithoutDatabase_GpusAreExported) {
   v1::GpuTelemetry gpu;
   gpu.set_power_watts(700);
   AddSession({gpu});
-  const std::string text = Text();
-  EXPECT_THAT(text, HasSubstr("assay_fleet_gpu_power_watts{"));
-  EXPECT_THAT(text, HasSubstr("assay_fleet_node_up{"));
-  EXPECT_THAT(text, Not(HasSubstr("assay_fleet_node_running_jobs{")));
+  const Export got = Exported();
+  const Labels labels = {{"node", "a"}, {"gpu", "0"}, {"model", "H200"}};
+  EXPECT_EQ(got.Value("assay_fleet_gpu_power_watts", labels), 700);
+  EXPECT_EQ(got.Value("assay_fleet_node_up", {{"node", "a"}}), 1);
+  EXPECT_THAT(got.Family("assay_fleet_node_running_jobs"), IsEmpty());
 }
 
 TEST_F(FleetMetricsTest, SimulatedNodesHaveALabel) {
   v1::GpuTelemetry gpu;
   gpu.set_last_xid(79);
   AddSession({gpu});
-  EXPECT_THAT(Text(), Not(HasSubstr("simulated")));
+  EXPECT_THAT(Exported().LabelValues("simulated"), IsEmpty());
   sources_.sessions.clear();
   description_.mutable_inventory()->set_simulated(true);
   AddSession({gpu});
-  EXPECT_THAT(Text(), HasSubstr(R"(,simulated="true"} 79)"));
-  EXPECT_THAT(Text(), HasSubstr(R"(assay_fleet_node_up{node="a",simulated="true"} 1)"));
+  const Export got = Exported();
+  const Labels labels = {{"node", "a"}, {"gpu", "0"}, {"model", "H200"}, {"simulated", "true"}};
+  EXPECT_EQ(got.Value("assay_fleet_gpu_last_xid", labels), 79);
+  EXPECT_EQ(got.Value("assay_fleet_node_up", {{"node", "a"}, {"simulated", "true"}}), 1);
 }
 
+// Export's constructor checks that no two samples have equal labels.
 TEST_F(FleetMetricsTest, NoTwoSamplesHaveEqualLabels) {
   AddSession().heard = kNow - 1min;
   description_.set_node_id("id-b");
   description_.mutable_inventory()->add_gpus()->set_index(1);  // The index of another GPU.
   AddSession();
   AddStored("id-c", "a", v1::NODE_STATE_DISCONNECTED, 5min);
-  std::set<std::string> seen;
-  for (const std::string& line : Lines()) {
-    EXPECT_TRUE(seen.insert(line.substr(0, line.rfind(' '))).second || line[0] == '#') << line;
-  }
-  EXPECT_TRUE(seen.contains(R"(assay_fleet_node_up{node="a"})"));
-  EXPECT_THAT(Lines(), Contains(R"(assay_fleet_node_up{node="a"} 1)"));
+  EXPECT_THAT(Exported().Family("assay_fleet_node_up"),
+              ElementsAre(Pair(Labels{{"node", "a"}}, 1)));
 }
 
 TEST_F(FleetMetricsTest, TextsOfPeersAreEscaped) {
   description_.set_region("a\"b\\c\nd");
   AddSession();
-  EXPECT_THAT(Text(), HasSubstr(R"(region="a\"b\\c\nd")"));
+  EXPECT_THAT(Exported().LabelValues("region"), ElementsAre("a\"b\\c\nd"));
 }
 
 }  // namespace
