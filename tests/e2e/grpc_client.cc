@@ -1,7 +1,8 @@
 // Lists and calls the services of any gRPC server with reflection, like grpcurl:
 //   grpc_client ADDRESS [CA [CERT KEY]] list
 //   grpc_client ADDRESS [CA [CERT KEY]] call SERVICE/METHOD JSON
-// Prints one line of JSON per response. Without CA the connection is plaintext.
+// Prints one line of JSON per response. Without CA the connection is plaintext. A failure of one of
+// Assay's servers is printed with its reason: "status 7: MESSAGE (NOT_PERMITTED)".
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
@@ -18,7 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "common/reason.h"
 #include "reflection.grpc.pb.h"
+#include "wire/status_conversion.h"
 
 namespace {
 
@@ -134,7 +137,10 @@ int Exchange(const std::shared_ptr<grpc::Channel>& channel, const std::string& p
   call->Finish(&status, nullptr);
   next();
   if (status.ok()) return 0;
-  return Fail("status " + std::to_string(status.error_code()) + ": " + status.error_message());
+  const assay::Status error = assay::rpc::FromGrpc(status);
+  const std::string reason(assay::ReasonWord(error.reason()));
+  return Fail("status " + std::to_string(status.error_code()) + ": " + error.message() +
+              (reason.empty() ? "" : " (" + reason + ")"));
 }
 
 int Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& name,

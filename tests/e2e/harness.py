@@ -49,6 +49,15 @@ def let_pass(seconds):
     time.sleep(seconds)
 
 
+def reason_of(text):
+    """Returns the last reason in parentheses at the end of a line, with which agents and
+    grpc_client say why they failed: "INVITE_USED" of "... was used (INVITE_USED)"."""
+    found = re.findall(r"\(([A-Z]+(?:_[A-Z]+)*)\)$", text.rstrip(), re.MULTILINE)
+    if not found:
+        raise AssertionError(f"no reason in: {text}")
+    return found[-1]
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -128,6 +137,10 @@ class Process:
     def tail(self, characters=4000):
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read()[-characters:]
+
+    def reason(self):
+        """Returns the reason with which an agent has ended."""
+        return reason_of(self.tail())
 
     @property
     def pid(self):
@@ -351,19 +364,27 @@ class Fleet:
         return json.loads(self.cli(*arguments, "-o", "json").stdout)
 
     def grpc(self, *arguments, server=None, tls=(), code=0):
-        """Lists or calls services by reflection alone. Returns grpc_client's output lines."""
+        """Lists or calls services by reflection alone. Returns the lines that grpc_client prints,
+        on stderr if `code` expects a failure."""
         address = (server or self.coordinator).addresses["grpc"]
         run = subprocess.run([os.path.join(BUILD, "tests", "grpc_client"), address, *tls,
                               *arguments], capture_output=True, text=True, timeout=60, check=False)
         if run.returncode != code:
             raise AssertionError(f"{arguments} at {address} ended with {run.returncode}\n"
                                  f"{run.stdout}\n{run.stderr}")
-        return run.stdout.splitlines()
+        return (run.stderr if code else run.stdout).splitlines()
 
     def call(self, method, request=None, **options):
         """Returns the responses of one call of assay.v1, for example "NodeService/ListNodes"."""
         lines = self.grpc("call", f"assay.v1.{method}", json.dumps(request or {}), **options)
         return [json.loads(line) for line in lines]
+
+    def refusal(self, method, request=None, **options):
+        """Makes a call that must be refused, and returns the reason. The CLI prints the message
+        of a refusal without its reason."""
+        lines = self.grpc("call", f"assay.v1.{method}", json.dumps(request or {}), code=1,
+                          **options)
+        return reason_of("\n".join(lines))
 
     def write_campaign(self, text):
         file = self.path(f"campaign-{time.monotonic_ns()}.yaml")
