@@ -28,7 +28,7 @@ class EnrolTest(unittest.TestCase):
     def test_the_first_admin_calls_with_its_certificate(self):
         code, response = self.fleet.admin.call("IdentityService/ListIdentities", {"role": "admin"})
         self.assertEqual(code, "OK", response)
-        self.assertIn("ann", [identity["name"] for identity in response["identities"]])
+        self.assertEqual([identity["name"] for identity in response["identities"]], ["ann"])
         self.fleet.cli("node", "list")
 
     def test_invites_have_lines_to_paste(self):
@@ -84,7 +84,10 @@ class EnrolTest(unittest.TestCase):
         self.assertEqual(first.identity["identityId"], identity)
         status, body = Member(self.fleet, "twice").enrol(token)
         self.assertEqual((status, body["reason"]), (403, "INVITE_USED"))
-        self.assertIn("once", body["message"])
+        [used] = [one for one in self.fleet.admin.call("IdentityService/ListInvites")[1]["invites"]
+                  if one.get("identity_id") == identity]
+        self.assertEqual(used["identity_name"], "once")
+        self.assertIn(used["identity_name"], body["message"])
 
     def test_a_ban_closes_the_stream_and_shuts_out(self):
         node = self.enrolled("banned")
@@ -94,7 +97,9 @@ class EnrolTest(unittest.TestCase):
             "IdentityService/BanIdentity", {"identity": "banned", "reason": "mining"})[0], "OK")
         code, text = stream.await_end()
         self.assertEqual(code, "PERMISSION_DENIED", text)
-        self.assertIn("mining", text)
+        [ban] = [one["ban_reason"] for one in self.fleet.identities() if one["name"] == "banned"]
+        self.assertEqual(ban, "mining")
+        self.assertIn(ban, text)
         self.assertEqual(node.attach().await_end()[0], "PERMISSION_DENIED")
         status, body = node.renew_by_key()
         self.assertEqual((status, body["reason"]), (403, "BANNED"))

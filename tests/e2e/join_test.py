@@ -227,14 +227,18 @@ class LifeTest(FleetCase):
         before = fleet.identity(bad)
         fleet.cli("node", "ban", bad, "--reason", "it lies")
         self.assertEqual(agents[bad].process.wait(30), 2)
-        self.assertIn("it lies", agents[bad].tail())
+        ban = fleet.identity(bad)["ban_reason"]
+        self.assertEqual(ban, "it lies")
+        self.assertEqual(agents[bad].reason(), "BANNED")
+        self.assertIn(ban, agents[bad].tail())
         eventually(lambda: [job["node_names"] for job in fleet.jobs(campaign)
                             if job["state"] == "JOB_STATE_RUNNING"] == [[other]], 60,
                    "the job on the other node")
         # As long as it is banned, neither its certificate nor its key helps.
         again = fleet.start_again(bad, wait=False)
         self.assertEqual(again.process.wait(60), 2)
-        self.assertIn("it lies", again.tail())
+        self.assertEqual(again.reason(), "BANNED")
+        self.assertIn(ban, again.tail())
         fleet.cli("campaign", "cancel", campaign)
         fleet.cli("node", "unban", bad)
         fleet.start_again(bad)
@@ -280,7 +284,7 @@ class LifeTest(FleetCase):
             json.dump({**machine, "boot_id": "of the other machine"}, file)
         copy = fleet.start_again("rented", wait=False, env={"RUNPOD_POD_ID": "second"})
         self.assertEqual(copy.process.wait(30), 2)
-        self.assertIn("another machine", copy.tail())
+        self.assertEqual(copy.reason(), "COPIED_FOLDER")
         # The same rental after a restart of its container.
         fleet.start_again("rented", env={"RUNPOD_POD_ID": "first"})
         fleet.await_node("rented")
