@@ -8,6 +8,7 @@ The agents read fake NVML libraries, and their runner is assay-runner with a fak
 import csv
 import io
 import os
+import re
 import unittest
 
 import harness
@@ -23,6 +24,7 @@ timeout: 60s
 benchmarks:
   - fake_all_reduce: {{ranks: 4, nodes: 2}}
 """
+MODEL = r"H[12]00 (?:SXM|PCIe)"
 TOO_LARGE = """
 name: partly
 nodes: name = a
@@ -47,7 +49,8 @@ class GpuFleet(Fleet):
         campaign = self.submit(CAMPAIGN.format(name=name, nodes=nodes, more=more))
         return self.await_end(campaign)
 
-    def refusal(self, nodes, more=""):
+    def refused(self, nodes, more=""):
+        """Returns what the CLI prints about a campaign that must be refused."""
         file = self.write_campaign(CAMPAIGN.format(name="refused", nodes=nodes, more=more))
         return self.cli("campaign", "submit", file, code=2).stderr
 
@@ -87,7 +90,7 @@ class GpuGangTest(unittest.TestCase):
         (row,) = csv.DictReader(io.StringIO(fleet.cli("results", "-o", "csv").stdout))
         self.assertEqual(row["nccl_variables"], "NCCL_ALGO=Ring;NCCL_SOCKET_IFNAME==lo")
         self.assertIn('invalid value "4M" for NCCL_BUFFSIZE',
-                      fleet.refusal("gpu.model = H200", "nccl: {NCCL_BUFFSIZE: 4M}"))
+                      fleet.refused("gpu.model = H200", "nccl: {NCCL_BUFFSIZE: 4M}"))
 
     def check_models(self, fleet):
         # The inventory does not show this difference. The ranks notice it when they meet.
@@ -95,12 +98,16 @@ class GpuGangTest(unittest.TestCase):
         self.assertEqual(ended["jobs"]["failed"], 1, ended)
         failure = fleet.jobs(ended["campaign_id"])[0]["failure"]
         self.assertEqual(failure["reason"], "REASON_MIXED_GPUS")
-        self.assertIn("the GPU is H200 SXM at ranks 0, 1 and H100 PCIe at ranks 2, 3",
-                      failure["message"])
-        refusal = fleet.refusal("name = b OR name = c")
-        self.assertIn("the GPU is H200 SXM on b and H100 SXM on c", refusal)
+        self.assertEqual(re.findall(rf"({MODEL})\D*(\d), (\d)", failure["message"]),
+                         [("H200 SXM", "0", "1"), ("H100 PCIe", "2", "3")])
+        refused = fleet.refused("name = b OR name = c")
+        self.assertEqual(re.findall(rf"({MODEL}) \w+ (\w)\b", refused),
+                         [("H200 SXM", "b"), ("H100 SXM", "c")])
         ended = fleet.run("mixed", "name = b OR name = c", "mixed_gpus: true")
         self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
+        spec = {**ended["spec"], "name": "refused", "mixed_gpus": False}
+        self.assertEqual(fleet.refusal("CampaignService/CreateCampaign", {"spec": spec}),
+                         "INVALID_CAMPAIGN")
         (result,) = fleet.results("campaign = mixed")
         self.assertEqual(result["gpu"]["model"], "H100 SXM + H200 SXM")
         models = ["H200 SXM", "H200 SXM", "H100 SXM", "H100 SXM"]
@@ -126,9 +133,13 @@ class GpuGangTest(unittest.TestCase):
         self.assertEqual(ended["spec"]["left_out"], [])
         self.assertIn(told, fleet.cli("campaign", "show", "partly").stdout)
         self.assertIn("1/1, 2 left out", fleet.cli("campaign", "list").stdout)
-        refused = fleet.write_campaign(TOO_LARGE.replace("unplaceable: skip", "priority: 1"))
-        self.assertIn("the most that any matching node has is 8 GPUs",
-                      fleet.cli("campaign", "submit", refused, code=2).stderr)
+        file = fleet.write_campaign(TOO_LARGE.replace("unplaceable: skip", "priority: 1"))
+        refused = fleet.cli("campaign", "submit", file, code=2).stderr
+        self.assertEqual(re.findall(r":(\d+): \S+: (.*)$", refused, re.MULTILINE),
+                         [(str(one["line"]), one["reason"]) for one in ended["left_out"]])
+        spec = {**ended["spec"], "name": "refused", "unplaceable": "UNPLACEABLE_REFUSE"}
+        self.assertEqual(fleet.refusal("CampaignService/CreateCampaign", {"spec": spec}),
+                         "INVALID_CAMPAIGN")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Operates a fleet with real processes: cordons, drains, labels and prices."""
 
+import datetime
 import signal
 import subprocess
 import unittest
@@ -52,17 +53,27 @@ class OperationsTest(FleetCase):
         fleet.await_node("node-a")
         self.assertEqual(self.node("node-a")["cordon"]["reason"], "new PSU")
         refused = fleet.cli("campaign", "submit", fleet.write_campaign(SHORT), code=2)
-        self.assertIn("node-a (cordoned: new PSU)", refused.stderr)
         waiting = fleet.submit(SHORT + "absent: wait\n")
-        self.assertIn("cordoned: new PSU", fleet.cli("campaign", "show", waiting).stdout)
-        self.assertIn("cordoned", fleet.cli("node", "list").stdout)
+        shown = fleet.campaign(waiting)
+        spec = {**shown["spec"], "absent": "ABSENT_POLICY_FAIL"}
+        self.assertEqual(fleet.refusal("CampaignService/CreateCampaign", {"spec": spec}),
+                         "NODES_ABSENT")
+        [waits] = shown["waiting"]
+        self.assertEqual([(node["name"], node["cordon"]["reason"]) for node in waits["nodes"]],
+                         [("node-a", "new PSU")])
+        cordon = waits["nodes"][0]["cordon"]
+        for text in (refused.stderr, fleet.cli("campaign", "show", waiting).stdout):
+            self.assertIn(cordon["reason"], text)
+        self.assertEqual({node["description"]["name"]: node.get("cordon", {}).get("reason")
+                          for node in fleet.nodes()}, {"node-a": "new PSU", "node-b": None})
 
         # The job goes on until the deadline, and then on the other node.
         fleet.cli("node", "uncordon", "node-a")
         fleet.await_end(waiting)
         self.await_running_on(campaign, "node-b")
+        [job] = self.node("node-b")["job_ids"]
         drained = fleet.cli("node", "drain", "node-b", "--deadline", "1s")
-        self.assertIn("still runs on node node-b", drained.stderr)
+        self.assertIn(job, drained.stderr)
         self.assertEqual(self.node("node-b").get("job_ids", []), [])
         self.await_running_on(campaign, "node-a")
         self.assertEqual(self.job(campaign)["failure"]["reason"], "REASON_NODE_DRAINED")
@@ -76,14 +87,19 @@ class OperationsTest(FleetCase):
         fleet = self.fleet
         fleet.cli("node", "cordon", "node-b")
         self.await_running_on(fleet.submit(ENDLESS), "node-a")
+        jobs = self.node("node-a")["job_ids"]
+        begin = datetime.datetime.now(datetime.timezone.utc)
         with subprocess.Popen(fleet.command("node", "drain", "node-a"), stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True) as drain:
-            self.assertIn("still runs", drain.stderr.readline())
+            self.assertIn(jobs[0], drain.stderr.readline())
             drain.send_signal(signal.SIGINT)
             self.assertIn("the drain goes on", drain.stderr.read())
             self.assertEqual(drain.wait(30), 130)
-        self.assertIn("drain_deadline", self.node("node-a")["cordon"])
-        self.assertEqual(len(self.node("node-a")["job_ids"]), 1)
+        node = self.node("node-a")
+        deadline = datetime.datetime.fromisoformat(node["cordon"]["drain_deadline"])
+        self.assertGreater(deadline, begin)
+        self.assertEqual(node["job_ids"], jobs)
+        self.assertEqual(len(jobs), 1)
 
     def test_labels_and_price(self):
         fleet = self.fleet
