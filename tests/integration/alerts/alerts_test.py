@@ -81,6 +81,13 @@ def series(page):
     return sum(1 for line in page.splitlines() if not line.startswith("#"))
 
 
+def values(page, metric):
+    """Returns the labels and the value of each series of a metric."""
+    series_of = re.findall(rf"^{metric}\{{(.*)\}} (\S+)$", page, re.MULTILINE)
+    return [(dict(re.findall(r'(\w+)="([^"]*)"', labels)), float(value))
+            for labels, value in series_of]
+
+
 class Watched:
     """A fleet with a Prometheus that scrapes its coordinators."""
 
@@ -228,11 +235,13 @@ class AlertsTest(FleetCase):
             check = subprocess.run(["promtool", "check", "metrics"], input=page, text=True,
                                    capture_output=True, check=False)
             self.assertEqual((check.returncode, check.stderr), (0, ""), name)
-        labels = 'node="sim-0002",gpu="2",model="H200",simulated="true"} '
-        self.assertIn("assay_fleet_gpu_nvlinks_active{" + labels + "17\n", text)
-        self.assertIn("assay_fleet_gpu_nvlinks_expected{" + labels + "18\n", text)
-        labels = 'node="sim-0001",gpu="1",model="H200",simulated="true"'
-        self.assertIn("assay_fleet_gpu_row_remap_pending{" + labels + "} 1\n", text)
+        for metric, node, gpu, expected in (("nvlinks_active", "sim-0002", "2", 17),
+                                            ("nvlinks_expected", "sim-0002", "2", 18),
+                                            ("row_remap_pending", "sim-0001", "1", 1)):
+            shown = [(labels, value) for labels, value in values(text, f"assay_fleet_gpu_{metric}")
+                     if (labels["node"], labels["gpu"]) == (node, gpu)]
+            self.assertEqual(shown, [({"node": node, "gpu": gpu, "model": "H200",
+                                       "simulated": "true"}, expected)], metric)
         self.assertIn('assay_fleet_node_info{node="gpu-node",node_id="', text)
         self.assertLess(max(own.count(f'gpu="{gpu}"') for gpu in range(8)), 40)
         self.assertLess(series(fleet.metrics(fleet.coordinator)), 2000)

@@ -452,13 +452,15 @@ class PanelsTest(unittest.TestCase):
     def test_coordinator_database_and_calls(self):
         database = self.shown("coordinator", "Database")
         self.assertEqual(database["Waiting calls"], 0)
-        self.assertIn("Query time, 95th percentile", database)
+        self.assertEqual(set(database), {"Waiting calls", "Connections in use",
+                                         "Query time, 95th percentile"})
         self.assertEqual(set(self.shown("coordinator", "Connections")),
                          {"in_use", "idle", "waiting"})
         # The ten largest of each moment, so more than ten over time.
         self.assertGreaterEqual(len(self.shown("coordinator", "Query time, 95th percentile")), 10)
         self.assertGreaterEqual(len(self.shown("coordinator", "Queries per second")), 10)
-        self.assertIn("Calls per second", self.shown("coordinator", "gRPC calls"))
+        self.assertEqual(set(self.shown("coordinator", "gRPC calls")),
+                         {"Calls per second", "Server errors", "Refused calls"})
         self.fleet.cli("campaign", "show", "no-such-campaign", code=None)
         # A counter's first value is no increase.
         eventually(lambda: self.ask('sum(assay_grpc_requests_total{code="NOT_FOUND"})'), 30,
@@ -469,8 +471,8 @@ class PanelsTest(unittest.TestCase):
         self.assertFalse(any("CANCELLED" in one or " OK" in one for one in self.peaks(
             "coordinator", "Errors by method and code")))
         self.assertTrue(self.peaks("coordinator", "Calls per second"))
-        self.assertIn("start delay, 95th percentile",
-                      self.peaks("coordinator", "What a job costs besides its runner"))
+        self.assertLessEqual({"start delay, 95th percentile"},
+                             self.peaks("coordinator", "What a job costs besides its runner"))
 
     def test_coordinator_agents(self):
         self.assertEqual(self.shown("coordinator", "Agents"),
