@@ -11,8 +11,8 @@ namespace assay {
 
 struct VectorSumSize {
   int64_t elements = 0;  // All threads together.
-  // How many times an iteration reads every element: so many that each thread with elements reads
-  // at least 256 MiB. The time to wake the threads up is then negligible.
+  // Reads of every element per iteration: so many that each thread with elements reads at least
+  // 256 MiB. The time to wake the threads up is then negligible.
   int64_t passes = 0;
 };
 

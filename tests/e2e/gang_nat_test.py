@@ -113,7 +113,7 @@ class GangNatTest(unittest.TestCase):
             self.assertNotEqual(run.returncode, 0)
             for text in ("a1", "10.213.0.2", "b1", "10.213.0.3", "--advertise-address"):
                 self.assertIn(text, run.stderr)
-        # Of all pairs, the two that cannot meet fail before they start.
+        # The two pairs that cannot meet fail before they start; the third runs.
         campaign = fleet.submit(GANG.format(placement="pairs", nodes=""))
         jobs = fleet.await_end(campaign)["jobs"]
         self.assertEqual((jobs["succeeded"], jobs["failed"]), (1, 2))

@@ -93,7 +93,7 @@ class Compiling(unittest.TestCase):
                 env={**os.environ, "PYTHONPATH": folder, "TORCHINDUCTOR_CACHE_DIR": cache})
             self.assertEqual(os.listdir(os.path.join(cache, "ab")), ["one.py"])
             compiled = [name for name in os.listdir(cache) if name.endswith(".compiled")]
-        # Of the two others one is incomplete, and attention is never compiled.
+        # One of the two others is incomplete, and attention is never compiled.
         self.assertEqual(len(compiled), 4)
         self.assertIn("attention 1 1 8 64: ", done.stderr)
 

@@ -1,4 +1,4 @@
-// How cuBLAS describes the types of a GEMM; shared by its two interfaces, LtGemm and ExGemm.
+// Names the types of a GEMM as cuBLAS does, for its two interfaces, LtGemm and ExGemm.
 #pragma once
 
 #include <cublasLt.h>

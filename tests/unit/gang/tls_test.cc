@@ -1,4 +1,4 @@
-// How a gang's control connections keep strangers out.
+// Strangers at a gang's control connections are kept out.
 #include "gang/tls.h"
 
 #include <arpa/inet.h>
