@@ -5,8 +5,8 @@
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
 // - Consumers take turns in issuing products, so that the products of one consumer run during the
 //   softmax of another.
-// Without a causal mask, a block computes one tile of queries after the other, and the producer
-// loads the next one while the last one is finished and stored.
+// A block computes one tile of queries after the other, and the producer loads the next one while
+// the last one is finished and stored.
 #include <algorithm>
 #include <cmath>
 
@@ -25,18 +25,17 @@ constexpr int kGroupRows = 64;  // Rows per consumer.
 constexpr int kKeys = 128;
 constexpr int kStages = 2;
 
-template <int d>
+template <int consumers>
 struct Layout {
-  // d = 64 leaves registers for a third consumer.
-  static constexpr int kConsumers = d == 64 ? 3 : 2;
+  static constexpr int kConsumers = consumers;
   static constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
   static constexpr int kRows = kConsumers * kGroupRows;
 };
 
 // Tiles are stored as panels of 64 columns: all rows of one panel, then the next panel.
-template <typename T, int d>
+template <typename T, int d, int consumers>
 struct Shared {
-  T q[kStages][Layout<d>::kConsumers][kGroupRows * d];  // Holds O at the end.
+  T q[kStages][Layout<consumers>::kConsumers][kGroupRows * d];  // Holds O at the end.
   T k[kStages][kKeys * d];
   T v[kStages][kKeys * d];
   uint64_t q_full[kStages];
@@ -45,6 +44,31 @@ struct Shared {
   uint64_t k_empty[kStages];
   uint64_t v_full[kStages];
   uint64_t v_empty[kStages];
+};
+
+// The work of a launch in units, of which a block computes every gridDim.x-th. A unit is a tile of
+// queries or, if `paired`, a tile of one head and one of the next head, of which one sees as many
+// keys more than the average as the other sees less.
+struct Queries {
+  unsigned units;
+  int n;
+  bool causal;
+  bool paired;
+
+  // Returns true, and the block's tile number `step`, unless the block has fewer.
+  template <int rows>
+  __device__ bool Find(unsigned step, QueryTile* tile) const {
+    const unsigned unit = blockIdx.x + (paired ? step / 2 : step) * gridDim.x;
+    if (unit >= units) return false;
+    unsigned number = unit;
+    if (paired) {
+      const unsigned tiles = (n + rows - 1) / rows;
+      const unsigned of_head = unit % tiles;
+      number = unit / tiles * 2 * tiles + (step % 2 == 0 ? of_head : 2 * tiles - 1 - of_head);
+    }
+    *tile = TileOf(number, n, rows, causal);
+    return true;
+  }
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -85,29 +109,17 @@ __device__ void StoreTile(const CUtensorMap* map, const void* from, int row, int
       : "memory");
 }
 
-// The work of a launch: the tiles of queries of all heads. Block b computes the tiles b, b +
-// gridDim.x, b + 2 gridDim.x, ...
-struct Queries {
-  unsigned tiles;
-  int n;
-  bool causal;
-  template <int d>
-  __device__ QueryTile Tile(unsigned number) const {
-    return TileOf(number, n, Layout<d>::kRows, causal);
-  }
-};
-
-template <typename T, int d>
-__device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
+template <typename T, int d, int consumers>
+__device__ void Produce(Shared<T, d, consumers>& shared, const AttentionTensorMaps& maps,
                         const Queries& queries) {
   Ring q;
   Ring ring;
-  for (unsigned number = blockIdx.x; number < queries.tiles; number += gridDim.x) {
-    const QueryTile tile = queries.Tile<d>(number);
+  QueryTile tile;
+  for (unsigned step = 0; queries.Find<Layout<consumers>::kRows>(step, &tile); ++step) {
     const int head = static_cast<int>(tile.head);
     hopper::WaitBarrier(&shared.q_empty[q.Stage()], q.Parity() ^ 1);
     hopper::ArriveExpect(&shared.q_full[q.Stage()], sizeof shared.q[0]);
-    for (int group = 0; group < Layout<d>::kConsumers; ++group) {
+    for (int group = 0; group < Layout<consumers>::kConsumers; ++group) {
       LoadTile(shared.q[q.Stage()][group], &maps.q, tile.first + group * kGroupRows, head,
                &shared.q_full[q.Stage()]);
     }
@@ -128,19 +140,20 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
 // The state of one thread of a consumer warpgroup. Each warp computes 16 rows, of which the thread
 // holds rows lane / 4 and lane / 4 + 8. Of every 8 columns, the thread holds the two that start at
 // lane % 4 * 2.
-template <typename T, int d>
+template <typename T, int d, int consumers>
 class Consumer {
  public:
-  __device__ Consumer(Shared<T, d>& shared, int group, const Queries& queries, float scale_log2)
+  __device__ Consumer(Shared<T, d, consumers>& shared, int group, const Queries& queries,
+                      float scale_log2)
       : shared_(shared), group_(group), queries_(queries), scale_log2_(scale_log2) {}
 
   // Computes this consumer's rows of every tile of the block and stores them at `out`.
   __device__ void Run(const CUtensorMap* out) {
     if (group_ == 0) hopper::SignalNamed(TurnBarrier(0), 2 * kGroupThreads);
-    for (unsigned number = blockIdx.x; number < queries_.tiles; number += gridDim.x) {
-      const QueryTile tile = queries_.Tile<d>(number);
+    QueryTile tile;
+    for (unsigned step = 0; queries_.Find<Layout<consumers>::kRows>(step, &tile); ++step) {
       first_row_ = tile.first + group_ * kGroupRows;
-      Compute((tile.end_key - 1) / kKeys * kKeys, number != blockIdx.x);
+      Compute((tile.end_key - 1) / kKeys * kKeys, step > 0);
       Store(out, static_cast<int>(tile.head));
       q_.Advance();
     }
@@ -185,7 +198,8 @@ class Consumer {
       hopper::WaitBarrier(&shared_.v_full[v_.Stage()], v_.Parity());
       MultiplyValues(add);
       add = 1;
-      hopper::SignalNamed(TurnBarrier((group_ + 1) % Layout<d>::kConsumers), 2 * kGroupThreads);
+      hopper::SignalNamed(TurnBarrier((group_ + 1) % Layout<consumers>::kConsumers),
+                          2 * kGroupThreads);
       hopper::MatrixWait<1>();
       hopper::Pin(s_);
       Release(&shared_.k_empty[k_.Stage()]);
@@ -313,7 +327,7 @@ class Consumer {
     for (int i = 0; i < kKeys / 4; ++i) p_[i] = Pack(s_[i * 2], s_[i * 2 + 1], T());
   }
 
-  Shared<T, d>& shared_;
+  Shared<T, d, consumers>& shared_;
   const int group_;
   const Queries queries_;
   const float scale_log2_;
@@ -328,12 +342,12 @@ class Consumer {
   float sum_[2];
 };
 
-template <typename T, int d>
-__device__ void InitBarriers(Shared<T, d>* shared) {
-  constexpr int kConsumerWarps = Layout<d>::kConsumers * kGroupThreads / 32;
+template <typename T, int d, int consumers>
+__device__ void InitBarriers(Shared<T, d, consumers>* shared) {
+  constexpr int kConsumerWarps = Layout<consumers>::kConsumers * kGroupThreads / 32;
   for (int stage = 0; stage < kStages; ++stage) {
     hopper::InitBarrier(&shared->q_full[stage], 1);
-    hopper::InitBarrier(&shared->q_empty[stage], Layout<d>::kConsumers);
+    hopper::InitBarrier(&shared->q_empty[stage], Layout<consumers>::kConsumers);
     hopper::InitBarrier(&shared->k_full[stage], 1);
     hopper::InitBarrier(&shared->v_full[stage], 1);
     hopper::InitBarrier(&shared->k_empty[stage], kConsumerWarps);
@@ -343,62 +357,109 @@ __device__ void InitBarriers(Shared<T, d>* shared) {
 }
 #endif
 
-template <typename T, int d>
-__global__ void __launch_bounds__(Layout<d>::kThreads, 1)
-    WgmmaKernel(const __grid_constant__ AttentionTensorMaps maps, unsigned tiles, int n,
-                bool causal, float scale_log2) {
+template <typename T, int d, int consumers>
+__global__ void __launch_bounds__(Layout<consumers>::kThreads, 1)
+    WgmmaKernel(const __grid_constant__ AttentionTensorMaps maps, const Queries queries,
+                float scale_log2) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(kAlignment) unsigned char dynamic_shared[];
-  auto& shared = *reinterpret_cast<Shared<T, d>*>(dynamic_shared);
-  const Queries queries{tiles, n, causal};
+  auto& shared = *reinterpret_cast<Shared<T, d, consumers>*>(dynamic_shared);
   if (threadIdx.x == 0) InitBarriers(&shared);
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
   // Together these are all registers of a multiprocessor.
-  constexpr int kProducerRegisters = Layout<d>::kConsumers == 3 ? 32 : 24;
-  constexpr int kConsumerRegisters = Layout<d>::kConsumers == 3 ? 160 : 240;
+  constexpr int kProducerRegisters = Layout<consumers>::kConsumers == 3 ? 32 : 24;
+  constexpr int kConsumerRegisters = Layout<consumers>::kConsumers == 3 ? 160 : 240;
   if (group == 0) {
     hopper::DecreaseRegisters<kProducerRegisters>();
     if (threadIdx.x == 0) Produce(shared, maps, queries);
   } else {
     hopper::IncreaseRegisters<kConsumerRegisters>();
-    Consumer<T, d> consumer(shared, group - 1, queries, scale_log2);
+    Consumer<T, d, consumers> consumer(shared, group - 1, queries, scale_log2);
     consumer.Run(&maps.o);
   }
 #endif
 }
 
-template <typename T, int d>
+// Returns the number of tiles of queries of a head.
+int64_t TilesOfHead(const AttentionShape& shape, int consumers) {
+  const int rows = consumers * kGroupRows;
+  return (shape.n + rows - 1) / rows;
+}
+
+// Returns the number of scores that the consumers compute for a head, those outside included.
+int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
+  const int64_t rows = int64_t{consumers} * kGroupRows;
+  int64_t scores = 0;
+  for (int64_t tile = 0; tile < TilesOfHead(shape, consumers); ++tile) {
+    const int64_t end_key = shape.causal ? std::min<int64_t>(shape.n, (tile + 1) * rows) : shape.n;
+    scores += (end_key + kKeys - 1) / kKeys * kKeys * rows;
+  }
+  return scores;
+}
+
+// Returns the number of consumers of a block. d = 64 leaves registers for a third, which hides more
+// of the softmax; two are faster where three would compute many more scores outside the matrix.
+int ConsumersFor(const AttentionShape& shape) {
+  if (shape.d != 64) return 2;
+  constexpr double kGainOfThird = 1.12;
+  const auto of_two = static_cast<double>(ScoresOfHead(shape, 2));
+  return static_cast<double>(ScoresOfHead(shape, 3)) > kGainOfThird * of_two ? 2 : 3;
+}
+
+// Returns the units of work, and sets the number of blocks.
+Queries Divide(const AttentionShape& shape, int consumers, int sm_count, unsigned* blocks) {
+  const auto sms = static_cast<unsigned>(sm_count);
+  const auto tiles = static_cast<unsigned>(shape.heads * TilesOfHead(shape, consumers));
+  Queries queries{tiles, shape.n, shape.causal, /*paired=*/false};
+  *blocks = std::min(tiles, sms);
+  if (!shape.causal) return queries;
+  // With a mask, single tiles do not take equally long, but pairs do. If the last round of pairs
+  // left many SMs idle, SMs fetch the next tile when they are ready.
+  const unsigned pairs = tiles / 2;
+  const unsigned rounds = (pairs + sms - 1) / sms;
+  queries.paired = shape.heads % 2 == 0 && 20 * pairs >= 19 * rounds * sms;
+  if (queries.paired) {
+    queries.units = pairs;
+  } else {
+    *blocks = tiles;
+  }
+  return queries;
+}
+
+template <typename T, int d, int consumers>
 Status PrepareKernel() {
-  ASSAY_CUDA(cudaFuncSetAttribute(WgmmaKernel<T, d>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(sizeof(Shared<T, d>))));
+  ASSAY_CUDA(cudaFuncSetAttribute(WgmmaKernel<T, d, consumers>,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(sizeof(Shared<T, d, consumers>))));
   return Status::Ok();
 }
 
-template <typename T, int d>
+template <typename T, int d, int consumers>
 Status Enqueue(const AttentionShape& shape, const AttentionTensorMaps& maps, int sm_count,
                cudaStream_t stream) {
-  const int64_t tiles_of_head = (shape.n + Layout<d>::kRows - 1) / Layout<d>::kRows;
-  const auto tiles = static_cast<unsigned>(shape.heads * tiles_of_head);
-  // Tiles take equally long without a mask; with one, SMs fetch the next when they are ready.
-  const unsigned blocks = shape.causal ? tiles : std::min(tiles, static_cast<unsigned>(sm_count));
+  unsigned blocks = 0;
+  const Queries queries = Divide(shape, consumers, sm_count, &blocks);
   const auto scale_log2 = static_cast<float>(M_LOG2E / std::sqrt(static_cast<double>(d)));
-  WgmmaKernel<T, d><<<blocks, Layout<d>::kThreads, sizeof(Shared<T, d>), stream>>>(
-      maps, tiles, shape.n, shape.causal, scale_log2);
+  WgmmaKernel<T, d, consumers>
+      <<<blocks, Layout<consumers>::kThreads, sizeof(Shared<T, d, consumers>), stream>>>(
+          maps, queries, scale_log2);
   ASSAY_CUDA(cudaGetLastError());
   return Status::Ok();
 }
 
-// Calls `body` with the TypeTag of the dtype and with d as a constant.
+// Calls `body` with the TypeTag of the dtype, and with d and the number of consumers as constants.
 template <typename Body>
 Status WithKernel(const AttentionShape& shape, const Body& body) {
+  using Two = std::integral_constant<int, 2>;
+  using Three = std::integral_constant<int, 3>;
   using D64 = std::integral_constant<int, 64>;
   using D128 = std::integral_constant<int, 128>;
-  if (shape.dtype == "fp16") {
-    return shape.d == 64 ? body(TypeTag<__half>(), D64()) : body(TypeTag<__half>(), D128());
-  }
-  return shape.d == 64 ? body(TypeTag<__nv_bfloat16>(), D64())
-                       : body(TypeTag<__nv_bfloat16>(), D128());
+  const auto with = [&](auto tag) {
+    if (shape.d != 64) return body(tag, D128(), Two());
+    return ConsumersFor(shape) == 2 ? body(tag, D64(), Two()) : body(tag, D64(), Three());
+  };
+  return shape.dtype == "fp16" ? with(TypeTag<__half>()) : with(TypeTag<__nv_bfloat16>());
 }
 
 }  // namespace
@@ -409,8 +470,9 @@ Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& devic
                        std::to_string(device.compute_major) + "." +
                        std::to_string(device.compute_minor));
   }
-  return WithKernel(shape, [](auto tag, auto d) {
-    return PrepareKernel<typename decltype(tag)::Type, decltype(d)::value>();
+  return WithKernel(shape, [](auto tag, auto d, auto consumers) {
+    return PrepareKernel<typename decltype(tag)::Type, decltype(d)::value,
+                         decltype(consumers)::value>();
   });
 }
 
@@ -426,8 +488,9 @@ Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
 
 Status EnqueueWgmmaAttention(const AttentionShape& shape, const AttentionTensorMaps& maps,
                              int sm_count, cudaStream_t stream) {
-  return WithKernel(shape, [&](auto tag, auto d) {
-    return Enqueue<typename decltype(tag)::Type, decltype(d)::value>(shape, maps, sm_count, stream);
+  return WithKernel(shape, [&](auto tag, auto d, auto consumers) {
+    return Enqueue<typename decltype(tag)::Type, decltype(d)::value, decltype(consumers)::value>(
+        shape, maps, sm_count, stream);
   });
 }
 
