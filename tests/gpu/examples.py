@@ -3,7 +3,7 @@
 
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs, submits each campaign
 and writes to --out what `assay results` reads back from PostgreSQL: one CSV file for each campaign,
-and nodes.json. Exit code 1 if a campaign failed, 77 without a GPU.
+with all metrics, and nodes.json. Exit code 1 if a campaign failed, 77 without a GPU.
 
     examples.py PROGRAMS EXAMPLES --out DIR [--only NAME ...] [--limit SECONDS]
 
@@ -56,7 +56,8 @@ def main():
             print(f"{name}: exit code {stack.code} after {time.monotonic() - submitted:.0f} s\n"
                   f"{watched}", flush=True)
             with open(os.path.join(arguments.out, name + ".csv"), "w") as file:
-                file.write(stack.run("results", "--campaign", name, "-o", "csv", "-n", "0"))
+                file.write(stack.run("results", "--campaign", name, "-o", "csv", "-n", "0",
+                                     "--filter", "primary = true OR primary = false"))
     print("failed:", ", ".join(failed) or "none")
     return 1 if failed else 0
 
