@@ -23,7 +23,8 @@ class Shape:
     """A case of ours and the command line of reference_torch.py that does the same.
 
     `amount` is the bytes or FLOPs of an iteration. `variants` are values of the parameter
-    "variant" in the order of preference; empty if the default is used.
+    "variant" in the order of preference; empty if the default is used. `also` has parameters of a
+    second way to compute the same; the faster of the two counts, as it does for PyTorch.
     """
     kernel: str
     text: str
@@ -36,6 +37,7 @@ class Shape:
     small: bool
     launch: str
     variants: tuple = ()
+    also: tuple = ()
 
     def attempts(self):
         """Returns the parameters for assay-runner, once per variant."""
@@ -111,9 +113,12 @@ def gemm(rng, kernel, power, small):
                 (m * k + k * n) * BYTES[dtype] + 2 * m * n <= MAXIMUM_BYTES:
             break
     launch = "graph" if flops < GRAPH_FLOPS else "stream"
+    stored = (m if layout[0] == "t" else k, k if layout[1] == "t" else n, n)
+    also = ("pad=true",) if any(length * BYTES[dtype] % 16 for length in stored) else ()
     return Shape(kernel, f"{m} x {n} x {k} {layout}", dtype, {**extents, "layout": layout},
                  f"gemm {m} {n} {k} --dtype {dtype} --layout {layout}" +
-                 " --graph" * (launch == "graph"), flops, "TFLOP/s", power, small, launch)
+                 " --graph" * (launch == "graph"), flops, "TFLOP/s", power, small, launch,
+                 also=also)
 
 
 def attention(rng, kernel, power, small):
@@ -154,7 +159,10 @@ MOST_SHAPES = 16  # Some kernels have few more shapes of powers of two.
 
 
 def draw(seed, kernel, count):
-    """Returns `count` shapes of the kernel, at most MOST_SHAPES: every other one of powers of two, one of them small."""
+    """Returns `count` shapes of the kernel, at most MOST_SHAPES.
+
+    Every other one has only powers of two, and one is small.
+    """
     rng = random.Random(f"{seed} {kernel}")
     small = rng.randrange(count)
     drawn = {}

@@ -57,11 +57,18 @@ class Runner:
         return listed.returncode == 0 and "unsupported here" not in listed.stdout
 
     def measure(self, shape, effort):
-        """Returns the result of the first of the kernel's variants that this GPU supports."""
+        """Returns the result of the first of the kernel's variants that this GPU supports.
+
+        If the shape can also be computed in a second way, returns the faster result.
+        """
         for parameters in shape.attempts():
-            answer = self.run([shape.kernel, *parameters, "--effort", effort])
+            arguments = [shape.kernel, *parameters, "--effort", effort]
+            answer = self.run(arguments)
             if not answer.pop("unsupported", False):
                 break
+        if shape.also and "error" not in answer:
+            also = self.run([*arguments, *shape.also])
+            answer = min(answer, also, key=lambda one: one.get("seconds", 0))
         return answer
 
     def run(self, arguments):

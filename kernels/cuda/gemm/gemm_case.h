@@ -9,13 +9,16 @@
 #include "kernels/cuda/gemm/gemm_parameters.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
 #include "kernels/cuda/gemm/lt_gemm.h"
+#include "kernels/cuda/gemm/pad_matrix.h"
 
 namespace assay {
 
-// A, B and D in each set of the rotation, multiplied by a tuned LtGemm or by an ExGemm.
+// A, B and D in each set of the rotation, multiplied by a tuned LtGemm or by an ExGemm. With the
+// parameter "pad", each iteration copies A and B to matrices of the padded shape, and multiplies
+// these; D is a part of their product.
 class GemmCase : public GpuCase {
  public:
-  // The parameter "api", where the benchmark declares it, selects ExGemm.
+  // The parameter "api", where the benchmark declares it, selects ExGemm, and "pad" padding.
   GemmCase(const RunContext& context, const GemmShape& shape);
 
   void AdjustRule(MeasureRule* rule) const override;
@@ -31,17 +34,29 @@ class GemmCase : public GpuCase {
   bool tuned_now() const { return tuned_now_; }
 
  private:
+  // A matrix A or B, and its padded copy.
+  struct Input {
+    int array = 0;       // Indices of the arrays.
+    int multiplied = 0;  // The same one if it needs no padding.
+    StoredMatrices stored;
+    StoredMatrices padded;
+  };
+
+  Input AddInput(const StoredMatrices& stored, const StoredMatrices& padded);
+  Status ClearCopies(int64_t set);
+  Status PadInputs(int64_t set);
   GemmOperands OperandsOf(int64_t set) const;
   GemmInputs Inputs() const;
 
   const GemmShape shape_;
+  const GemmShape multiplied_;  // The padded shape, or the same one.
   const bool by_ex_;
   std::unique_ptr<LtGemm> lt_;  // Either this or the next.
   std::unique_ptr<ExGemm> ex_;
   bool tuned_now_ = false;
-  int a_ = 0;  // Indices of the arrays.
-  int b_ = 0;
-  int d_ = 0;
+  Input a_;
+  Input b_;
+  int d_ = 0;  // Index of the array.
 };
 
 }  // namespace assay

@@ -50,6 +50,11 @@ Declaration GemmDeclaration() {
               .Describe("cuBLAS's interface. lt: cublasLtMatmul with the fastest of the algorithms "
                         "that its heuristics propose; ex: cublasGemmEx (a batch: "
                         "cublasGemmStridedBatchedEx) with the algorithm that it chooses itself"),
+          Parameter::Boolean("pad").Describe("each iteration copies A and B to sizes whose rows "
+                                             "are whole vectors of 16 bytes, the "
+                                             "rest zeros, and multiplies these, as torch.compile "
+                                             "does (pad_mm) where it is faster; "
+                                             "without effect where no row ends within a vector"),
           FillParameter(),
           CacheParameter("one set of matrices"),
           LaunchParameter(),
@@ -70,6 +75,12 @@ Declaration GemmDeclaration() {
       .SelfTestAlso({{"dtype", "fp8_e4m3"}})
       .SelfTestAlso({{"dtype", "fp8_e5m2"}})
       .SelfTestAlso({{"dtype", "int8"}})
+      .SelfTestAlso({{"pad", "true"}, {"n", "271"}, {"k", "1037"}})
+      .SelfTestAlso({{"pad", "true"}, {"m", "519"}, {"n", "273"}, {"k", "1041"}, {"layout", "tn"}})
+      .SelfTestAlso(
+          {{"pad", "true"}, {"n", "271"}, {"k", "1037"}, {"layout", "nn"}, {"dtype", "fp32"}})
+      .SelfTestAlso({{"pad", "true"}, {"n", "268"}, {"k", "1036"}, {"dtype", "int8"}})
+      .SelfTestAlso({{"pad", "true"}, {"m", "519"}, {"k", "1037"}, {"layout", "tt"}, {"api", "ex"}})
       .SelfTestAlso({{"api", "ex"}})
       .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "fp16"}})
       .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "tf32"}})

@@ -1,6 +1,7 @@
 // Shape and types of a GEMM, shared by the multiplication and its check.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/cuda/execution/sustained_load.h"
@@ -50,6 +51,19 @@ struct GemmShape {
   int64_t ABytes() const { return batch * m * k * InputBytes(); }
   int64_t BBytes() const { return batch * k * n * InputBytes(); }
   int64_t DBytes() const { return batch * m * n * OutputBytes(); }
+  // Returns the shape with m, n and k rounded up so that no stored row of A, B or D ends within a
+  // vector of 16 bytes. A dimension that is the length of no row stays.
+  GemmShape Padded() const {
+    const auto up = [](int64_t length, int64_t bytes) {
+      const int64_t vector = std::max<int64_t>(1, 16 / bytes);
+      return (length + vector - 1) / vector * vector;
+    };
+    GemmShape padded = *this;
+    padded.n = up(up(n, OutputBytes()), InputBytes());
+    if (a_transposed) padded.m = up(m, InputBytes());
+    if (!a_transposed || b_transposed) padded.k = up(k, InputBytes());
+    return padded;
+  }
   double Flops() const {
     return 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
            static_cast<double>(k);
