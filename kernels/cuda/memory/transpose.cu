@@ -1,24 +1,26 @@
 // The kernel and the case of transpose.
+#include <numeric>
+
 #include "common/units.h"
+#include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/frame/mismatches.h"
 #include "kernels/cuda/frame/random.cuh"
+#include "kernels/cuda/frame/vector.cuh"
 
 namespace assay {
 namespace {
 
 constexpr uint64_t kStreamIn = 1;
-constexpr int kTile = 64;        // Rows and columns of a block's tile.
-constexpr int kThreadRows = 16;  // A block has 16 rows of threads, each with 16 vectors per row.
-constexpr int kLength = 4;       // Elements per vector.
-constexpr int kPerRow = kTile / kLength;
-
-template <typename T>
-struct alignas(kLength * sizeof(T)) Vector4 {
-  T element[kLength];
-};
+constexpr int kThreads = 128;          // Threads per block.
+constexpr int kBlocksPerSm = 12;       // Enough for 96 KiB of loads in flight per SM.
+constexpr int kSectorBytes = 32;       // The unit in which the L2 cache reads and writes memory.
+constexpr int kSegmentBytes = 128;     // Bytes of a row of the output that a tile holds.
+constexpr int kLargeTileColumns = 64;  // Columns of the input that a tile holds.
+constexpr int kSmallTileColumns = 16;
+constexpr int kGroupTiles = 16;  // Maximum number of rows of tiles in a group.
 
 template <typename T>
 __host__ __device__ T InputElement(uint64_t seed, int64_t index) {
@@ -33,45 +35,132 @@ __global__ void FillKernel(T* in, int64_t count, uint64_t seed, int64_t first) {
   }
 }
 
-// Transposes the rows x columns matrix `in` into the columns x rows matrix `out`, one tile per
-// block. The tile passes through shared memory, so that global reads and writes both access whole
-// rows. Rows of the tile are padded by one element to avoid bank conflicts. kAligned requires that
-// rows and columns are multiples of kLength, so that no vector crosses the edge of the matrix.
-template <typename T, bool kAligned>
-__global__ void __launch_bounds__(kThreadRows* kPerRow)
-    TransposeKernel(const T* in, T* out, int64_t rows, int64_t columns) {
-  __shared__ T tile[kTile][kTile + 1];
-  const int x = static_cast<int>(threadIdx.x) % kPerRow * kLength;
-  const int y = static_cast<int>(threadIdx.x) / kPerRow;
-  const int64_t first_row = int64_t{blockIdx.y} * kTile;
-  const int64_t first_column = int64_t{blockIdx.x} * kTile;
-#pragma unroll
-  for (int i = y; i < kTile; i += kThreadRows) {
-    const int64_t row = first_row + i;
-    const int64_t column = first_column + x;
-    if (kAligned) {
-      if (row >= rows || column >= columns) continue;
-      const auto vector = *reinterpret_cast<const Vector4<T>*>(in + row * columns + column);
-      for (int j = 0; j < kLength; ++j) tile[i][x + j] = vector.element[j];
-    } else {
-      for (int j = 0; j < kLength; ++j) {
-        if (row < rows && column + j < columns) tile[i][x + j] = in[row * columns + column + j];
-      }
-    }
+// Sizes of the tile that a block transposes, in elements unless stated otherwise.
+template <typename T, int columns>
+struct Tile {
+  static constexpr int kLength = Vector<T>::kLength;
+  static constexpr int kSector = kSectorBytes / sizeof(T);
+  static constexpr int kRows = kSegmentBytes / sizeof(T);
+  // A row of the tile is at any offset within its first 16 bytes of shared memory.
+  static constexpr int kRowBytes = columns * sizeof(T) + sizeof(Vector<T>);
+  // A tile may need up to kSector - 1 rows more than kRows.
+  static constexpr int kBytes = (kRows + kSector) * (kRowBytes + sizeof(Vector<T>) / kLength);
+
+  // Returns the offset in shared memory, in bytes, of the memory of a row. The 16 bytes between
+  // groups of kLength rows make the threads of a warp, which are kLength rows apart when they read
+  // the tile, access different banks.
+  __device__ static int Offset(unsigned row) {
+    return static_cast<int>(row * kRowBytes + row / kLength * sizeof(Vector<T>));
   }
-  __syncthreads();
+};
+
+// Returns how many more rows than kRows a tile needs, because the segments of its columns begin in
+// different rows. This is the largest value of column * rows % kSector.
+template <typename T>
+int ExtraRows(int64_t rows) {
+  constexpr int kSector = kSectorBytes / sizeof(T);
+  return kSector - std::gcd(static_cast<int>(rows % kSector), kSector);
+}
+
+// Transposes the rows x columns matrix `in` into the columns x rows matrix `out`, one tile per
+// block, for any shape. Both matrices are aligned to 256 bytes, and their memory ends at a multiple
+// of 256 bytes.
+//
+// A tile's column becomes a segment of a row of `out`. Segments begin at multiples of 32 bytes, so
+// that no two blocks write to the same sector, except at both ends of a row. In a row of `out`
+// that itself does not begin at such a multiple, all segments begin a few elements, the skew,
+// earlier. The tile therefore includes the `extra` rows before its first row, where the segments
+// with the largest skew begin.
+//
+// Loads are aligned to 16 bytes and copied to shared memory as they are, so an element's place in
+// shared memory depends on the alignment of its row of `in`. Since loads are asynchronous, a block
+// has all its loads in flight at once and needs no registers for them.
+template <typename T, int tile_columns>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    TransposeKernel(const T* in, T* out, int rows, int columns, int extra) {
+  using Sizes = Tile<T, tile_columns>;
+  constexpr int kLength = Sizes::kLength;
+  __shared__ alignas(sizeof(Vector<T>)) unsigned char tile[Sizes::kBytes];
+  const int thread = static_cast<int>(threadIdx.x);
+
+  // Blocks start in the order x, y, z: column by column within each group of rows of tiles.
+  // Neighbors in both directions are then transposed at about the same time, so that the L2 cache
+  // merges their accesses to the same sectors and DRAM pages.
+  const int tile_row = static_cast<int>(blockIdx.z * gridDim.x + blockIdx.x);
+  const int first_row = tile_row * Sizes::kRows - extra;
+  const int first_column = static_cast<int>(blockIdx.y) * tile_columns;
+  if (first_row >= rows) return;  // The last group may have fewer rows of tiles.
+  // Returns how many elements beyond a multiple of 16 bytes row `i` of the tile begins in `in`.
+  const auto shift = [&](int i) {
+    return static_cast<int>(static_cast<unsigned>(first_row + i) * static_cast<unsigned>(columns) +
+                            static_cast<unsigned>(first_column)) &
+           (kLength - 1);
+  };
+
+  // Loads the vectors that contain the tile: tile_columns / kLength from each row, and one more
+  // from rows that do not begin at a multiple of 16 bytes.
+  {
+    constexpr int kVectors = tile_columns / kLength;
+    constexpr int kRowsAtOnce = kThreads / kVectors;
+    static_assert(kRowsAtOnce % kLength == 0);  // A thread's rows have the same shift.
+    static_assert(Sizes::kRows + Sizes::kSector <= kThreads);
+    const int width = min(tile_columns, columns - first_column);
+    const auto load = [&](int i, int vector, int row_shift) {
+      const int row = first_row + i;
+      if (row < 0 || row >= rows || i >= Sizes::kRows + extra) return;
+      if (vector * kLength >= row_shift + width) return;
+      const T* const from =
+          in + (int64_t{row} * columns + first_column - row_shift + vector * kLength);
+      CopyAsync16(tile + Sizes::Offset(i) + vector * static_cast<int>(sizeof(Vector<T>)), from);
+    };
+    const int i = thread / kVectors;
+    const int row_shift = shift(i);
 #pragma unroll
-  for (int i = y; i < kTile; i += kThreadRows) {
-    const int64_t row = first_column + i;  // Row and column of `out`.
-    const int64_t column = first_row + x;
-    if (kAligned) {
-      if (row >= columns || column >= rows) continue;
-      Vector4<T> vector;
-      for (int j = 0; j < kLength; ++j) vector.element[j] = tile[x + j][i];
-      *reinterpret_cast<Vector4<T>*>(out + row * rows + column) = vector;
+    for (int ahead = 0; ahead < Sizes::kRows + Sizes::kSector; ahead += kRowsAtOnce) {
+      load(i + ahead, thread % kVectors, row_shift);
+    }
+    load(thread, kVectors, shift(thread));
+    CommitCopies();
+    WaitForCopies<0>();
+    __syncthreads();
+  }
+
+  // Each thread writes kLength consecutive elements to every kColumnsAtOnce-th row of `out`.
+  constexpr int kVectors = Sizes::kRows / kLength;
+  constexpr int kColumnsAtOnce = kThreads / kVectors;
+  static_assert(kColumnsAtOnce % Sizes::kSector == 0);  // A thread's columns have the same skew.
+  static_assert(tile_columns % kColumnsAtOnce == 0);
+  const int tile_column = thread / kVectors;
+  const int first_out_row = first_column + tile_column;
+  const int skew =
+      static_cast<int>(static_cast<unsigned>(first_out_row) * static_cast<unsigned>(rows)) &
+      (Sizes::kSector - 1);
+  const int begin = extra - skew + thread % kVectors * kLength;  // Row of the tile.
+  const int out_column = first_row + begin;
+  if (out_column + kLength <= 0 || out_column >= rows) return;
+  const bool whole = out_column >= 0 && out_column + kLength <= rows;
+  int offset[kLength];
+#pragma unroll
+  for (int j = 0; j < kLength; ++j) {
+    offset[j] =
+        Sizes::Offset(begin + j) + (shift(begin + j) + tile_column) * static_cast<int>(sizeof(T));
+  }
+#pragma unroll
+  for (int ahead = 0; ahead < tile_columns; ahead += kColumnsAtOnce) {
+    if (first_out_row + ahead >= columns) return;
+    Vector<T> vector;
+#pragma unroll
+    for (int j = 0; j < kLength; ++j) {
+      vector.element[j] =
+          *reinterpret_cast<const T*>(tile + offset[j] + ahead * static_cast<int>(sizeof(T)));
+    }
+    T* const to = out + (int64_t{first_out_row + ahead} * rows + out_column);
+    if (whole) {
+      *reinterpret_cast<Vector<T>*>(to) = vector;
     } else {
+#pragma unroll
       for (int j = 0; j < kLength; ++j) {
-        if (row < columns && column + j < rows) out[row * rows + column + j] = tile[x + j][i];
+        if (out_column + j >= 0 && out_column + j < rows) to[j] = vector.element[j];
       }
     }
   }
@@ -86,6 +175,8 @@ __global__ void CheckKernel(const T* out, int64_t rows, int64_t columns, uint64_
     if (out[i] != InputElement<T>(seed, first + source)) Report(mismatches, i);
   }
 }
+
+int64_t CeilDivide(int64_t dividend, int64_t divisor) { return (dividend + divisor - 1) / divisor; }
 
 template <typename T>
 class TransposeCase : public GpuCase {
@@ -109,14 +200,10 @@ class TransposeCase : public GpuCase {
   }
 
   Status Enqueue(int64_t set) override {
-    const dim3 tiles(static_cast<unsigned>((columns_ + kTile - 1) / kTile),
-                     static_cast<unsigned>((rows_ + kTile - 1) / kTile));
-    const bool aligned = rows_ % kLength == 0 && columns_ % kLength == 0;
-    const auto kernel = aligned ? TransposeKernel<T, true> : TransposeKernel<T, false>;
-    kernel<<<tiles, kThreadRows * kPerRow, 0, stream()>>>(Array<T>(set, 1), Array<T>(set, 0), rows_,
-                                                          columns_);
-    ASSAY_CUDA(cudaGetLastError());
-    return Status::Ok();
+    // With large tiles, a small matrix would leave some SMs idle.
+    const int64_t large_tiles = TilesDown() * CeilDivide(columns_, kLargeTileColumns);
+    return large_tiles < int64_t{4} * device().sm_count ? Launch<kSmallTileColumns>(set)
+                                                        : Launch<kLargeTileColumns>(set);
   }
 
   OutputRange Output(int64_t set) override { return {Array<void>(set, 0), Bytes()}; }
@@ -131,6 +218,23 @@ class TransposeCase : public GpuCase {
 
  private:
   int64_t Bytes() const { return rows_ * columns_ * static_cast<int64_t>(sizeof(T)); }
+
+  int64_t TilesDown() const {
+    return CeilDivide(rows_ + ExtraRows<T>(rows_), kSegmentBytes / sizeof(T));
+  }
+
+  template <int tile_columns>
+  Status Launch(int64_t set) {
+    const int64_t groups = CeilDivide(TilesDown(), kGroupTiles);
+    const dim3 grid(static_cast<unsigned>(CeilDivide(TilesDown(), groups)),
+                    static_cast<unsigned>(CeilDivide(columns_, tile_columns)),
+                    static_cast<unsigned>(groups));
+    TransposeKernel<T, tile_columns><<<grid, kThreads, 0, stream()>>>(
+        Array<T>(set, 1), Array<T>(set, 0), static_cast<int>(rows_), static_cast<int>(columns_),
+        ExtraRows<T>(rows_));
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
 
   const int64_t rows_;  // Rows of the input.
   const int64_t columns_;
