@@ -4,6 +4,7 @@
 #include "common/units.h"
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/dependent_launch.cuh"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/frame/mismatches.h"
@@ -75,6 +76,9 @@ int ExtraRows(int64_t rows) {
 // Loads are aligned to 16 bytes and copied to shared memory as they are, so an element's place in
 // shared memory depends on the alignment of its row of `in`. Since loads are asynchronous, a block
 // has all its loads in flight at once and needs no registers for them.
+//
+// On Hopper, blocks may start while the previous kernel of the stream ends, which hides the launch.
+// They access memory only after that kernel has completed.
 template <typename T, int tile_columns>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     TransposeKernel(const T* in, T* out, int rows, int columns, int extra) {
@@ -82,6 +86,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   constexpr int kLength = Sizes::kLength;
   __shared__ alignas(sizeof(Vector<T>)) unsigned char tile[Sizes::kBytes];
   const int thread = static_cast<int>(threadIdx.x);
+  AllowNext();
 
   // Blocks start in the order x, y, z: column by column within each group of rows of tiles.
   // Neighbors in both directions are then transposed at about the same time, so that the L2 cache
@@ -115,6 +120,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     };
     const int i = thread / kVectors;
     const int row_shift = shift(i);
+    WaitForPrevious();
 #pragma unroll
     for (int ahead = 0; ahead < Sizes::kRows + Sizes::kSector; ahead += kRowsAtOnce) {
       load(i + ahead, thread % kVectors, row_shift);
@@ -229,10 +235,18 @@ class TransposeCase : public GpuCase {
     const dim3 grid(static_cast<unsigned>(CeilDivide(TilesDown(), groups)),
                     static_cast<unsigned>(CeilDivide(columns_, tile_columns)),
                     static_cast<unsigned>(groups));
-    TransposeKernel<T, tile_columns><<<grid, kThreads, 0, stream()>>>(
-        Array<T>(set, 1), Array<T>(set, 0), static_cast<int>(rows_), static_cast<int>(columns_),
-        ExtraRows<T>(rows_));
-    ASSAY_CUDA(cudaGetLastError());
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(kThreads);
+    config.stream = stream();
+    config.attrs = &overlap;
+    config.numAttrs = device().compute_major >= 9 ? 1 : 0;
+    ASSAY_CUDA(cudaLaunchKernelEx(&config, TransposeKernel<T, tile_columns>, Array<const T>(set, 1),
+                                  Array<T>(set, 0), static_cast<int>(rows_),
+                                  static_cast<int>(columns_), ExtraRows<T>(rows_)));
     return Status::Ok();
   }
 
