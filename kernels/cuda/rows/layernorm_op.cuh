@@ -36,19 +36,19 @@ struct LayerNormOp {
   // exactly 0.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
-    piece.SetOutside(x, 0);
+    piece.ClearNeighbors(x);
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < Piece::kElements; ++i) sum += x[i];
     const auto count = static_cast<float>(piece.Count());
-    const float mean = Divide(SumLanes<Piece::kLanes>(sum), count);
+    const float mean = Divide(piece.Sum(sum), count);
 #pragma unroll
     for (int i = 0; i < Piece::kElements; ++i) x[i] -= mean;
     piece.SetOutside(x, 0);
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < Piece::kElements; ++i) squares = fmaf(x[i], x[i], squares);
-    return {count, mean, SumLanes<Piece::kLanes>(squares)};
+    return {count, mean, piece.Sum(squares)};
   }
 
   // Relative to the mean of all elements, the squares of a subset grow by count * difference^2.
@@ -72,7 +72,7 @@ struct LayerNormOp {
   }
 
   __device__ static Scale ScaleOf(const Partial& own, const Partial& row, int64_t columns) {
-    const float variance = row.squares / static_cast<float>(columns);
+    const float variance = __fdividef(row.squares, static_cast<float>(columns));
     const float inverse_deviation = rsqrtf(variance + static_cast<float>(kEpsilon));
     return {inverse_deviation, (own.mean - row.mean) * inverse_deviation};
   }

@@ -20,11 +20,11 @@ struct RmsNormOp {
 
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
-    piece.SetOutside(x, 0);
+    piece.ClearNeighbors(x);
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < Piece::kElements; ++i) squares = fmaf(x[i], x[i], squares);
-    return {SumLanes<Piece::kLanes>(squares)};
+    return {piece.Sum(squares)};
   }
 
   template <int kLanes>
@@ -35,7 +35,8 @@ struct RmsNormOp {
   __device__ static Partial Combine(Partial a, Partial b) { return {a.squares + b.squares}; }
 
   __device__ static Scale ScaleOf(const Partial&, const Partial& row, int64_t columns) {
-    return rsqrtf(row.squares / static_cast<float>(columns) + static_cast<float>(kEpsilon));
+    return rsqrtf(__fdividef(row.squares, static_cast<float>(columns)) +
+                  static_cast<float>(kEpsilon));
   }
 
   __device__ static float Finish(float x, Scale scale, float gamma, float) {

@@ -23,6 +23,7 @@
 #include "kernels/cuda/frame/error_sums.cuh"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/rows/row_kernels.cuh"
+#include "kernels/cuda/rows/short_rows.cuh"
 
 namespace assay {
 
@@ -161,29 +162,30 @@ Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorL
 template <typename Op, typename T>
 class RowProgram {
  public:
-  // Chooses the smallest group that holds a row in registers, else clusters if the GPU has them,
-  // else chunks.
+  // Chooses a group of lanes for short rows, else the smallest block that holds a row in registers,
+  // else clusters if the GPU has them, else chunks.
   Status Plan(int64_t rows, int64_t columns, bool clusters) {
     rows_ = rows;
+    if (short_.Plan(rows, columns)) {
+      if (short_.blocks() > std::numeric_limits<int>::max()) return TooManyRows();
+      is_short_ = true;
+      return Status::Ok();
+    }
     aligned_ = columns % kLength == 0;
     // Maximum number of vectors that a row touches, at any alignment.
     vectors_ = (columns + (aligned_ ? 0 : kLength - 1) + kLength - 1) / kLength;
-    ASSAY_RETURN_IF_ERROR((Try<256, 1, 1>()));
-    ASSAY_RETURN_IF_ERROR((Try<256, 8, 1>()));
-    ASSAY_RETURN_IF_ERROR((Try<256, 32, 1>()));
-    ASSAY_RETURN_IF_ERROR((Try<256, 32, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<128, 128, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<192, 192, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<256, 256, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<384, 384, 4>()));
-    ASSAY_RETURN_IF_ERROR((Try<512, 512, 4>()));
+    ASSAY_RETURN_IF_ERROR(Try<128>());
+    ASSAY_RETURN_IF_ERROR(Try<192>());
+    ASSAY_RETURN_IF_ERROR(Try<256>());
+    ASSAY_RETURN_IF_ERROR(Try<384>());
+    ASSAY_RETURN_IF_ERROR(Try<512>());
     if (clusters) {
       for (int blocks = 2; blocks <= kMostRowBlocks; blocks *= 2) {
         ASSAY_RETURN_IF_ERROR(TryCluster<384>(blocks, columns));
         ASSAY_RETURN_IF_ERROR(TryCluster<512>(blocks, columns));
       }
     } else {
-      ASSAY_RETURN_IF_ERROR((Try<1024, 1024, 4>()));
+      ASSAY_RETURN_IF_ERROR(Try<1024>());
     }
     if (threads_ != 0) return Status::Ok();
     // Chunks have equal lengths, aligned or not.
@@ -198,10 +200,15 @@ class RowProgram {
 
   // Returns the bytes for the partial results of chunks; 0 if none are needed.
   int64_t WorkspaceBytes() const {
-    return threads_ != 0 ? 0 : int64_t{grid_} * static_cast<int64_t>(sizeof(Partial));
+    return is_short_ || threads_ != 0 ? 0 : int64_t{grid_} * static_cast<int64_t>(sizeof(Partial));
   }
 
   Status Enqueue(const RowArgs<T>& args, void* workspace, cudaStream_t stream) const {
+    if (is_short_) {
+      short_.Launch(args, stream);
+      ASSAY_CUDA(cudaGetLastError());
+      return Status::Ok();
+    }
     if (kernel_ != nullptr) {
       kernel_<<<grid_, threads_, 0, stream>>>(args);
       ASSAY_CUDA(cudaGetLastError());
@@ -256,10 +263,7 @@ class RowProgram {
     if (threads_ != 0 || part + (aligned_ ? 0 : 1) > int64_t{kThreads} * kVectors) {
       return Status::Ok();
     }
-    if (rows_ > std::numeric_limits<int>::max() / blocks) {
-      return InvalidArgument(std::to_string(rows_) + " rows need more blocks than a launch has " +
-                             "(2^31 - 1)");
-    }
+    if (rows_ > std::numeric_limits<int>::max() / blocks) return TooManyRows();
     cluster_blocks_ = blocks;
     part_ = static_cast<int>(part) * kLength;
     grid_ = static_cast<unsigned>(rows_ * blocks);
@@ -269,27 +273,30 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Takes this kernel if none has been chosen yet and a row fits.
-  template <int kThreads, int kGroup, int kVectors>
+  // Takes one block of kThreads threads per row if no kernel has been chosen yet and a row fits.
+  template <int kThreads>
   Status Try() {
-    if (threads_ != 0 || vectors_ > int64_t{kGroup} * kVectors) return Status::Ok();
-    constexpr int64_t kBlockRows = kThreads / kGroup;
-    const int64_t blocks = (rows_ + kBlockRows - 1) / kBlockRows;
-    if (blocks > std::numeric_limits<int>::max()) {
-      return InvalidArgument(std::to_string(rows_) + " rows need more blocks than a launch has " +
-                             "(2^31 - 1)");
-    }
-    grid_ = static_cast<unsigned>(blocks);
+    constexpr int kVectors = 4;
+    if (threads_ != 0 || vectors_ > int64_t{kThreads} * kVectors) return Status::Ok();
+    if (rows_ > std::numeric_limits<int>::max()) return TooManyRows();
+    grid_ = static_cast<unsigned>(rows_);
     threads_ = kThreads;
-    kernel_ = aligned_ ? RowKernel<Op, T, kThreads, kGroup, kVectors, true>
-                       : RowKernel<Op, T, kThreads, kGroup, kVectors, false>;
+    kernel_ = aligned_ ? RowKernel<Op, T, kThreads, kVectors, true>
+                       : RowKernel<Op, T, kThreads, kVectors, false>;
     return Status::Ok();
+  }
+
+  Status TooManyRows() const {
+    return InvalidArgument(std::to_string(rows_) +
+                           " rows need more blocks than a launch has (2^31 - 1)");
   }
 
   int64_t rows_ = 0;
   int64_t vectors_ = 0;  // Maximum per row.
   bool aligned_ = false;
-  // At most one of these; neither: chunks.
+  bool is_short_ = false;  // If true, short_ processes the rows.
+  ShortRowProgram<Op, T> short_;
+  // Otherwise at most one of these; neither: chunks.
   void (*kernel_)(RowArgs<T>) = nullptr;
   void (*cluster_kernel_)(RowArgs<T>, int) = nullptr;
   int cluster_blocks_ = 0;

@@ -2,7 +2,9 @@
 // softmax, layernorm and rmsnorm. Between the two steps, the row stays in registers. Several small
 // blocks per SM keep the memory busy. A class Op defines the benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
-//   Summarise       reduces a warp's elements, and may transform them for Finish
+//   Summarise       reduces the elements of a warp or of a smaller group of lanes, and may
+//   transform
+//                   them for Finish
 //   Merge, Combine  merge the Partials of neighboring lanes, or two Partials
 //   ScaleOf         computes the input of Finish from the Partials of warp and row
 //   Finish          computes an element of the result, given gamma and beta if any
@@ -83,6 +85,25 @@ __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
   return vector;
 }
 
+// Return the sum or the maximum of `value` over kLanes neighboring lanes, to each of these lanes.
+// kLanes is a power of two up to 32. All lanes of a warp must call these functions together.
+template <int kLanes>
+__device__ float SumLanes(float value) {
+#pragma unroll
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, mask);
+  }
+  return value;
+}
+template <int kLanes>
+__device__ float MaxLanes(float value) {
+#pragma unroll
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, mask));
+  }
+  return value;
+}
+
 // One thread's share of a piece of a row. A piece consists of the elements [begin, begin + length)
 // of a 16-byte-aligned array. A group of kGroup threads shares a piece in vectors of 16 bytes:
 // vector v of thread l is vector v * kGroup + l of the piece. Because rows may have any length, a
@@ -91,6 +112,7 @@ __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
 template <typename T, int kGroup, int kVectors, bool kAligned>
 class RowPiece {
  public:
+  static constexpr bool kAlignedVectors = kAligned;
   static constexpr int kLength = Vector<T>::kLength;  // Elements per vector.
   static constexpr int kElements = kVectors * kLength;
   static constexpr int kLanes = kGroup < 32 ? kGroup : 32;  // Lanes of a group in one warp.
@@ -132,6 +154,16 @@ class RowPiece {
     return count;
   }
 
+  // Return the total over the lanes of the group that are in this thread's warp.
+  __device__ static float Sum(float value) { return SumLanes<kLanes>(value); }
+  __device__ static float Max(float value) { return MaxLanes<kLanes>(value); }
+
+  // Clears the elements of neighboring pieces that share a vector with this one. Together with
+  // LoadPiece(), it sets all elements outside the piece to 0.
+  __device__ void ClearNeighbors(float (&x)[kElements]) const {
+    if (!kAligned) SetOutside(x, 0);
+  }
+
   // Sets the elements that do not belong to the piece.
   __device__ void SetOutside(float (&x)[kElements], float value) const {
 #pragma unroll
@@ -161,25 +193,6 @@ class RowPiece {
   int first_;
   int length_;
 };
-
-// Return the sum or the maximum of `value` over kLanes neighboring lanes, to each of these lanes.
-// kLanes is a power of two up to 32. All lanes of a warp must call these functions together.
-template <int kLanes>
-__device__ float SumLanes(float value) {
-#pragma unroll
-  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, mask);
-  }
-  return value;
-}
-template <int kLanes>
-__device__ float MaxLanes(float value) {
-#pragma unroll
-  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, mask));
-  }
-  return value;
-}
 
 // Merges kCount results, which all lanes of a warp read from `partials`, and returns the total to
 // every lane. kCount is at most 32.
@@ -217,53 +230,61 @@ struct RowArgs {
 constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1152 / threads : 1; }
 
 // Reads a thread's elements; those of vectors outside the piece are zeros.
-template <typename T, int kGroup, int kVectors, bool kAligned>
-__device__ void LoadPiece(const T* in, const RowPiece<T, kGroup, kVectors, kAligned>& piece,
-                          float (&x)[kVectors * Vector<T>::kLength]) {
-  Vector<T> vectors[kVectors];
+template <typename T, typename Piece>
+__device__ void LoadPiece(const T* in, const Piece& piece, float (&x)[Piece::kElements]) {
+  constexpr int kLength = Vector<T>::kLength;
+  Vector<T> vectors[Piece::kElements / kLength];
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < Piece::kElements / kLength; ++v) {
     vectors[v] = {};
     if (piece.HasAny(v)) vectors[v] = LoadOnce(in + piece.At(v));
   }
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) WidenVector(vectors[v], x + v * Vector<T>::kLength);
+  for (int v = 0; v < Piece::kElements / kLength; ++v) WidenVector(vectors[v], x + v * kLength);
 }
 
-// Returns the weights of vector v of a piece that starts at the row's `first_column`.
-template <typename T, int kGroup, int kVectors, bool kAligned>
-__device__ void LoadWeights(const T* weights, const RowPiece<T, kGroup, kVectors, kAligned>& piece,
-                            int v, int64_t first_column, float (&x)[Vector<T>::kLength]) {
+// An integer type of kBytes bytes.
+template <int kBytes>
+using BitsOf = std::conditional_t<
+    kBytes == 16, uint4,
+    std::conditional_t<kBytes == 8, uint2,
+                       std::conditional_t<kBytes == 4, uint32_t, unsigned short>>>;
+
+// Returns the weights of vector v of a piece that starts at the row's `first_column`. Each load
+// reads kUnit weights, so the vector's first column must be a multiple of kUnit.
+template <int kUnit, typename T, typename Piece>
+__device__ void LoadWeights(const T* weights, const Piece& piece, int v, int64_t first_column,
+                            float (&x)[Vector<T>::kLength]) {
+  using Bits = BitsOf<kUnit* static_cast<int>(sizeof(T))>;
   const T* const from = weights + first_column + piece.Column(v);
-  if constexpr (kAligned) {
-    // Read-only loads, so that the compiler may move them before the stores of other vectors.
-    const uint4 bits = __ldg(reinterpret_cast<const uint4*>(from));
-    Vector<T> vector;
-    memcpy(&vector, &bits, sizeof vector);
-    WidenVector(vector, x);
-  } else {
+  Bits units[Vector<T>::kLength / kUnit];
 #pragma unroll
-    for (int i = 0; i < Vector<T>::kLength; ++i) {
-      x[i] = piece.Has(v, i) ? static_cast<float>(from[i]) : 0;
-    }
+  for (int i = 0; i < Vector<T>::kLength / kUnit; ++i) {
+    units[i] = {};
+    // Read-only loads, so that the compiler may move them before the stores of other vectors.
+    if (piece.Has(v, i * kUnit)) units[i] = __ldg(reinterpret_cast<const Bits*>(from) + i);
   }
+  Vector<T> vector;
+  memcpy(&vector, units, sizeof vector);
+  WidenVector(vector, x);
 }
 
-// Computes the results for the elements that this thread holds and writes them to memory. The piece
-// starts at column `first_column` of its row.
-template <typename Op, typename T, int kGroup, int kVectors, bool kAligned>
-__device__ void FinishPiece(const RowArgs<T>& args,
-                            const RowPiece<T, kGroup, kVectors, kAligned>& piece,
-                            int64_t first_column, const typename Op::Scale& scale,
-                            const float (&x)[kVectors * Vector<T>::kLength]) {
+// As FinishPiece(), with loads of kUnit weights.
+template <typename Op, int kUnit, typename T, typename Piece>
+__device__ void FinishVectors(const RowArgs<T>& args, const Piece& piece, int64_t first_column,
+                              const typename Op::Scale& scale, const float (&x)[Piece::kElements]) {
   constexpr int kLength = Vector<T>::kLength;
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < Piece::kElements / kLength; ++v) {
     if (!piece.HasAny(v)) continue;
     float gamma[kLength] = {};
     float beta[kLength] = {};
-    if constexpr (Op::kWeights > 0) LoadWeights(args.weights[0], piece, v, first_column, gamma);
-    if constexpr (Op::kWeights > 1) LoadWeights(args.weights[1], piece, v, first_column, beta);
+    if constexpr (Op::kWeights > 0) {
+      LoadWeights<kUnit>(args.weights[0], piece, v, first_column, gamma);
+    }
+    if constexpr (Op::kWeights > 1) {
+      LoadWeights<kUnit>(args.weights[1], piece, v, first_column, beta);
+    }
     float result[kLength];
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
@@ -273,24 +294,33 @@ __device__ void FinishPiece(const RowArgs<T>& args,
   }
 }
 
-// Processes one row per group of kGroup threads. Each thread holds kVectors vectors of the row in
-// registers, so a row may have at most kGroup * kVectors vectors, including partly used ones. On an
-// H200, layernorm of 8192 x 8192 bf16 takes 67.7 us with this design. Persistent blocks fed by bulk
-// copies take 69.7 us, a ring of rows in shared memory 72.2 us, and a plain copy 66.1 us.
-template <typename Op, typename T, int kThreads, int kGroup, int kVectors, bool kAligned>
+// Computes the results for the elements that this thread holds and writes them to memory. The piece
+// starts at column `first_column` of its row, a multiple of the vector length.
+template <typename Op, typename T, typename Piece>
+__device__ void FinishPiece(const RowArgs<T>& args, const Piece& piece, int64_t first_column,
+                            const typename Op::Scale& scale, const float (&x)[Piece::kElements]) {
+  if constexpr (Piece::kAlignedVectors || Op::kWeights == 0) {
+    FinishVectors<Op, Vector<T>::kLength>(args, piece, first_column, scale, x);
+  } else if (piece.Column(0) % 2 == 0) {
+    FinishVectors<Op, 2>(args, piece, first_column, scale, x);
+  } else {
+    FinishVectors<Op, 1>(args, piece, first_column, scale, x);
+  }
+}
+
+// Processes one row per block. Each thread holds kVectors vectors of the row in registers, so a row
+// may have at most kThreads * kVectors vectors, including partly used ones. On an H200, layernorm
+// of 8192 x 8192 bf16 takes 67.7 us with this design. Persistent blocks fed by bulk copies
+// take 69.7 us, a ring of rows in shared memory 72.2 us, and a plain copy 66.1 us.
+template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(RowArgs<T> args) {
-  using Piece = RowPiece<T, kGroup, kVectors, kAligned>;
-  constexpr int kGroups = kThreads / kGroup;
+  using Piece = RowPiece<T, kThreads, kVectors, kAligned>;
   __shared__ typename Op::Partial scratch[kThreads / 32];
-  const int64_t row = int64_t{blockIdx.x} * kGroups + threadIdx.x / kGroup;
-  // Rows beyond the last have no columns.
-  const auto columns = row < args.rows ? static_cast<int>(args.columns) : 0;
-  const Piece piece(row * args.columns, columns, threadIdx.x % kGroup);
+  const Piece piece(blockIdx.x * args.columns, static_cast<int>(args.columns), threadIdx.x);
   float x[Piece::kElements];
   LoadPiece(args.in, piece, x);
   const typename Op::Partial own = Op::Summarise(x, piece);
-  typename Op::Partial total = own;
-  if constexpr (kGroup > 32) total = MergeWarps<Op, kThreads>(own, scratch);
+  const typename Op::Partial total = MergeWarps<Op, kThreads>(own, scratch);
   FinishPiece<Op>(args, piece, 0, Op::ScaleOf(own, total, args.columns), x);
 }
 

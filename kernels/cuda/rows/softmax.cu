@@ -35,15 +35,15 @@ struct SoftmaxOp {
     float most = x[0];
 #pragma unroll
     for (int i = 1; i < Piece::kElements; ++i) most = fmaxf(most, x[i]);
-    most = MaxLanes<Piece::kLanes>(most);
-    const float base = Finite(most);
+    most = piece.Max(most);
+    const float shift = -Finite(most) * kLog2E;
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < Piece::kElements; ++i) {
-      x[i] = FastExp2((x[i] - base) * kLog2E);
+      x[i] = FastExp2(fmaf(x[i], kLog2E, shift));
       sum += x[i];
     }
-    return {most, SumLanes<Piece::kLanes>(sum)};
+    return {most, piece.Sum(sum)};
   }
 
   template <int kLanes>
@@ -60,7 +60,7 @@ struct SoftmaxOp {
   }
 
   __device__ static Scale ScaleOf(const Partial& own, const Partial& row, int64_t) {
-    return FastExp2((own.max - row.max) * kLog2E) / row.sum;
+    return __fdividef(FastExp2((own.max - row.max) * kLog2E), row.sum);
   }
 
   __device__ static float Finish(float x, Scale scale, float, float) { return x * scale; }
