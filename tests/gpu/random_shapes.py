@@ -8,18 +8,20 @@ faster of the two over ours. Cases of less than about 100 us are replayed from a
 sides, so that the host's speed does not decide.
 
 A ratio below 0.98 is measured again once, for longer, if the reference's own spread or the
-precision of a quick case (2%) could explain it. The second result counts. It is "within spread" if
+precision of a quick case (2%) could explain it, or if our samples had not settled. The second
+result counts. It is "within spread" if
 the spread still exceeds the gap.
 
     random_shapes.py PROGRAMS --seed N [--kernels gemm ...] [--shapes 8] [--out FILE.json]
-                     [--limit SECONDS] [--rule fast|normal]
+                     [--limit SECONDS] [--rule fast|normal] [--without FILE.json ...]
     random_shapes.py --compare FILE.json ...   prints files of several seeds as one Markdown page
 
 With --rule fast, the default, cases are measured with `effort: quick`, and PyTorch in similar
 windows. Large matrix products and attention reach the GPU's power limit, where clocks take seconds
 to settle, and are always measured with the standard effort. --out is written after each shape. No
-shape begins after --limit seconds. The exit code is 1 if a ratio is below 0.98, a kernel or a
-reference failed, or a shape was not begun; and 77 without a GPU or PyTorch.
+shape begins after --limit seconds; --without leaves out the shapes that earlier files have. The
+exit code is 1 if a ratio is below 0.98, a kernel or a reference failed, or a shape was not begun;
+and 77 without a GPU or PyTorch.
 """
 
 import argparse
@@ -88,7 +90,16 @@ class Runner:
         row = next(row for row in rows if row["metric"] == "time")
         return {"command": command, "seconds": row["median"], "flags": row.get("flag", []),
                 "gpu": row["gpu"].get("model", ""),
-                **{name: row.get(name, "") for name in ("driver", "cuda", "cublas")}}
+                **{name: row.get(name, "") for name in ("cuda", "cublas")}}
+
+
+def driver_version():
+    try:
+        done = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
+                              stdout=subprocess.PIPE, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.split("\n")[0]
 
 
 def compared(shape, ours, answers):
@@ -127,9 +138,11 @@ def verdict(record):
 
 
 def is_uncertain(record):
-    """Returns true if the ratio is below the bar by no more than the measurements' precision."""
-    return "ratio" in record and \
-        0 < BAR - record["ratio"] <= max(record["spread"], QUICK_RESOLUTION)
+    """Returns true if the ratio is below the bar, and a longer measurement may say otherwise."""
+    if "ratio" not in record or record["ratio"] >= BAR:
+        return False
+    return "unsettled" in record["ours"]["flags"] or \
+        BAR - record["ratio"] <= max(record["spread"], QUICK_RESOLUTION)
 
 
 def measure(shape, torch, runner, rule):
@@ -245,7 +258,7 @@ def measure_all(shapes, runner, arguments):
     torch = Torch()  # PyTorch is loaded while others compile.
     compile_in_advance(shapes)
     report = {"seed": arguments.seed, "rule": arguments.rule, "shapes": [],
-              "date": time.strftime("%Y-%m-%d", time.gmtime()),
+              "date": time.strftime("%Y-%m-%d", time.gmtime()), "driver": driver_version(),
               "not_begun": [[one.kernel, one.reference] for one in shapes]}
     print(text_line(COLUMNS), flush=True)
     for shape in shapes:
@@ -256,13 +269,21 @@ def measure_all(shapes, runner, arguments):
         report["not_begun"].pop(0)
         report["torch"] = next((one["torch"] for one in record["torch"] if "torch" in one),
                                report.get("torch", ""))
-        for name in ("gpu", "driver", "cuda", "cublas"):
+        for name in ("gpu", "cuda", "cublas"):
             report[name] = record["ours"].get(name) or report.get(name, "")
         print(text_line(cells(record)), flush=True)
         write(arguments.out, report)
     torch.close()
     print(f"{time.monotonic() - begin:.0f} s", flush=True)
     return report
+
+
+def read_all(paths):
+    reports = []
+    for path in paths:
+        with open(path) as file:
+            reports.append(json.load(file))
+    return reports
 
 
 def by_seed(reports):
@@ -346,13 +367,11 @@ def main():
     parser.add_argument("--out", help="JSON file of the results")
     parser.add_argument("--limit", type=float, default=float("inf"))
     parser.add_argument("--rule", default="fast", choices=["fast", "normal"])
+    parser.add_argument("--without", nargs="+", default=[], metavar="FILE")
     parser.add_argument("--compare", nargs="+", metavar="FILE")
     arguments = parser.parse_args()
     if arguments.compare:
-        reports = []
-        for path in arguments.compare:
-            with open(path) as file:
-                reports.append(json.load(file))
+        reports = read_all(arguments.compare)
         seeds, not_begun = by_seed(reports)
         print(merged(reports, seeds, not_begun))
         return 0 if passed([one for of_seed in seeds.values() for one in of_seed],
@@ -372,9 +391,11 @@ def main():
         os.makedirs(os.environ[name], exist_ok=True)
     # Several processes compile already.
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    measured = by_seed(read_all(arguments.without))[0].get(arguments.seed, [])
+    left_out = {(one["kernel"], one["reference"]) for one in measured}
     drawn = [draw(arguments.seed, kernel, arguments.shapes) for kernel in arguments.kernels]
-    report = measure_all([shape for of_index in zip(*drawn) for shape in of_index], runner,
-                         arguments)
+    report = measure_all([shape for of_index in zip(*drawn) for shape in of_index
+                          if (shape.kernel, shape.reference) not in left_out], runner, arguments)
     print("\n".join(summary(report)))
     return 0 if passed(report["shapes"], report["not_begun"]) else 1
 

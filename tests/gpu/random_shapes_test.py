@@ -23,7 +23,7 @@ def answer(errors=None, **variants):
     return {"torch": "2.11", "errors": errors or {}, "variants": variants}
 
 
-OURS = {"seconds": 1e-3, "gpu": "H100", "driver": "580", "cuda": "13.0", "cublas": "13.1"}
+OURS = {"seconds": 1e-3, "flags": [], "gpu": "H100", "cuda": "13.0", "cublas": "13.1"}
 SHAPE = draw(1, "softmax", 8)[0]
 
 
@@ -130,17 +130,18 @@ class ListedTorch:
 
 
 class NotingRunner:
-    def __init__(self):
+    def __init__(self, flags):
         self.efforts = []
+        self.flags = flags
 
     def measure(self, _, effort):
         self.efforts.append(effort)
-        return OURS
+        return {**OURS, "flags": self.flags}
 
 
 class Repeating(unittest.TestCase):
-    def measure(self, *answers, shape=SHAPE):
-        torch, runner = ListedTorch(list(answers)), NotingRunner()
+    def measure(self, *answers, shape=SHAPE, flags=()):
+        torch, runner = ListedTorch(list(answers)), NotingRunner(flags)
         return random_shapes.measure(shape, torch, runner, "fast"), torch, runner
 
     def test_clear_result_is_measured_once(self):
@@ -158,6 +159,11 @@ class Repeating(unittest.TestCase):
         self.assertEqual(one["ratio"], 1.0)
         self.assertAlmostEqual(one["first_ratio"], 0.97)
 
+    def test_unsettled_result_below_the_bar_is_measured_again(self):
+        for eager, efforts in ((0.8e-3, ["quick", "standard"]), (1e-3, ["quick"])):
+            _, _, runner = self.measure(*[answer(eager=turn(eager))] * 4, flags=["unsettled"])
+            self.assertEqual(runner.efforts, efforts)
+
     def test_product_at_the_power_limit_is_never_quick(self):
         shape = max(draw(1, "gemm", 8), key=lambda one: one.amount)
         _, _, runner = self.measure(*[answer(eager=turn(1e-3))] * 2, shape=shape)
@@ -170,7 +176,8 @@ import json, os, sys
 if sys.argv[1] == "list":
     print(os.environ.get("FAKE_LIST", "relu"))
     sys.exit()
-row = {{"outcome": "ok", "metric": "time", "median": 1e-3, "gpu": {{"model": "H100"}}}}
+seconds = 0.5e-3 if "pad=true" in sys.argv else 1e-3
+row = {{"outcome": "ok", "metric": "time", "median": seconds, "gpu": {{"model": "H100"}}}}
 if "variant=flash_wgmma" in sys.argv:
     row.update(outcome="unsupported", failure_message="needs Hopper")
 if "elements=" + os.environ.get("FAKE_FAILS", "") in sys.argv:
@@ -236,6 +243,24 @@ class Program(unittest.TestCase):
         with open(out) as file:
             commands = {one["ours"]["command"] for one in json.load(file)["shapes"]}
         self.assertTrue(all("variant=flash_mma" in one for one in commands), commands)
+
+    def test_faster_of_padded_and_plain_products_counts_where_rows_are_not_whole_vectors(self):
+        out, _, _ = self.compare(1, "--kernels", "gemm", "--shapes", "8")
+        with open(out) as file:
+            shapes = json.load(file)["shapes"]
+        padded = {one["shape"]: "pad=true" in one["ours"]["command"] for one in shapes}
+        self.assertEqual(set(padded.values()), {True, False})
+        for shape, pad in padded.items():
+            m, _, n, _, k, layout = shape.split()
+            stored = (m if layout[0] == "t" else k, k if layout[1] == "t" else n, n)
+            self.assertEqual(pad, any(int(length) % 8 for length in stored), shape)
+
+    def test_shapes_of_earlier_files_are_left_out(self):
+        first, _, _ = self.compare(3, "--kernels", "relu")
+        out, code, _ = self.compare(3, "--kernels", "relu", "transpose", "--without", first)
+        self.assertEqual(code, 0)
+        with open(out) as file:
+            self.assertEqual({one["kernel"] for one in json.load(file)["shapes"]}, {"transpose"})
 
     def test_exit_code_is_1_below_the_bar(self):
         with mock.patch.object(FakeTorch, "seconds", 0.9e-3):
