@@ -22,8 +22,8 @@ inline constexpr size_t kMaxListedAnnotations = 1'000;
 // Returns whether one of the flags is in kExcludingFlags.
 bool IsExcluded(const google::protobuf::RepeatedPtrField<std::string>& flags);
 
-// Returns what CaseIdentity::hardware has of an environment: no versions, and no CPU model if there
-// are GPUs (see IdentityOf).
+// Returns `environment` without the versions of drivers and libraries and, if there are GPUs,
+// without the CPU model. This is the value of CaseIdentity::hardware (see IdentityOf).
 v1::Environment HardwareOf(const v1::Environment& environment);
 
 // Returns the sorted GPU UUIDs, or sorted node names if there are no GPUs, joined by "+".
@@ -42,14 +42,14 @@ void Acknowledge(const std::string& by, const std::string& note, bool false_alar
                  v1::Regression& regression);
 void Acknowledge(v1::Incident& incident);
 
-// Returns the error of a scheduler that is not the current one.
+// Returns the error for a caller whose term as scheduler has ended.
 Status AnotherScheduler();
 
 // Returns INVALID_ARGUMENT if the beginning of an id is too short.
 Status CheckIdPrefix(const std::string& prefix);
-// Returns the index of the finding that `prefix` names: the one whose id is equal, or else the only
-// one. `ids` has ids that begin with `prefix`. NOT_FOUND if there is none, INVALID_ARGUMENT if
-// there are several.
+// Returns the index in `ids` of the finding that the user selected by `prefix`. All `ids` must
+// begin with `prefix`. Prefers an id that is equal to `prefix`. Without such an id, returns
+// NOT_FOUND if `ids` is empty, and INVALID_ARGUMENT if it contains several ids.
 Result<size_t> OnlyId(const std::string& prefix, const std::vector<std::string>& ids);
 
 // The position of a regression in lists, which are sorted by the time of detection.
@@ -63,12 +63,14 @@ struct RegressionPosition {
 };
 inline constexpr char kRegressionPages = 'g';  // See MakePageToken.
 RegressionPosition PositionOf(const v1::Regression& regression);
-// Convert a position to the text of a PageFiller and back. No token: after all regressions.
+// Convert a position to the text from which PageFiller makes page tokens, and a page token back to
+// a position. An empty token stands for the position after all regressions.
 std::string PositionText(const RegressionPosition& position);
 Result<RegressionPosition> ParsePosition(const std::string& token);
 
-// Merges outliers by place and kind, and sorts them: the place with most cases first, and the worst
-// case of a place first. `judged_counts` has the number of cases with peers by PlaceKey.
+// Merges the outliers of the same place and kind. Sorts the merged outliers by their number of
+// cases, largest first, and the cases of each by their deviation, largest first. `judged_counts`
+// maps the PlaceKey of a place to the number of its cases that could be compared with other places.
 std::vector<v1::Outlier> MergeOutliers(const std::vector<v1::Outlier>& outliers,
                                        const std::map<std::string, int>& judged_counts);
 

@@ -1,4 +1,4 @@
-// Reads runs for analyses, and stores what these find. Implementations must pass
+// Reads runs for analyses, and stores the findings of these analyses. Implementations must pass
 // tests/contract/analysis_runs_contract.h and analysis_store_contract.h.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace assay::storage {
 
-// One stored result with outcome OK, with what analyses need of it.
+// The part of a stored result with outcome OK that analyses need.
 struct Run {
   size_t series = 0;  // Index in Runs::series.
   size_t origin = 0;  // Index in Runs::origins.
@@ -55,21 +55,22 @@ struct Runs {
   int failed = 0;
 };
 
-// Flags of results that no analysis uses. Throttled runs and runs with a neighbour are used,
-// because these are what makes a GPU slow: see docs/decisions/0011-judge-throttled-runs.md.
+// Analyses ignore results with these flags. They do use runs on throttled GPUs and on GPUs that
+// other processes shared, because both make a GPU slow, which analyses must detect: see
+// docs/decisions/0011-judge-throttled-runs.md.
 inline constexpr const char* kExcludingFlags[] = {"unverified"};
 
-// Lineages with results that were stored since an earlier look.
+// The lineages with results that were stored after an earlier call of ListChangedLineages.
 struct ChangedLineages {
   std::vector<std::string> lineage_ids;
-  // Pass it to the next call. Empty: the beginning of all results.
+  // The value to pass to the next call. An empty cursor selects all results.
   std::string cursor;
 };
 
 // Findings of a pass over some lineages, to be stored atomically.
 struct Findings {
-  // The lineages that were judged. What is known by lineage replaces what was known earlier: all
-  // below from `outliers` to `node_flags`.
+  // The lineages that were judged. For these lineages, the lists from `outliers` to `node_flags`
+  // below replace everything that earlier passes have stored.
   std::vector<std::string> lineage_ids;
   // Inserted, or replaced if the id exists.
   std::vector<v1::Regression> regressions;
@@ -84,7 +85,7 @@ struct Findings {
     std::vector<std::string> without_peers;
   };
   std::vector<Judged> judged;
-  // The rest is for dashboards. Throttled runs are never mixed with others.
+  // The remaining lists are for dashboards. They summarize throttled runs separately from others.
   // The runs of a lineage on one driver.
   struct DriverMedian {
     v1::CaseIdentity identity;
@@ -188,43 +189,43 @@ class AnalysisStore {
   virtual Result<Runs> ListRunsOfLineage(const std::string& lineage_id, int per_place) = 0;
 
   // Returns the lineages with runs (see ListRunsOfLineage) that were stored after `cursor`. A
-  // lineage may be returned again for some time although it has no new run, but none is ever
-  // missed, whatever the order in which transactions end. INVALID_ARGUMENT if `cursor` is not one
-  // that this method returned.
+  // lineage may be returned again for some time although it has no new run. No changed lineage is
+  // missed, in whatever order transactions commit. Returns INVALID_ARGUMENT if `cursor` does not
+  // come from an earlier call of this method.
   virtual Result<ChangedLineages> ListChangedLineages(const std::string& cursor) = 0;
 
   virtual Result<JudgeState> GetJudgeState() = 0;
-  // Stores findings and the state: an empty cursor or an absent judged_until keeps the stored one.
-  // Has no effect and returns FAILED_PRECONDITION if another scheduler has been elected since
-  // `term` (0: no check). Keeps acknowledgements that people made meanwhile: acknowledged_by,
-  // acknowledge_note, false_alarm, and the state ACKNOWLEDGED of a regression or incident that is
-  // stored as DETECTED or CONFIRMED.
+  // Stores findings, and the cursor and judged_until that GetJudgeState returns. An empty cursor or
+  // an absent judged_until leaves the stored value unchanged. Keeps acknowledgements that people
+  // made meanwhile: acknowledged_by, acknowledge_note, false_alarm, and the state ACKNOWLEDGED if
+  // the new state is DETECTED or CONFIRMED. Returns FAILED_PRECONDITION and stores nothing if
+  // another scheduler has been elected since `term` (0: no check).
   virtual Status PutFindings(const Findings& findings, int64_t term) = 0;
 
-  // Newest detection first.
+  // Returns the regressions that match `query`, the most recently detected first.
   virtual Result<Page<v1::Regression>> ListRegressions(const RegressionQuery& query,
                                                        const PageRequest& page) = 0;
-  // Counts the regressions that are neither RESOLVED nor CLEARED, by place. Leaves out those whose
-  // cause is not the place: a driver, an agent, or a case that became slower at many places.
-  // Returns the `limit` places with most regressions.
+  // Counts, for each place, the regressions that are neither RESOLVED nor CLEARED. Leaves out
+  // regressions that the place did not cause: those due to a driver, an agent, or a case that
+  // became slower at many places. Returns the `limit` places with the most regressions.
   virtual Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) = 0;
-  // Counts open incidents and outliers. Returns the `limit` models with most outliers.
+  // Counts open incidents and outliers. Returns the `limit` GPU models with the most outliers.
   virtual Result<FindingCounts> CountFindings(int limit) = 0;
-  // Newest start first, at most 1,000.
+  // Returns the incidents that match `query`, the most recently started first, at most 1,000.
   virtual Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) = 0;
-  // Returns outliers merged by place and kind, the place with most cases first. The numbers of
-  // places are of the whole fleet, also if the request names a node.
+  // Returns outliers merged by place and kind, those with the most cases first. The numbers of
+  // places in the response always count the whole fleet, even if the request selects one node.
   virtual Result<v1::ListOutliersResponse> ListOutliers(const v1::ListOutliersRequest& request) = 0;
-  // Acknowledges the regression or incident whose id begins with `id`: an incident's regressions,
-  // too. Returns the number of regressions. NOT_FOUND if there is none, INVALID_ARGUMENT if several
-  // match or if `id` has fewer than 4 characters.
+  // Acknowledges the regression or incident whose id begins with `id`. For an incident, also
+  // acknowledges its regressions. Returns the number of acknowledged regressions. Returns NOT_FOUND
+  // if no id matches, and INVALID_ARGUMENT if several match or `id` has fewer than 4 characters.
   virtual Result<int> Acknowledge(const std::string& id, const std::string& by,
                                   const std::string& note, bool false_alarm) = 0;
 
   // Stores a baseline with its cases. Replaces an earlier one of the same name.
   virtual Status PutBaseline(const v1::Baseline& baseline) = 0;
   virtual Result<std::vector<v1::Baseline>> ListBaselines() = 0;
-  // NOT_FOUND, with a hint if a name is similar.
+  // Returns NOT_FOUND if there is no such baseline, with a hint if a name is similar.
   virtual Result<v1::Baseline> GetBaseline(const std::string& name) = 0;
 
   virtual Status PutAnnotation(const v1::Annotation& annotation) = 0;

@@ -23,7 +23,7 @@ class FleetStore {
  public:
   virtual ~FleetStore() = default;
 
-  // Returns the id of the fleet, a UUID that is made once in a database.
+  // Returns the id of the fleet, a UUID that is generated once per database.
   virtual Result<std::string> GetFleetId() = 0;
 
   // Makes `owner` the leader for the duration of `lease`, or extends its lease if it is the leader

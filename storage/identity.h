@@ -1,4 +1,4 @@
-// The identity of a series: results of one series are comparable.
+// Computes the identity of a result's series. Results of the same series are comparable.
 #pragma once
 
 #include <string>
@@ -23,7 +23,8 @@ struct Identity {
   std::string environment_id;
 };
 
-// The part of an identity that depends only on the environment. Many results share one.
+// The part of an identity that depends only on the environment. It is computed separately because
+// many results share an environment.
 struct EnvironmentIdentity {
   explicit EnvironmentIdentity(const v1::Environment& environment);
 

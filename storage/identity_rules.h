@@ -1,4 +1,5 @@
-// Decides what becomes of a key that presents an invite. Every IdentityStore uses it.
+// Decides whether a key that presents an invite joins the fleet, and under which identity. All
+// implementations of IdentityStore use these rules.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,8 @@ struct IdentityLookup {
   std::function<std::vector<std::string>(const std::string& base)> similar_names;
 };
 
-// Returns the outcome. If it is kEnrolled, its `identity` and `invite` must be stored, in place of
-// the earlier ones with the same ids.
+// Decides whether to enrol a key. If the outcome is kEnrolled, the caller must store its `identity`
+// and `invite`, which replace stored ones with the same ids.
 EnrolOutcome DecideEnrolment(const Enrolling& enrolling, const std::optional<v1::Invite>& invite,
                              const IdentityLookup& lookup);
 

@@ -13,9 +13,9 @@
 
 namespace assay::storage {
 
-// Time after the end of its certificate in which a key can still renew it.
+// The period after the expiry of a certificate in which its key can still renew it.
 inline constexpr Duration kRenewable = std::chrono::hours(24 * 30);
-// Time after its own end for which an identity is kept, and its name with it.
+// The period for which an identity that has ended is kept. Its name stays taken for as long.
 inline constexpr Duration kKeptAfterEnd = std::chrono::hours(24);
 // Number of refused attempts that are kept.
 inline constexpr int kKeptAttempts = 1000;
@@ -64,24 +64,25 @@ class IdentityStore {
   virtual Result<std::optional<StoredInvite>> GetInvite(const std::string& invite_id) = 0;
   // Returns the newest `limit` invites, newest first.
   virtual Result<std::vector<v1::Invite>> ListInvites(int limit) = 0;
-  // Does nothing if the invite was revoked before. NOT_FOUND.
+  // Does nothing if the invite has been revoked already. Returns NOT_FOUND if it does not exist.
   virtual Status RevokeInvite(const std::string& invite_id, WallTime now) = 0;
 
-  // Uses an invite: makes an identity for the key, or gives its identity the invite's scope. The
-  // invite is bound to the first key that uses it. The same key may ask again, and gets the same
-  // identity. Happens as a whole or not at all.
+  // Uses an invite: creates an identity for the key or, if the key has one, gives it the invite's
+  // scope. The invite is bound to the first key that uses it. If the same key uses the invite
+  // again, it gets the same identity. The call is atomic.
   virtual Result<EnrolOutcome> Enrol(const Enrolling& enrolling) = 0;
 
-  // Returns the identity of this id or name. NOT_FOUND; the hint is the closest name.
+  // Returns the identity with this id or name. Otherwise, returns NOT_FOUND with the closest name
+  // as the hint.
   virtual Result<v1::EnrolledIdentity> GetIdentity(const std::string& id_or_name) = 0;
   // Returns the identity with this key, or nullopt.
   virtual Result<std::optional<v1::EnrolledIdentity>> FindKey(const std::string& key_hash) = 0;
-  // Stores the newest certificate of a key. Returns false if no identity has the key or if it is
-  // banned.
+  // Stores the newest certificate of a key. Returns false if no identity has the key or if the
+  // identity is banned.
   virtual Result<bool> SetCertificate(const std::string& key_hash, const std::string& serial,
                                       WallTime certificate_expire_time) = 0;
-  // Returns the first `limit` identities of a role whose names sort after `name`, by name. An empty
-  // role stands for all roles.
+  // Returns the first `limit` identities of a role whose names sort after `name`, sorted by name.
+  // An empty `role` selects all roles.
   virtual Result<std::vector<v1::EnrolledIdentity>> ListIdentities(const std::string& role,
                                                                    const std::string& name,
                                                                    int limit) = 0;
@@ -94,20 +95,22 @@ class IdentityStore {
   // Returns all identities, or nullopt if nothing has changed since `revision`.
   virtual Result<std::optional<Identities>> ListChanged(int64_t revision) = 0;
 
-  // These return the identity afterwards, or NOT_FOUND. A further ban replaces reason and actor.
+  // Ban or unban an identity, and return the changed identity or NOT_FOUND. Banning a banned
+  // identity replaces `reason` and `by`.
   virtual Result<v1::EnrolledIdentity> Ban(const std::string& id_or_name, const std::string& reason,
                                            const std::string& by, WallTime now) = 0;
   virtual Result<v1::EnrolledIdentity> Unban(const std::string& id_or_name) = 0;
-  // Removes an identity. NOT_FOUND; FAILED_PRECONDITION if it is banned.
+  // Removes an identity. Returns NOT_FOUND if it does not exist, and FAILED_PRECONDITION if it is
+  // banned.
   virtual Status RemoveIdentity(const std::string& id_or_name) = 0;
 
-  // Removes the ephemeral nodes that have sent no heartbeat within the last `absence` and whose
-  // certificate has expired, and their identities. Keeps those that are banned or have a job.
-  // Returns their names.
+  // Removes each ephemeral node that has sent no heartbeat within the last `absence` and whose
+  // certificate has expired, together with its identity. Keeps nodes that are banned or have a job.
+  // Returns the names of the removed nodes.
   virtual Result<std::vector<std::string>> RemoveAbsent(Duration absence, WallTime now) = 0;
-  // Removes identities, unless they are banned, that ended more than kKeptAfterEnd ago or whose
-  // certificate ended more than kRenewable ago. Removes invites that ended more than kRenewable
-  // ago.
+  // Removes identities that ended more than kKeptAfterEnd ago or whose certificate expired more
+  // than kRenewable ago, but keeps banned identities. Also removes invites that ended more than
+  // kRenewable ago.
   virtual Status RemoveOld(WallTime now) = 0;
 
   // Stores a refused attempt and removes the oldest beyond kKeptAttempts.

@@ -57,8 +57,9 @@ class JobStore {
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
-  // Defines when a node that sends no heartbeats counts as absent: after `stale` if the node has a
-  // session, and otherwise after `grace`, because its agent needs time to reconnect.
+  // The time without heartbeats after which a node counts as absent. This is `stale` for a node
+  // that has a session. A node without a session gets `grace`, because its agent needs time to
+  // reconnect.
   struct Silence {
     Duration grace{0};
     Duration stale{0};
@@ -76,27 +77,27 @@ class JobStore {
   // Returns NOT_FOUND if the campaign does not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
-  // Pauses or resumes a campaign: while it is paused, no further job of it starts. Pausing a paused
-  // campaign keeps who paused it and when. Returns NOT_FOUND, or FAILED_PRECONDITION with reason
-  // CAMPAIGN_ENDED.
+  // Pauses or resumes a campaign. While it is paused, none of its queued jobs start. Pausing a
+  // paused campaign again does not change who paused it and when. Returns NOT_FOUND if the campaign
+  // does not exist, and FAILED_PRECONDITION with reason CAMPAIGN_ENDED if it has ended.
   virtual Status SetPaused(const std::string& campaign_id, bool paused, const std::string& by) = 0;
 
   struct RerunRequest {
     std::string campaign_id;
-    // A request whose id the campaign has seen changes nothing.
+    // If the campaign has already been rerun with this id, the request changes nothing.
     std::string request_id;
     bool failed_only = false;
     // Number of repetitions in one run of all jobs.
     int repetitions = 1;
     std::string requested_by;
   };
-  // Reactivates an ended campaign and removes its verdict. Only jobs of the latest run are run
-  // again. If `failed_only`, requeues those that FAILED or were CANCELLED and have cases without a
-  // result; they keep their results and get all their retries again. Otherwise adds a copy of each
-  // job, with a new seed and a repetition number that is higher by `repetitions`. Records the
-  // request in Campaign.reruns. Returns NOT_FOUND if the campaign does not exist. Returns
-  // FAILED_PRECONDITION if the campaign is active or not judged yet, has no job to run again, or
-  // has been rerun kMaxReruns times.
+  // Reactivates an ended campaign, removes its verdict and runs jobs of its latest run again. If
+  // `failed_only`, requeues the jobs that FAILED or were CANCELLED and still lack a result for some
+  // case. These jobs keep their results, and their retries are counted from 0. Otherwise, adds a
+  // copy of each job, with a new seed and a repetition number that is higher by `repetitions`.
+  // Records the request in Campaign.reruns. Returns NOT_FOUND if the campaign does not exist.
+  // Returns FAILED_PRECONDITION if the campaign is active or not judged yet, has no job to run
+  // again, or has been rerun kMaxReruns times.
   virtual Status RerunCampaign(const RerunRequest& request) = 0;
 
   struct ClaimRequest {
@@ -107,7 +108,7 @@ class JobStore {
     int limit = 64;
     // Time that a job waits in the queue before nodes are reserved for it.
     Duration patience = std::chrono::minutes(2);
-    // As in FinishedAttempt.
+    // The caller's term as scheduler, as in FinishedAttempt.
     int64_t term = 0;
   };
   // Leases queued jobs that fit on the free nodes among `node_ids`. Prefers jobs with higher
@@ -151,12 +152,12 @@ class JobStore {
   // Returns the campaigns that have no verdict although all their jobs have ended. Such campaigns
   // exist if the coordinator crashed before it could store the verdict.
   virtual Result<std::vector<std::string>> ListUnjudged() = 0;
-  // Stores the verdict unless the campaign has one or is active again.
+  // Stores the verdict. Does nothing if the campaign already has a verdict or is active again.
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 
-  // Statistics for metrics: jobs by state, the creation time of the oldest queued job, and campaigns
-  // that have not ended. Queued jobs of paused campaigns are counted apart, and so are the campaigns.
+  // Statistics for metrics: jobs by state, the creation time of the oldest queued job, and
+  // campaigns that have not ended. Paused campaigns and their queued jobs are counted separately.
   struct QueueStats {
     v1::JobCounts counts;
     int paused = 0;

@@ -1,4 +1,4 @@
-// The nodes of the fleet. Contract: tests/contract/node_store_contract.h.
+// Stores the nodes of the fleet. Implementations must pass tests/contract/node_store_contract.h.
 #pragma once
 
 #include <limits>
@@ -28,7 +28,7 @@ class NodeStore {
                          const std::string& dial_address, Duration stale_after) = 0;
   // Stores a heartbeat of each of these nodes that is connected to `owner`.
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
-  // Marks the node disconnected. Does nothing if another coordinator has its session.
+  // Marks the node as disconnected. Does nothing if the node is connected to another coordinator.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
   // Returns true if the node is connected to a coordinator other than `owner` and has sent a
   // heartbeat within the last `stale_after`.
@@ -47,22 +47,23 @@ class NodeStore {
   virtual Result<std::vector<v1::Node>> ListNodesAfter(const std::string& name, int limit,
                                                        Duration stale_after,
                                                        Benchmarks benchmarks) = 0;
-  // Numbers of nodes, by the same rule.
+  // Numbers of nodes. A node counts as disconnected by the same rule as in ListNodes.
   struct NodeCounts {
     int connected = 0;
     int disconnected = 0;
-    // Those of them that are simulated.
+    // The simulated ones among these nodes.
     int simulated_connected = 0;
     int simulated_disconnected = 0;
-    // Those that are cordoned, connected or not.
+    // Cordoned nodes, connected or not.
     int cordoned = 0;
     int simulated_cordoned = 0;
-    // Those that are cordoned and disconnected.
+    // Nodes that are both cordoned and disconnected.
     int cordoned_disconnected = 0;
     int simulated_cordoned_disconnected = 0;
   };
   virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
-  // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
+  // Returns the node with this id or name. Otherwise, returns NOT_FOUND, with a similar name, if
+  // there is one, as the hint.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 
   // Returns the schemas with this hash (schema::SchemasHash), or null if no node has stored them.
@@ -74,25 +75,29 @@ class NodeStore {
   // Ends the quarantine of a node, because a check passed. Clears its counts of failures.
   virtual Status EndQuarantine(const std::string& node_id) = 0;
 
-  // Keeps new jobs off a node. A claim that is in progress ends first, so no job starts on the node
-  // after the call. On a cordoned node, replaces what the request gives, and keeps the time.
+  // Keeps new jobs off a node. First waits for a claim that is in progress, so no job starts on the
+  // node after the call. On a node that is cordoned already, replaces only what the request gives,
+  // and keeps the time at which the node was first cordoned.
   struct CordonRequest {
     std::string node;         // Id or name.
     std::string reason;       // Empty: an earlier cordon's reason stays.
     std::string cordoned_by;  // Stays, too, if an earlier reason stays.
-    // Time until running jobs are stopped. Absent: they are not, and an earlier drain ends.
+    // The time until the node's running jobs are stopped. If absent, they are not stopped, and a
+    // drain that an earlier request began ends.
     std::optional<Duration> drain;
-    // Whether an earlier deadline that has not passed stays.
+    // If true, a deadline from an earlier request that has not passed yet remains in force.
     bool keep_deadline = false;
   };
   // Returns NOT_FOUND as GetNode does.
   virtual Status Cordon(const CordonRequest& request) = 0;
-  // Lets the node get jobs again. Does nothing if it is not cordoned. NOT_FOUND.
+  // Lets the node get jobs again. Does nothing if it is not cordoned. Returns NOT_FOUND as GetNode
+  // does.
   virtual Status Uncordon(const std::string& id_or_name) = 0;
 
-  // Changes labels and the price of a node. They replace those that its agent was started with in
-  // all descriptions that this class returns, also after the agent has connected again. Returns
-  // NOT_FOUND, and INVALID_ARGUMENT as NewSettings does.
+  // Changes labels and the price of a node. In all descriptions that this class returns, the
+  // changed values replace the values from the agent's options, even after the agent has
+  // reconnected. Returns NOT_FOUND if the node does not exist, and INVALID_ARGUMENT as NewSettings
+  // does.
   virtual Status Update(const v1::UpdateNodeRequest& request) = 0;
   // Returns the settings of all nodes that have some, by node id.
   virtual Result<std::map<std::string, v1::NodeSettings>> ListSettings() = 0;
@@ -100,7 +105,8 @@ class NodeStore {
   // Addresses of agents that coordinators connect to.
   virtual Status AddDialAddress(const std::string& address) = 0;
   virtual Result<std::vector<std::string>> ListDialAddresses() = 0;
-  // Removes the node and its dial address. FAILED_PRECONDITION while it runs a job; NOT_FOUND.
+  // Removes the node and its dial address. Returns FAILED_PRECONDITION while the node runs a job,
+  // and NOT_FOUND if it does not exist.
   virtual Status RemoveNode(const std::string& id_or_name) = 0;
 };
 

@@ -14,8 +14,8 @@ namespace assay::storage {
 bool HoldsWholeNodes(const NewJob& job);
 
 // Restricts which candidate nodes the next attempt of a job should use, for example to avoid a node
-// that failed. The restriction is ignored if too few of the remaining nodes are reachable. Nodes
-// may be reachable even if they are busy.
+// that failed. The restriction is ignored if it leaves too few reachable nodes. Busy nodes count as
+// reachable.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.

@@ -43,17 +43,18 @@ Result<ResultPosition> ParseResultToken(const std::string& order, const std::str
 // Returns INVALID_ARGUMENT if a field cannot make groups, or if the limit is not allowed.
 Status CheckGroups(const v1::GroupResultsRequest& request);
 
-// Returns whether ResultStore::ListValues can list the values of a field: texts that many results
-// share, which describe the case, its hardware or its place.
+// Returns true if ResultStore::ListValues can list the values of a field. It lists only texts that
+// many results share and that describe the case, its hardware or its place.
 bool HasListedValues(const schema::NamedField& named);
-// Returns INVALID_ARGUMENT if it cannot.
+// Returns INVALID_ARGUMENT if HasListedValues is false for the field.
 Status CheckListedField(const std::string& name);
 
 // Returns the maximum number of groups in a response.
 int GroupLimit(const v1::GroupResultsRequest& request);
 
-// Sorts groups in the order that GroupResultsResponse documents, and moves them to a response. The
-// response has at most GroupLimit groups and is not much larger than kMaxPageBytes.
+// Sorts groups in the order that GroupResultsResponse documents and puts them into a response. To
+// bound its size, the response gets at most GroupLimit groups, and is not much larger than
+// kMaxPageBytes.
 v1::GroupResultsResponse MakeGroupResponse(const v1::GroupResultsRequest& request,
                                            std::vector<v1::ResultGroup> groups);
 

@@ -76,10 +76,11 @@ class ResultStore {
 
   // Returns the results that match `filter`, without samples, sorted by `order` or newest first.
   // See schema::ParseResultFilter and ParseResultOrder for the syntax and the possible errors.
-  // Indexes find results by series (benchmark, parameters, hardware, software), campaign, job,
-  // node, GPU and time. Other conditions are checked only on the newest kMaxExaminedResults of
-  // these. Returns INVALID_ARGUMENT with reason TOO_MANY_RESULTS if that does not fill the page
-  // although there are more results, or if more results than that would have to be sorted.
+  // Database indexes find results by series (benchmark, parameters, hardware, software), campaign,
+  // job, node, GPU and time. Conditions on other fields are checked only for the newest
+  // kMaxExaminedResults of the results that an index has found. Returns INVALID_ARGUMENT with
+  // reason TOO_MANY_RESULTS if these do not fill the page although there are older ones, or if
+  // `order` would require sorting more than kMaxExaminedResults.
   virtual Result<ResultPage> List(const std::string& filter, const PageRequest& page,
                                   const std::string& order) = 0;
   Result<ResultPage> List(const std::string& filter, const PageRequest& page) {
@@ -90,10 +91,10 @@ class ResultStore {
   // INVALID_ARGUMENT with reason TOO_MANY_RESULTS if more than kMaxExaminedResults match.
   virtual Result<v1::GroupResultsResponse> Group(const v1::GroupResultsRequest& request) = 0;
 
-  // Returns the distinct values of a field that CheckListedField accepts, in results that are
-  // simulated or not, as asked. Sorts by bytes and returns at most `limit`. Cuts values after 200
-  // characters. Reads the small tables of series, origins and campaigns, and at most one result for
-  // each origin or campaign.
+  // Returns the distinct values of a field that CheckListedField accepts, sorted byte by byte.
+  // Considers only simulated results if `simulated` is true, and only real ones otherwise. Returns
+  // at most `limit` values, truncated to 200 characters. The call is fast because it reads only the
+  // small tables of series, origins and campaigns, and at most one result per origin or campaign.
   virtual Result<FieldValues> ListValues(const std::string& field, int limit, bool simulated) = 0;
 
   // Returns the result with its samples, or NOT_FOUND.

@@ -15,8 +15,8 @@
 
 namespace assay::storage {
 
-// If the name of a campaign is unknown, only this many of the newest campaigns are searched for a
-// similar name, which keeps the search fast on a database that has grown for years.
+// The number of campaigns, newest first, in which a similar name is searched for if the name that a
+// user gave is unknown. The limit keeps the search fast in a database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
 // Returns NOT_FOUND: `no node "g31"`. The hint is the closest of `names`, if one is close.
@@ -28,13 +28,14 @@ using schema::DeterministicBytes;
 // Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
 std::string PayloadHash(const v1::CaseResult& result);
 
-// Replaces labels and the price of a description, as its agent sent it, by the node's settings. A
-// label of the agent that differs from a set one only in case is removed.
+// Replaces labels and the price in `node`, the description that the node's agent sent, by the
+// settings that operators have made. Removes a label of the agent if its key differs from the key
+// of a set label only in case.
 void ApplySettings(const v1::NodeSettings& settings, v1::NodeDescription* node);
 
-// Returns the settings of a node after a change. `own` is the description that its agent sent.
-// Returns INVALID_ARGUMENT if a label or the price is invalid, if a label differs from another one
-// of the node only in case, or if the node would have too many labels.
+// Returns the settings of a node after a change. `own` is the description that the node's agent
+// sent. Returns INVALID_ARGUMENT if a label or the price is invalid, if two labels of the node
+// would differ only in case, or if the node would have too many labels.
 Result<v1::NodeSettings> NewSettings(const v1::UpdateNodeRequest& change,
                                      const v1::NodeDescription& own,
                                      const v1::NodeSettings& before);
@@ -45,10 +46,12 @@ v1::JobState StateAfter(Disposition disposition);
 // Moves those fields that the coordinator stores inside the spec to the campaign itself.
 void MoveOutOfSpec(v1::Campaign* campaign);
 
-// Returns why a node is quarantined, for example "failed 5 jobs one after the other; the last:
-// RUNNER_CRASHED: signal 11". `what` is the part before the semicolon.
+// Returns the text that explains why a node is quarantined, for example "failed 5 jobs one after
+// the other; the last: RUNNER_CRASHED: signal 11". `what` is the part before the semicolon, and
+// `last` is the latest failure.
 std::string QuarantineReason(const std::string& what, const std::optional<v1::Failure>& last);
-// Return `what` for a node that failed kQuarantineJobs jobs, or jobs of kQuarantineCampaigns
+// Return the argument `what` of QuarantineReason: FailedJobsText for a node that failed
+// kQuarantineJobs jobs, and FailedCampaignsText for one that failed jobs of kQuarantineCampaigns
 // campaigns.
 std::string FailedJobsText();
 std::string FailedCampaignsText();
@@ -60,9 +63,9 @@ Status TooManySchedules();
 // Most requests to run a campaign again.
 inline constexpr int kMaxReruns = 100;
 
-// Returns the rerun to add to the campaign for this request, with the number of jobs left unset.
-// Returns nullopt if the campaign already contains this request. Returns FAILED_PRECONDITION if the
-// state or the verdict of the campaign does not allow a rerun.
+// Returns the entry to add to Campaign.reruns for this request. The caller must set its number of
+// jobs. Returns nullopt if the campaign already has an entry for this request. Returns
+// FAILED_PRECONDITION if the state or the verdict of the campaign does not allow a rerun.
 Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
                                           const v1::Campaign& campaign, WallTime now);
 

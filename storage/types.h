@@ -129,9 +129,10 @@ struct FinishedAttempt {
   // other, or jobs of kQuarantineCampaigns campaigns, is quarantined. A job counts only once per
   // node, even if several attempts fail. A job that succeeds resets the counts of its nodes.
   std::vector<std::string> suspect_node_ids;
-  // If true, ends a job that is not running: its last attempt failed or was requeued, but its
-  // remaining results arrived afterwards. Has no effect if a newer attempt has begun or a case has
-  // no result. Removes the campaign's verdict, if any, so that the campaign is judged anew.
+  // If true, marks a job as ended although it is not running, because all of its results have
+  // arrived after its last attempt failed or was requeued. Has no effect if a newer attempt has
+  // begun or a case has no result. Removes the campaign's verdict, if any, so that the campaign is
+  // judged again.
   bool mend = false;
   // The caller's term as scheduler, or 0 for a caller that needs none. If another scheduler has
   // been elected since that term, FinishAttempt has no effect.

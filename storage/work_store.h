@@ -21,7 +21,7 @@ struct Work {
     auto operator<=>(const Kind&) const = default;
   };
   Kind kind;
-  // The nodes of running jobs, or else all nodes that may be chosen.
+  // The nodes that run the jobs or, for queued jobs, all nodes that may be chosen.
   NodeIds node_ids;
   std::vector<int> gpu_indices;
   bool exclusive_node = true;
@@ -42,17 +42,18 @@ class WorkStore {
  public:
   virtual ~WorkStore() = default;
 
-  // A case whose time is asked for.
+  // A case for which CaseSeconds returns the expected time.
   struct CaseOfBenchmark {
     std::string benchmark;
     v1::BenchmarkCase one;
   };
-  // Returns, for each case, the mean time in seconds of a few of its newest results on any hardware
-  // that were measured with this effort, such as "standard". nullopt means that there are none.
+  // Returns the time in seconds that each case is expected to take. This is the mean of a few of
+  // the case's newest results, on any hardware, that were measured with `effort`, such as
+  // "standard". It is nullopt if there are no such results.
   virtual Result<std::vector<std::optional<double>>> CaseSeconds(
       const std::vector<CaseOfBenchmark>& cases, const std::string& effort) = 0;
 
-  // Returns the queued and running jobs of a campaign; nothing if it does not exist.
+  // Returns the queued and running jobs of a campaign, or an empty list if it does not exist.
   virtual Result<std::vector<Work>> ListOpenWork(const std::string& campaign_id) = 0;
   // Returns the cases of each kind of the campaign's jobs.
   virtual Result<std::vector<KindOfWork>> ListKindsOfWork(const std::string& campaign_id) = 0;

@@ -23,9 +23,9 @@
 
 namespace assay::storage {
 
-// The in-memory database that all fake stores share. Every method of a store holds `mutex`, so the
-// stores are thread-safe. The database must outlive the stores, and `clock` must outlive the
-// database.
+// The in-memory database that all fake stores share. Every method of a store holds `mutex` while it
+// runs, so the stores are thread-safe. The database must outlive the stores, and `clock` must
+// outlive the database.
 struct FakeDatabase {
   // The member node_ids holds the latest placement.
   struct JobRow : LeasedJob {

@@ -47,7 +47,7 @@ Status PutKept(Transaction& transaction, const std::string& table, const std::st
   return InsertRows(transaction, table, key, rows);
 }
 
-// Stores summaries. Those of a lineage have different keys.
+// Stores summaries. The summaries of a lineage must have different keys.
 template <typename Summary>
 Status PutSummaries(Transaction& transaction, const std::string& table,
                     const std::vector<Summary>& summaries) {
@@ -87,7 +87,7 @@ Status PutLineages(Transaction& transaction, const Findings& findings) {
   return PutSummaries(transaction, "node_flag", findings.node_flags);
 }
 
-// SQL conditions and the values to which they refer.
+// An SQL condition and the values to which it refers.
 class Condition {
  public:
   void Add(const std::string& text) { text_ += " AND " + text; }
@@ -109,7 +109,7 @@ class Condition {
 
 constexpr char kOpen[] = "(state IS NULL OR state NOT IN ('resolved', 'cleared'))";
 
-// Returns the condition that a regression has the node and lineage of the query.
+// Returns the condition that selects regressions by the node and lineage of the query.
 std::string PlaceAndCase(const RegressionQuery& query, Condition& condition) {
   std::string text = "true";
   if (!query.node_name.empty()) {
@@ -128,8 +128,9 @@ void AddState(const RegressionQuery& query, Condition& condition) {
   if (query.simulated) condition.Add(*query.simulated ? "simulated" : "NOT simulated");
 }
 
-// Returns the number of lineages with peers for each place in `places`, and sets the numbers of
-// places in the response.
+// Returns, for each place in `places`, the number of lineages in which the place could be compared
+// with enough other places (its peers). Also sets judged_places and unjudged_places in the
+// response.
 std::map<std::string, int> CountJudged(Transaction& transaction, bool simulated,
                                        const std::set<std::string>& places,
                                        v1::ListOutliersResponse& response) {
@@ -174,7 +175,8 @@ Result<JudgeState> GetJudgeState(Pool& pool) {
 Status PutFindings(Pool& pool, const Findings& findings, int64_t term) {
   return pool.Run("put_findings", [&](Transaction& transaction) -> Status {
     LockFindings(transaction);
-    // A later statement than the lock, so that it sees the scheduler of that moment.
+    // This must be a later statement than the one that locks, because its snapshot must show the
+    // scheduler that is current when the lock has been acquired.
     if (!transaction.exec_params("SELECT " + IsTerm("$1::bigint"), term)[0][0].as<bool>()) {
       return AnotherScheduler();
     }

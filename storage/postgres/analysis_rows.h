@@ -29,11 +29,11 @@ nlohmann::json RowOf(const v1::Baseline& baseline);
 nlohmann::json RowOf(const v1::Baseline& baseline, int position);
 nlohmann::json RowOf(const v1::Annotation& annotation);
 
-// Rows of one table by key, so that the last of equal keys is stored.
+// The rows of one table by key. If several rows have the same key, only the last one is stored.
 using Rows = std::map<std::string, nlohmann::json>;
 
-// Inserts rows, which must all have the same columns. Replaces rows that have the same `key`, which
-// is a list of columns, or empty for a table without a key.
+// Inserts rows, which must all have the same columns. `key` lists the columns of the table's key
+// and is empty for a table without one. Stored rows with the same key are replaced.
 Status InsertRows(Transaction& transaction, const std::string& table, const std::string& key,
                   const Rows& rows);
 
@@ -51,12 +51,12 @@ std::vector<Message> MessagesOf(const pqxx::result& rows) {
   return messages;
 }
 
-// Makes transactions that change findings follow each other, so that none overwrites what another
-// has stored meanwhile.
+// Locks the findings until the end of the transaction. Transactions that change findings must call
+// this first, so that they do not overwrite each other's changes.
 void LockFindings(Transaction& transaction);
 
 int64_t MicrosecondsOf(WallTime time);
-// Returns an SQL expression for the time that is so many microseconds after 1970.
+// Returns an SQL expression for the time that is `microseconds`, an SQL expression, after 1970.
 std::string TimeOfMicroseconds(const std::string& microseconds);
 
 }  // namespace assay::storage

@@ -17,8 +17,8 @@
 namespace assay::storage {
 namespace {
 
-// If lineages changed over a longer time than this, every series is searched for its newest result
-// instead of reading the newest results of all series.
+// ListChangedLineages reads all results since the cursor if the cursor is at most this old.
+// Otherwise, it searches each series for one result since the cursor, which reads fewer rows.
 constexpr int64_t kMaxReadMicroseconds = 24LL * 3600 * 1'000'000;
 constexpr char kCursorKind = 'l';
 
@@ -40,7 +40,8 @@ const std::string& RunColumns() {
   return columns;
 }
 
-// Much faster than pqxx's conversion, and there may be 200,000 runs.
+// Converts a field to a number. Used instead of pqxx's conversion, which is much slower, because
+// there may be 200,000 runs.
 template <typename T>
 T NumberOf(const pqxx::field& field) {
   T number{};
@@ -197,11 +198,11 @@ class RunsBuilder {
   KeyIndex series_, origins_;
 };
 
-// Returns the SQL statement for the newest runs of lineage $1: at most $2 per place, among the
-// newest $3 results of each series. All results are read from the index result_of_series only; the
-// rows themselves are read only for the runs that are returned. The first column is the number of
-// failed results, and is in every row; there is a row even if there is no run. A place is named by
-// the lowest key of its origins.
+// Returns the SQL statement that selects the newest runs of lineage $1: at most $2 per place, among
+// the newest $3 results of each series. To be fast, it ranks the results by columns of the index
+// result_of_series, and reads the rows of only those results that it returns. The first column of
+// every row is the number of failed results. If there are no runs, the statement returns one row in
+// which all other columns are NULL. A place is identified by the lowest key of its origins.
 const std::string& LineageSql() {
   static const std::string sql =
       "WITH n AS MATERIALIZED ("
@@ -232,23 +233,26 @@ const std::string& LineageSql() {
   return sql;
 }
 
-// Selects the lineages of the series "changed", without those of imported results. All results of a
-// series are imported, or none is.
+// Selects the lineages of the series in "changed", except series of imported results. Either all
+// results of a series are imported or none is, so the newest result shows which.
 constexpr char kLineagesOfChanged[] =
     "SELECT DISTINCT s.lineage_id FROM changed JOIN series s USING (series_key)"
     " CROSS JOIN LATERAL (SELECT r.origin_key FROM result r WHERE r.series_key = s.series_key"
     "   ORDER BY r.ts DESC, r.sequence DESC LIMIT 1) n"
     " JOIN origin o USING (origin_key) WHERE o.imported_from IS NULL ORDER BY s.lineage_id";
 
-// SQL condition: analyses use result "r", and it was stored at $1 or later.
+// An SQL condition that is true if analyses use the result "r" and it was stored at $1 (in
+// microseconds since 1970) or later.
 constexpr char kChanged[] =
     "r.ts >= 'epoch'::timestamptz + $1::bigint * interval '1 microsecond' AND r.\"primary\""
     " AND r.outcome = 'ok'";
 
-// Returns the time until which ListChangedLineages need not look again, in microseconds since 1970.
-// A result has the time at which its transaction began, and appears when this ends. So the time is
-// that of the oldest transaction that has written something. A transaction that has not yet written
-// is younger than the overlap.
+// Returns a time, in microseconds since 1970, before which no further results will appear, so that
+// the next ListChangedLineages need not look at earlier results again. The time of a result (`ts`)
+// is the time at which its transaction began, but the result becomes visible only when that
+// transaction commits. The returned time is therefore the start of the oldest open transaction that
+// has written, minus `overlap`. A transaction that stores results but has not written yet is
+// assumed to have begun within the last `overlap`.
 int64_t SettledTime(Transaction& transaction, Duration overlap) {
   return transaction
       .exec_params(
@@ -299,7 +303,7 @@ Result<ChangedLineages> ListChangedLineages(Pool& pool, const std::string& curso
   ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken(kCursorKind, cursor, 0));
   return pool.Query(
       "list_changed_lineages", [&](Transaction& transaction) -> Result<ChangedLineages> {
-        // Must be read before the results: a transaction may end in between.
+        // Must be read before the results, because a transaction may commit in between.
         const int64_t settled = SettledTime(transaction, overlap);
         // The clock of another server may be behind that of the one that returned the cursor.
         const int64_t from = std::min(after, settled);

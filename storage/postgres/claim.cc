@@ -14,7 +14,8 @@
 namespace assay::storage {
 namespace {
 
-// Number of jobs with a choice of nodes that are read from a campaign's queue at once.
+// The number of unpinned jobs, which can run on several sets of nodes, that are read from a
+// campaign's queue at once.
 constexpr int kUnpinnedDepth = 32;
 // Number of times that the next jobs are read if those before leave nodes free.
 constexpr int kMoreReads = 8;
@@ -66,10 +67,11 @@ constexpr const char* kChoice =
     "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
     "  FROM candidate_set s JOIN active USING (campaign_id)) ";
 
-// Selects queued jobs "u" of campaign "a" that are not pinned. $4 are the reachable nodes. Skips
-// jobs with too few reachable candidates, because such jobs would hide the jobs behind them. If
-// several jobs share a list of candidates, counts the list's reachable nodes only once. A list that
-// belongs to a single job is not checked if it is longer than $5, because it is slow to read.
+// Selects queued jobs "u" of campaign "a" that are not pinned to certain nodes. $4 lists the
+// reachable nodes. Skips jobs with too few reachable candidates. Otherwise, such jobs could fill
+// the limited number of jobs that are read, and hide the jobs behind them. If several jobs share a
+// list of candidates, counts the list's reachable nodes only once. The list of a single job is not
+// checked if it has more than $5 bytes, because a longer list is slow to read.
 constexpr const char* kUnpinned =
     "SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
     "  AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
@@ -236,8 +238,8 @@ class Claim {
     return open;
   }
 
-  // Reads the next unpinned jobs of every queue that may contain more, so that jobs that wait for
-  // busy nodes do not block the jobs behind them. Returns false if there are no more jobs or no
+  // Reads the next unpinned jobs of every queue that may contain more. Without this, jobs that wait
+  // for busy nodes would block the jobs behind them. Returns false if there are no more jobs or no
   // node is free.
   bool ReadMoreUnpinned() {
     ArrayLiteral campaigns, last;
@@ -256,7 +258,7 @@ class Claim {
     return true;
   }
 
-  // Reads more jobs from the queue of each node that is at least partly free. Without these jobs,
+  // Reads more of the jobs that are pinned to nodes that are at least partly free. Without this,
   // such nodes would stay idle if all jobs read so far are pinned to busy nodes.
   void LookBehindHeads() {
     const std::vector<std::string> open = OpenNodes();
@@ -343,8 +345,9 @@ class Claim {
       ids.Add(choice.candidate.job.job_id);
       placements.Add(ArrayOf(choice.nodes));
     }
-    // Lock the jobs first, so that the snapshot of the next statement contains all results that
-    // have been stored for them, including late results of the previous attempt.
+    // Lock the jobs in a separate, earlier statement. The snapshot of the next statement then
+    // contains all results that have been stored for these jobs, including late results of the
+    // previous attempt.
     const std::string picked = ArrayOf(FirstTexts(transaction_.exec_params(
         "SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
         "  AND " +

@@ -57,7 +57,8 @@ struct SplitFilter {
   Filter others;
   // True if imported results are excluded.
   bool measured_only = false;
-  // The job, if there is a condition that it must be one of these. The condition is in `others`.
+  // If not empty, the filter requires that the job is one of these. `others` also contains this
+  // condition.
   std::vector<std::string> jobs;
   // Results must have ended at this time or later, in seconds since 1970. `others` also contains
   // this condition.

@@ -9,10 +9,10 @@
 namespace assay::storage {
 namespace {
 
-// Returns the SQL statement that ends an attempt, frees what the job holds, and counts the outcome
-// for its nodes. $1 is the attempt as JSON, $2 the channel to notify. The statement returns a row
-// with the campaign, the job's state and the names of newly quarantined nodes, or no row if it has
-// no effect.
+// Returns the SQL statement that ends an attempt, frees the nodes and GPUs of the job, and counts
+// the success or failure for each of its nodes. $1 is the attempt as JSON, $2 the channel to
+// notify. The statement returns a row with the campaign, the job's state and the names of newly
+// quarantined nodes, or no row if it has no effect.
 const std::string& FinishSql() {
   static const std::string sql =
       "WITH ended AS ("
@@ -40,8 +40,9 @@ const std::string& FinishSql() {
       IsTerm("e.term") +
       "  RETURNING job.job_id, campaign_id, job.state, job.node_ids),"
       "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id),"
-      // Locks the nodes in the order of their ids. Nothing is locked or written in the most common
-      // case: a job that succeeds on nodes without earlier failures.
+      // Locks the nodes in the order of their ids, so that transactions do not deadlock. In the
+      // most common case, a job that succeeds on nodes without earlier failures, no node is locked
+      // or written.
       "counted AS ("
       "  SELECT n.node_id, u.state = 'succeeded' AS good,"
       "    n.failed_job_ids || u.job_id AS jobs,"

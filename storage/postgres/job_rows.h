@@ -21,9 +21,9 @@ v1::Campaign CampaignOf(const pqxx::row& row);
 std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 
-// A cache for lists of candidate nodes, because many jobs of a campaign share the same list. The
-// entries are rows of the table candidate_set, which never change. An entry is kept as long as a
-// job in memory uses it. Thread-safe.
+// A cache for lists of candidate nodes, which lets the many jobs of a campaign that have the same
+// list share one copy. The entries are rows of the table candidate_set, which never change. An
+// entry is kept as long as a job in memory uses it. Thread-safe.
 class CandidateSets {
  public:
   // Returns the candidate nodes of each job in `rows`. The rows must contain the columns
@@ -51,8 +51,9 @@ std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result
 // scheduler's term. It makes statements of a former scheduler change nothing.
 std::string IsTerm(const std::string& term);
 
-// Implements JobStore::FinishAttempt, except for the end of the campaign: campaign_ended is true
-// only if a mended job removed the campaign's verdict. Sets `open` if the job is queued again.
+// Implements JobStore::FinishAttempt, except that it does not end the campaign when its last job
+// ends. Therefore, campaign_ended is true only if FinishedAttempt::mend has removed the campaign's
+// verdict. Sets `open` to true if the job is queued again.
 Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, bool* open);
 
 // Implements JobStore::RerunCampaign.

@@ -114,9 +114,9 @@ class PostgresJobStore : public JobStore {
     });
   }
 
-  // The revision of a change is the id of its transaction. The returned revision is the id of the
-  // oldest transaction that is still open. Every transaction that commits later has the same or a
-  // higher id, so no change is missed.
+  // The revision of a change is the id of the transaction that made it. The returned revision is
+  // the id of the oldest transaction that is still open. Every transaction that commits after this
+  // call has the same or a higher id, so the next call does not miss its changes.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -381,7 +381,7 @@ class PostgresJobStore : public JobStore {
   }
 
  private:
-  // Cancels or marks the next open jobs of the campaign, those with ids after `last`. Handles at
+  // Cancels or marks the next open jobs of the campaign, starting after the id `last`. Handles at
   // most kCancelledAtOnce jobs per transaction, so that lease renewals do not wait for a large
   // campaign. Advances `last`, adds jobs to `running`, and sets `more` if jobs are left.
   Status CancelJobs(const std::string& campaign_id, std::string& last,

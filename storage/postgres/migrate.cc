@@ -49,8 +49,8 @@ constexpr int kEpochJump = 1000;
 // Creates the row of the table "fleet" if it is missing. If the row names another database cluster,
 // this database was restored from a dump of that cluster. The revisions of its jobs are then
 // transaction ids of the old cluster and may be higher than any that this cluster has issued, so
-// these jobs would count as changed forever. Agents may also know attempts that began after the
-// dump, whose epochs must not be issued again.
+// these jobs would count as changed forever. In addition, agents may know attempts that began after
+// the dump was made. New attempts must not get the same epochs as these.
 void PrepareFleet(Transaction& transaction) {
   transaction.exec(std::string("INSERT INTO fleet SELECT gen_random_uuid(), ") + kPlace +
                    " WHERE NOT EXISTS (SELECT FROM fleet)");

@@ -41,8 +41,8 @@ class Pool {
     Duration acquire_timeout = std::chrono::seconds(10);
     // The server cancels statements that take longer.
     Duration statement_timeout = std::chrono::seconds(15);
-    // Calls that take longer fail with UNAVAILABLE, even if the server hangs. This time includes
-    // waiting for a connection and connecting to the server.
+    // The maximum duration of a call, including waiting for a free connection and connecting to the
+    // server. Calls that take longer fail with UNAVAILABLE, even if the server hangs.
     Duration call_timeout = std::chrono::seconds(20);
     // If true, the query planner avoids full table scans. Otherwise, a statement that was planned
     // while a table was small would still scan the whole table after the table has grown.

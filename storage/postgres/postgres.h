@@ -21,9 +21,9 @@
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // The connections that the stores share. Listen uses one additional connection.
-  // ResultStore::List, ResultStore::Get, WorkStore and AnalysisStore::ListRuns use two more, on
-  // which statements are cancelled after 2 s.
+  // Settings of the connections that the stores share. In addition, Listen uses one connection.
+  // ResultStore::List, ResultStore::Get, WorkStore and AnalysisStore::ListRuns, which may be slow,
+  // share two further connections, on which statements are cancelled after 2 s.
   Pool::Options pool;
 };
 

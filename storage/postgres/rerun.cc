@@ -8,10 +8,10 @@
 namespace assay::storage {
 namespace {
 
-// Queues the jobs of the latest run that failed or were cancelled and have cases without a result.
-// $2 is the first repetition of that run. Locks the jobs in the order of their ids, as renewals and
-// commits do, to avoid deadlocks. Sets not_before to now, so that the jobs do not seem to have
-// waited since they were created.
+// Queues those jobs of the latest run that failed or were cancelled and still lack a result for
+// some case. The latest run consists of the repetitions from $2 on. Locks the jobs in the order of
+// their ids, as lease renewals and commits of results do, to avoid deadlocks. Sets not_before to
+// now. Otherwise, the jobs would seem to have waited since they were created.
 constexpr const char* kQueueFailed =
     "WITH ended AS ("
     "  SELECT job_id FROM job WHERE campaign_id = $1 AND repetition >= $2"
@@ -22,8 +22,9 @@ constexpr const char* kQueueFailed =
     "  end_time = NULL, revision = pg_current_xact_id()::text::bigint "
     "FROM ended WHERE job.job_id = ended.job_id RETURNING 1";
 
-// Copies the jobs of the latest run, whose first repetition is $2, and adds $3 to their repetition
-// numbers. Seeds must be unpredictable, so they come from PostgreSQL's strong random numbers.
+// Copies the jobs of the latest run, which consists of the repetitions from $2 on, and adds $3 to
+// their repetition numbers. Seeds must be unpredictable, so they are hashes of random UUIDs, which
+// PostgreSQL makes from cryptographically strong random numbers.
 constexpr const char* kCopyJobs =
     "INSERT INTO job (job_id, campaign_id, benchmark, benchmark_index, benchmark_version, resource,"
     "  cases, case_count, world_size, node_count, candidate_set, candidate_node_ids, gpu_indices,"

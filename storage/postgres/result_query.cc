@@ -15,8 +15,8 @@ namespace {
 
 using Path = ResultScan::Path;
 
-// If an index would be searched for more keys than these, a page is first looked for among the
-// newest results of all keys.
+// If an index would have to be searched for more keys than this, ListNewest first looks for the
+// page among the newest kFirstLook results of all keys, which is one search.
 constexpr size_t kManyKeys = 200;
 constexpr int64_t kFirstLook = 5'000;
 
@@ -36,8 +36,9 @@ std::vector<RowPosition> FindPage(Transaction& transaction, const ResultScan& sc
 
 // Returns the number of results of a scan, but at most kMaxCountedResults.
 int CountResults(Transaction& transaction, const ResultScan& scan) {
-  // The order makes the planner read result_newest. It would otherwise read a partition from its
-  // begin, which may be far from scan.before.
+  // The ORDER BY clause in PageSql makes PostgreSQL's planner read the index result_newest.
+  // Otherwise, the planner would read a partition from its beginning, which may be far from
+  // scan.before.
   const std::string rows =
       scan.path == Path::kNewest ? PageSql(scan, "r.sequence") : RowsSql(scan, "r.sequence");
   return RunScan(transaction, scan, "",
@@ -46,7 +47,7 @@ int CountResults(Transaction& transaction, const ResultScan& scan) {
       .as<int>();
 }
 
-// Looks for a page among the newest results, which most filters match often enough.
+// Looks for a page among the newest kFirstLook results, enough of which match most filters.
 std::vector<RowPosition> FindAmongNewest(Transaction& transaction, ResultScan scan, int limit) {
   const bool many = (scan.path == Path::kSeries && scan.series.keys.size() > kManyKeys) ||
                     (scan.path == Path::kOrigin && scan.origins.keys.size() > kManyKeys);
@@ -152,8 +153,9 @@ Result<std::string> AfterToken(const std::string& order, const std::string& toke
   return AfterPosition(columns, position, values);
 }
 
-// Returns a statement whose rows are a page: ts, sequence, the number of results from here on, and
-// the text of each sort key.
+// Returns a statement that selects a page of sorted results. The columns are ts, sequence, the
+// number of results from the beginning of the page to the end of the list, and the text of each
+// sort key.
 std::string SortSql(const std::vector<SortColumn>& columns, const std::string& after) {
   std::string texts, by;
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -36,8 +36,8 @@ struct ResultToStore {
   int64_t origin_key = 0;
 };
 
-// Returns a list of the columns of `table` that contain result fields, for an INSERT or SELECT:
-// `"benchmark", "unit"`. Each name is preceded by `prefix`, such as "v.".
+// Returns the columns of `table` that contain result fields as a list for an INSERT or SELECT, such
+// as `"benchmark", "unit"`. Each name is preceded by `prefix`, such as "v.".
 std::string FieldColumns(schema::StoredIn table, const std::string& prefix = "");
 
 // A column that contains a result field.

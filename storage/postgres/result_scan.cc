@@ -11,13 +11,15 @@ namespace {
 
 using Path = ResultScan::Path;
 
-// More keys than these are a condition on joined rows instead of a list.
+// If more keys of a table match than this, the query joins the table and checks the condition per
+// row instead of listing the keys.
 constexpr size_t kMaxListedKeys = 20'000;
-// Every key costs a search in the index.
+// The maximum number of keys for which an index is searched. Each key costs one search.
 constexpr size_t kMaxSearchedKeys = 2'000;
 // If more than this share of keys matches, reading the newest results of all keys costs less.
 constexpr double kMaxShare = 0.5;
-// A result is stored after it ended, but the clock of its node may be ahead by this much.
+// A result is stored after it has ended. Nevertheless, the end time may be later than the time of
+// storage by this much, because it comes from the clock of the node.
 constexpr double kClockSkewSeconds = 86'400;
 
 constexpr char kNewestFirst[] = " ORDER BY r.ts DESC, r.sequence DESC";
@@ -49,10 +51,10 @@ const ScanKeys& SearchedKeys(const ResultScan& scan) {
   }
 }
 
-// The conditions of a scan, without the key of its path.
+// Returns the WHERE clause of a scan, without the condition on the key of its path.
 std::string Where(const ResultScan& scan) {
-  // The comparisons of ts alone exclude partitions. Comparisons that always hold are left out,
-  // because each costs time for each row.
+  // The separate comparisons of ts let PostgreSQL skip whole partitions. Comparisons that are
+  // always true are left out, because PostgreSQL would evaluate them for every row.
   std::string where = " WHERE true";
   if (scan.before.ts != kLastPosition.ts) {
     where += " AND r.ts <= $6::timestamptz AND (r.ts, r.sequence) < ($6::timestamptz, $7::bigint)";
@@ -99,7 +101,8 @@ void AddConjunct(Filter& conjunction, const Filter& filter) {
   conjunction = std::move(both);
 }
 
-// Replaces keys that are too many by the condition that they match.
+// If there are too many keys to list, drops them and adds `filter`, which selects them, to
+// split.others.
 void KeepFew(ScanKeys& keys, const Filter& filter, SplitFilter& split) {
   if (keys.keys.size() <= kMaxListedKeys) return;
   keys = {};
@@ -107,7 +110,7 @@ void KeepFew(ScanKeys& keys, const Filter& filter, SplitFilter& split) {
   split.more = true;
 }
 
-// Returns which share of the keys of `table` may match.
+// Returns the fraction of the keys of `table` that match.
 double ShareOf(Transaction& transaction, const ScanKeys& keys, const char* table) {
   if (!keys.restricted) return 1;
   const pqxx::result rows = transaction.exec(std::string("SELECT count(*) FROM ") + table);
@@ -126,7 +129,7 @@ void ChoosePath(Transaction& transaction, ResultScan& scan) {
   const double origins = ShareOf(transaction, scan.origins, "origin");
   consider(Path::kSeries, scan.series, series);
   consider(Path::kOrigin, scan.origins, origins);
-  // A campaign has few results.
+  // Always prefer campaigns, because a campaign has few results.
   consider(Path::kCampaign, scan.campaigns, 0);
   scan.selective = scan.selective || (series <= kMaxShare && scan.path != Path::kSeries) ||
                    (origins <= kMaxShare && scan.path != Path::kOrigin) ||
@@ -210,14 +213,16 @@ std::string PageSql(const ResultScan& scan, const std::string& columns) {
 }
 
 std::string RowsSql(const ResultScan& scan, const std::string& columns) {
-  // OFFSET 0 makes the planner search the index for each key. It would otherwise estimate how many
-  // rows an array of keys has, and might read the whole table.
+  // OFFSET 0 keeps PostgreSQL's planner from merging this subquery into the outer query, so that it
+  // searches the index once per key. Otherwise, the planner would have to estimate how many rows
+  // match an array of keys, and might read the whole table.
   return Select(scan, columns, scan.path == Path::kNewest ? "" : " OFFSET 0");
 }
 
 pqxx::result RunScan(Transaction& transaction, const ResultScan& scan, const std::string& with,
                      const std::string& select, int64_t limit) {
-  // The first expression tells the types of parameters that `select` does not use.
+  // The first table expression declares the types of all parameters, because PostgreSQL cannot
+  // infer the types of parameters that `select` does not use.
   return transaction.exec_params(
       "WITH given AS (SELECT $1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[],"
       " $6::timestamptz, $7::bigint, $8::timestamptz, $9::bigint, $10::bigint)" +

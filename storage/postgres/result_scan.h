@@ -1,6 +1,7 @@
-// Finds results by an index. A filter first becomes keys of small tables: series, origins and
-// campaigns. The newest results of each key are read from an index, and everything else in the
-// filter is checked on those. So a query reads few rows, regardless of the size of `result`.
+// Finds results by an index. Conditions on series, origins and campaigns are first evaluated on the
+// small tables of these, which gives lists of keys. Then an index finds the newest results of each
+// key, and the rest of the filter is checked only for these results. A query thus reads few rows,
+// regardless of the size of the table `result`.
 #pragma once
 
 #include <optional>
@@ -19,11 +20,11 @@ struct RowPosition {
   int64_t sequence = 0;
 };
 
-// Before and after all results.
+// Positions before and after all results.
 inline const RowPosition kFirstPosition{"-infinity", -1};
 inline const RowPosition kLastPosition{"infinity", INT64_MAX};
 
-// Keys of one of the small tables.
+// The keys of series, origins or campaigns that match a filter.
 struct ScanKeys {
   bool restricted = false;  // If false, `keys` is empty and the scan may return any key.
   std::vector<std::string> keys;
@@ -32,7 +33,7 @@ struct ScanKeys {
 // How a query finds its results.
 struct ResultScan {
   enum class Path { kNewest, kSeries, kOrigin, kCampaign };
-  // The index. kNewest reads the newest results of all keys.
+  // The index to search. kNewest reads the newest results of all keys.
   Path path = Path::kNewest;
   ScanKeys series;
   ScanKeys origins;
@@ -42,7 +43,7 @@ struct ResultScan {
   SqlCondition condition;
   // True if the index may contain many more results than match.
   bool selective = false;
-  // Only results between these two, neither of which is returned.
+  // The scan returns only results strictly between these two positions.
   RowPosition before = kLastPosition;
   RowPosition after = kFirstPosition;
 };
@@ -51,13 +52,13 @@ struct ResultScan {
 // no series, origin or campaign does.
 Result<std::optional<ResultScan>> PlanScan(Transaction& transaction, const Filter& filter);
 
-// Sets scan.after so that the scan reads at most about `most` results, the newest ones. Returns
-// true if there are more.
+// Limits a scan to about `most` of its newest results by setting scan.after. Returns true if this
+// excludes older results.
 bool LimitScan(Transaction& transaction, ResultScan& scan, int64_t most);
 
-// Return a SELECT of `columns` for RunScan. `columns` refers to ResultsFrom(scan.condition.tables).
-// PageSql returns the newest rows, newest first, at most as many as RunScan's `limit`. RowsSql
-// returns all rows, in any order.
+// Return a SELECT for RunScan that finds the results of a scan. `columns` may refer to the tables
+// of ResultsFrom(scan.condition.tables). The statement of PageSql returns at most RunScan's `limit`
+// rows, newest first. That of RowsSql returns all rows, in any order.
 std::string PageSql(const ResultScan& scan, const std::string& columns);
 std::string RowsSql(const ResultScan& scan, const std::string& columns);
 

@@ -110,7 +110,7 @@ class PostgresResultStore : public ResultStore {
       outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
       if (!outcome.fresh) return Status::Ok();
       // Mark the imported jobs as running, because Insert accepts results only for running jobs.
-      // Nobody else sees this state, because this transaction also ends the jobs.
+      // Other transactions never see this state, because this transaction also ends the jobs.
       transaction.exec_params(
           "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
           "WHERE campaign_id = $1",
@@ -200,8 +200,8 @@ class PostgresResultStore : public ResultStore {
       return std::move(batch.outcomes);
     }
     if (status.code() == Code::kUnavailable) return status;
-    // The database refuses something in the batch. Finds it by storing the results one by one, so
-    // that it does not stop the others.
+    // The database refuses some result in the batch. Store the results one by one, so that all the
+    // others are stored.
     if (results.size() == 1) {
       const v1::CaseResult& refused = results[0]->result;
       Log().warn("refused case {} of job {}: {}", refused.case_index(), refused.job_id(),

@@ -8,8 +8,9 @@
 namespace assay::storage {
 namespace {
 
-// Returns the tables that have the field, with the condition that their results are simulated as
-// $2 says. One result of an origin or a campaign says so for all, because they are not mixed.
+// Returns the FROM and WHERE clauses that select rows of the table that contains the field, either
+// with simulated results or with real ones, as $2 requires. For an origin or a campaign, it is
+// enough to check one result, because all its results are simulated or none is.
 std::string From(const JoinedTables& tables) {
   const auto of_results = [](const std::string& key) {
     return "(SELECT s.simulated FROM result r JOIN series s USING (series_key) WHERE r." + key +
@@ -32,7 +33,7 @@ Result<FieldValues> ListValues(Pool& pool, const std::string& name, int limit, b
   const std::string statement =
       "SELECT DISTINCT left(f.value, 200) COLLATE \"C\" AS value FROM (SELECT " + value +
       "::text AS value FROM " + From(field.tables) +
-      // $1 is bound even if the field has no key.
+      // This condition declares the type of $1, which is unused if the field has no key.
       " AND $1::text[] IS NOT NULL) f"
       " WHERE f.value IS NOT NULL ORDER BY 1 LIMIT $3";
   return pool.Query("list_values", [&](Transaction& transaction) -> Result<FieldValues> {

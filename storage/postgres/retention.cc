@@ -8,11 +8,11 @@
 namespace assay::storage {
 namespace {
 
-// Rows that one statement deletes, so that no lock is held for long.
+// The maximum number of rows that one statement deletes. The limit keeps locks short.
 constexpr int kRowsPerStatement = 5000;
 constexpr int kJobsPerTransaction = 500;
 
-// SQL condition: campaign `c` ended more than $1 ago and has its verdict.
+// An SQL condition that is true if campaign `c` ended more than $1 ago and has its verdict.
 constexpr char kExpired[] =
     "(c.state <> 'active' AND c.verdict IS NOT NULL AND c.end_time < now() - $1::interval)";
 
@@ -39,8 +39,8 @@ Result<int64_t> RetireSamples(Pool& pool, const std::string& age) {
                    age);
 }
 
-// Drops the partitions of `result` whose month ended more than `age` ago, unless they contain
-// results of campaigns that ended later than that.
+// Drops the partitions of `result` whose month ended more than `age` ago. Keeps a partition if it
+// contains results of a campaign that has not expired (see kExpired).
 Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
   ASSAY_ASSIGN_OR_RETURN(
       const pqxx::result old,
@@ -69,9 +69,10 @@ Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
   return dropped;
 }
 
-// Deletes some jobs of a campaign together with their case results. This must be one transaction,
-// because otherwise a case whose row is deleted could be stored again. Deletes the campaign after
-// its last job. Returns true if the campaign is deleted, or if it must stay because it has a result
+// Deletes up to kJobsPerTransaction jobs of an expired campaign together with their case results,
+// or the campaign itself if it has no jobs left. Jobs and their case results must be deleted in one
+// transaction: if only the row of a case were deleted, a late result of this case could be stored
+// again. Returns true if the campaign has been deleted, or if it must stay because it has a result
 // or an open job again.
 Result<bool> RetireJobs(Pool& pool, const std::string& campaign_id, const std::string& age) {
   return pool.Transact("retire_jobs", [&](Transaction& transaction) -> Result<bool> {

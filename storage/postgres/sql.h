@@ -66,7 +66,7 @@ int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view wo
 // rejects them. Returns INVALID_ARGUMENT if the JSON contains text that is not valid UTF-8.
 Result<std::string> StorableJson(const nlohmann::json& json);
 
-// The same for JSON that is text already.
+// Replaces NUL characters in JSON text, as StorableJson does.
 std::string WithoutNul(std::string json);
 
 // Returns the word for an enum value in the database, such as "queued" for JOB_STATE_QUEUED.

@@ -30,15 +30,16 @@ std::unique_ptr<IdentityStore> MakeIdentityStore(Pool& pool);
 std::unique_ptr<WorkStore> MakeWorkStore(Pool& queries);
 // Creates a store for results. If the database rejects a result, for example because it contains
 // invalid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others. List
-// and Get use the connections of `queries`, because they may take long.
+// and Get may be slow, so they use the connections of `queries`.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries);
 
-// Transactions that store results end within this time. If they do not, PostgreSQL shows when they
-// began.
+// The time within which transactions that store results are expected to end. ListChangedLineages
+// also handles slower ones, because it asks PostgreSQL when open transactions began.
 inline constexpr Duration kLongestCommit = std::chrono::minutes(1);
 
-// Creates a store for analyses. ListRuns uses the connections of `queries`. ListChangedLineages
-// returns lineages again until their results are older than `overlap`.
+// Creates a store for analyses. ListRuns may be slow, so it uses the connections of `queries`.
+// ListChangedLineages returns a changed lineage repeatedly until its newest result is older than
+// `overlap`.
 std::unique_ptr<AnalysisStore> MakeAnalysisStore(Pool& pool, Pool& queries,
                                                  Duration overlap = kLongestCommit);
 
