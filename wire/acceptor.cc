@@ -19,7 +19,8 @@ namespace assay::rpc {
 namespace {
 
 constexpr int kLeastReserved = 64;
-// The connections of an address at its limit are looked through this often at most.
+// The minimum time between two searches for ended connections of addresses that have reached their
+// limit.
 constexpr Duration kCheckPeriod = std::chrono::milliseconds(100);
 
 struct Peer {
@@ -105,7 +106,7 @@ Status Acceptor::Check(Duration patience) const {
   const MonotonicTime deadline = Clock::Real().Now() + patience;
   MutexLock lock(mutex_);
   const int64_t before = accepted_;
-  // A wildcard address means this machine when it is connected to.
+  // Connecting to a wildcard address, such as 0.0.0.0, connects to this machine.
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&own), length) != 0 &&
       errno != EINPROGRESS) {
     return deaf;
@@ -142,7 +143,8 @@ void Acceptor::AcceptFrom(int listener) {
   }
   if (!connection.valid()) {
     if (error != EMFILE && error != ENFILE) return;
-    // Otherwise the connection would stay in the queue, and poll would return at once forever.
+    // No descriptor is left. Use the reserved one to accept and close the connection. Otherwise, it
+    // would stay in the queue and poll would always return immediately.
     reserve_.Close();
     FileDescriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)).Close();
     reserve_ = OpenReserve();
@@ -150,8 +152,9 @@ void Acceptor::AcceptFrom(int listener) {
   }
   const Peer peer = Describe(address, length);
   if (connection.get() >= limits_.descriptors || !Admits(peer.address)) return;
-  // gRPC sets this option on connections that it accepts itself. Without it, small messages are
-  // delayed by 40 ms each, because they wait for the peer's delayed acknowledgement.
+  // gRPC would set TCP_NODELAY on a connection that it had accepted itself. Without this option,
+  // each small message is delayed by 40 ms, because it waits for the peer's delayed
+  // acknowledgement.
   const int on = 1;
   setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const int fd = connection.Release();

@@ -1,6 +1,7 @@
 // Accepts the connections for a gRPC server. The listener of gRPC 1.51 never accepts a connection
-// again once the process has run out of file descriptors (CVE-2023-4785). This acceptor keeps a
-// descriptor in reserve, so that it can continue in this situation.
+// again once the process has run out of file descriptors (CVE-2023-4785). This acceptor keeps one
+// descriptor in reserve. When no other is left, it uses this one to accept and close connections,
+// and so keeps working.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -23,8 +24,8 @@ namespace assay::rpc {
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
-  // A new connection is closed immediately if the number of its descriptor is not below this limit.
-  // Descriptors above the limit are reserved for files, the database and the HTTP port.
+  // A new connection is closed immediately unless the number of its descriptor is below this limit.
+  // Higher numbers are reserved for files, the database and the HTTP port.
   int descriptors = 0;
 
   // Returns limits based on the number of descriptors that this process may open. A quarter of the

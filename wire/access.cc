@@ -72,7 +72,8 @@ class AccessControl : public grpc::AuthMetadataProcessor {
 
   bool IsBlocking() const override { return false; }
 
-  // gRPC sends the code and the message of a refusal alone, so the message ends with the reason.
+  // If this function refuses a call, gRPC sends only the code and the message to the client. The
+  // message therefore ends with the reason.
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
                        OutputMetadata* /*consumed*/, OutputMetadata* /*response*/) override {
     const Status checked = Check(metadata, *context);
@@ -91,7 +92,7 @@ class AccessControl : public grpc::AuthMetadataProcessor {
           Code::kUnauthenticated, Reason::kNoIdentity,
           "the certificate is of the fleet \"" + caller.fleet + "\", not of \"" + fleet_ + "\"");
     }
-    // A connection may be older than the certificate.
+    // Check this for every call, because the certificate may expire while the connection is open.
     ASSAY_RETURN_IF_ERROR(CheckExpiry(caller, Clock::Real().WallNow()));
     if (check_) ASSAY_RETURN_IF_ERROR(check_(caller));
     if (Allows(caller.role, method)) return Status::Ok();
@@ -113,7 +114,7 @@ std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet,
 
 Status CheckExpiry(const Identity& caller, WallTime now) {
   if (now < caller.expire_time) return Status::Ok();
-  // Not UNAUTHENTICATED, which tells an agent that its node was removed.
+  // Do not return UNAUTHENTICATED, because agents take it to mean that their node was removed.
   return Status(Code::kFailedPrecondition, Reason::kBadCertificate,
                 "the certificate of " + std::string(RoleName(caller.role)) + " " +
                     Quote(caller.name.empty() ? caller.id : caller.name) + " has expired")

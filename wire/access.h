@@ -17,18 +17,17 @@ namespace assay::rpc {
 // The request header in which a proxy forwards its client's certificate: DER in base64.
 inline constexpr char kForwardedPeer[] = "x-assay-peer";
 
-// Returns an error for a caller that may call nothing. Thread-safe; does not block.
+// Returns an error if a caller must not call any method. Must be thread-safe and must not block.
 using CallerCheck = std::function<Status(const Identity&)>;
 
-// Returns a processor that checks each call before its handler runs. Callers must belong to
-// `fleet`, have a certificate that has not expired and a role that may call the method (see
-// wire/roles.h), and pass `check`, if there is one. All others get PERMISSION_DENIED,
-// UNAUTHENTICATED or the error of `check`. Use this only with credentials that require client
-// certificates.
+// Returns a gRPC processor that checks each call before its handler runs. The caller must belong to
+// `fleet`, and its certificate must not have expired. Its role must be allowed to call the method
+// (see wire/roles.h). If `check` is given, it must return OK for the caller. Use this only with
+// credentials that require client certificates.
 std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet,
                                                               CallerCheck check = {});
 
-// Returns FAILED_PRECONDITION, BAD_CERTIFICATE if the certificate has expired.
+// Returns FAILED_PRECONDITION with reason BAD_CERTIFICATE if the caller's certificate has expired.
 Status CheckExpiry(const Identity& caller, WallTime now);
 
 // Returns the identity of the caller. If the peer is a proxy that forwards a client's certificate,
@@ -36,7 +35,8 @@ Status CheckExpiry(const Identity& caller, WallTime now);
 // certificates, the caller's role is kLocalAdmin.
 Identity CallerOf(const grpc::ServerContextBase& context);
 
-// Returns true if the peer is a proxy, so that its address says nothing about the caller's.
+// Returns true if the peer is a proxy. In this case, the peer's address is not the address of the
+// caller.
 bool IsThroughProxy(const grpc::ServerContextBase& context);
 
 // Returns the identity of the server that answers a call. Use this only after the first response

@@ -98,7 +98,8 @@ Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
 
 using SpecsByName = std::map<std::string_view, const ParameterSpec*>;
 
-// Returns the first of `values` that is no canonical value of `spec`; null if there is none.
+// Returns the first of `values` that is not a canonical value of `spec`, or null if all of them
+// are.
 const std::string* ImpossibleValue(const ParameterSpec& spec,
                                    const std::vector<std::string>& values) {
   for (const std::string& value : values) {

@@ -22,7 +22,8 @@ Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& sch
 Result<ParameterMap> CompleteParameters(const v1::BenchmarkSchema& schema,
                                         const ParameterMap& given);
 
-// Returns the hash by which nodes with equal schemas share them; see Hello.schemas_hash.
+// Returns a hash of the schemas. Nodes with the same hash share one stored copy of the schemas; see
+// Hello.schemas_hash.
 std::string SchemasHash(const v1::Schemas& schemas);
 
 // Returns INVALID_ARGUMENT if no hardware counters can be read for the benchmark's cases.

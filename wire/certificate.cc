@@ -102,7 +102,7 @@ Status CheckLeaf(const std::string& what, X509* certificate, CertificateUse use)
   if (X509_check_ca(certificate) > 0) {
     return refused(" is an authority's: its holder could sign certificates of others");
   }
-  // All bits are set where there is no extension.
+  // All bits are set if the certificate does not have this extension.
   const uint32_t usage = X509_get_extended_key_usage(certificate);
   if (use == CertificateUse::kServer && (usage & XKU_SSL_SERVER) == 0) {
     return refused(" is not for servers: its extended key usage lacks serverAuth");

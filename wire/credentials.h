@@ -25,7 +25,7 @@ struct TlsFiles {
   std::string certificate;
   std::string key;
   // The certificate authorities, one of which must have signed the peer's certificate. If this is
-  // set, a server accepts only clients with such a certificate (mutual TLS). If this is empty, a
+  // set, a server accepts only clients with such a certificate (mutual TLS). If it is empty, a
   // client trusts the authorities of the operating system.
   std::string authorities;
 
@@ -37,10 +37,10 @@ struct TlsFiles {
 Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
 
 // Returns credentials for a server that listens on `address`. If `files` has authorities, clients
-// must present a certificate of this server's fleet and pass `check`, if there is one, and
-// wire/roles.h decides what they may call.
-// Without authorities, `address` must be a loopback address unless `insecure` is true; otherwise
-// returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the files cannot be used.
+// must present a certificate of this server's fleet and may call only the methods that wire/roles.h
+// allows for their role. In addition, `check`, if given, must return OK for them. Without
+// authorities, `address` must be a loopback address unless `insecure` is true; otherwise returns
+// FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the files cannot be used.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
                                                                    bool insecure,

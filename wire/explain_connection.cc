@@ -28,8 +28,8 @@ WallTime WallOf(const ASN1_TIME* time) {
 
 std::string TextOfTime(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
 
-// Returns true if the bytes begin with a frame of HTTP/2, of which the first may be incomplete. Its
-// length begins with a zero, which no text and no record of TLS does.
+// Returns true if the bytes begin with an HTTP/2 frame, which may be incomplete. The first byte of
+// a frame belongs to its length and is 0. Plain text and TLS records never begin with 0.
 bool SpeaksHttp2(std::string_view bytes) { return !bytes.empty() && bytes[0] == 0; }
 
 class Explainer {
@@ -54,7 +54,8 @@ class Explainer {
     if (outcome.ok()) outcome = socket.Read(&bytes);
     if (outcome.failure == TlsFailure::kTimeout) return NoAnswer(outcome.message);
     if (SpeaksHttp2(bytes)) return Status::Ok();
-    // A TLS server takes the preface for a broken handshake.
+    // A TLS server regards the HTTP/2 preface as a malformed handshake. It sends an alert or closes
+    // the connection.
     if (bytes.empty() || bytes[0] == kAlertRecord) {
       return FailedPrecondition(server_ + " does not accept plaintext; it seems to speak TLS",
                                 Reason::kTlsRequired)
@@ -101,7 +102,8 @@ class Explainer {
       case TlsFailure::kNotTls:
         return SpeaksHttp2(socket.first_bytes()) ? SpeaksPlaintext() : NotAssay();
       case TlsFailure::kClosed:
-        // A server of HTTP/2 without TLS closes at the first bytes of a handshake.
+        // An HTTP/2 server without TLS closes the connection when it receives the first bytes of a
+        // handshake.
         return socket.first_bytes().empty() ? SpeaksPlaintext() : NoAnswer(outcome.message);
       case TlsFailure::kAlert:
         return OwnRefused(outcome.message);
@@ -112,7 +114,7 @@ class Explainer {
         .WithHint("check the address");
   }
 
-  // Judges the server's certificate.
+  // Explains why the server's certificate was not accepted.
   Status JudgeServer(long verified) const {
     const auto judged = [&](Reason reason, const std::string& what, const std::string& hint) {
       return FailedPrecondition("the certificate of " + server_ + what, reason).WithHint(hint);
@@ -205,7 +207,7 @@ class Explainer {
   const HostPort address_;
   const TlsFiles files_;
   const std::string server_;
-  // When this side's certificate is valid.
+  // The period in which this side's certificate is valid.
   WallTime begin_{};
   WallTime end_{};
 };

@@ -1,4 +1,5 @@
-// Finds out why a server cannot be used by gRPC, which says "Socket closed" for several mistakes.
+// Finds out why gRPC cannot use a server. gRPC itself reports different mistakes with the same
+// text, "Socket closed".
 #pragma once
 
 #include "common/clock.h"
@@ -8,8 +9,9 @@
 
 namespace assay::rpc {
 
-// Connects to `address` as gRPC does, by a handshake and the first frames of HTTP/2, and says what
-// is wrong, with its cure as the hint. Blocks for at most `patience`. Returns
+// Explains why a connection to a gRPC server fails. Connects to `address` as gRPC does, with a TLS
+// handshake and the first frames of HTTP/2. The hint of the error says how to fix the problem.
+// Blocks for at most `patience`. Returns
 //   OK                      the server speaks HTTP/2 and accepts this side
 //   UNAVAILABLE             no connection, or no answer; a later try may succeed
 //   INVALID_ARGUMENT        one of `files` cannot be used

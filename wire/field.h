@@ -55,7 +55,8 @@ struct Field {
   std::string_view description;
   std::string_view path;  // Where a Subject has the value, see ReadPath.
   StoredIn stored_in = StoredIn::kNowhere;
-  // The right-hand side of an example comparison: "= H200". Empty if filters cannot use the field.
+  // The operator and the value of an example for filters, such as "= H200". Empty if filters cannot
+  // use the field.
   std::string_view example = "";
   // All values that a text field can have. If empty, any text is allowed.
   std::vector<std::string> words = {};
@@ -70,7 +71,7 @@ struct Field {
 // Returns the word for an enum value, such as "ok" for CASE_OUTCOME_OK, or an empty string.
 std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number);
 
-// Returns the column for a field: "gpu_model" for "gpu.model".
+// Returns the name of a field's database column, such as "gpu_model" for "gpu.model".
 std::string ColumnName(std::string_view field);
 
 // Formats a value for CSV. Lists and maps are joined by semicolons, and null becomes empty.

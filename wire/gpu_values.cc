@@ -9,19 +9,19 @@ namespace {
 
 using Add = GpuValue::Add;
 
-// A telemetry field that is exported as it is, times `scale`.
+// Exports a telemetry field, multiplied by `scale`.
 #define ASSAY_TELEMETRY(field, scale)                                      \
   [](const GpuFacts& gpu, const Add& add) {                                \
     if (gpu.telemetry == nullptr || !gpu.telemetry->has_##field()) return; \
     add("", static_cast<double>(gpu.telemetry->field()) * (scale));        \
   }
-// The same of a field of the inventory.
+// Exports an inventory field, multiplied by `scale`.
 #define ASSAY_INVENTORY(field, scale)                                      \
   [](const GpuFacts& gpu, const Add& add) {                                \
     if (gpu.inventory == nullptr || !gpu.inventory->has_##field()) return; \
     add("", static_cast<double>(gpu.inventory->field()) * (scale));        \
   }
-// Two fields that are one metric.
+// Exports two telemetry fields as one metric with two label values.
 #define ASSAY_KINDS(first, first_field, second, second_field)                             \
   [](const GpuFacts& gpu, const Add& add) {                                               \
     if (gpu.telemetry == nullptr) return;                                                 \

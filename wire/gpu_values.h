@@ -1,5 +1,5 @@
-// The values of a GPU that coordinators and agents export to Prometheus. One table, so that names
-// and meanings agree.
+// Defines the metrics of a GPU that coordinators and agents export to Prometheus. Both use the same
+// table, so that the metrics have the same names and meanings.
 #pragma once
 
 #include <functional>
@@ -28,15 +28,17 @@ struct GpuValue {
   const char* help;
   bool is_counter;
   const char* label;  // Null: none.
-  // Adds nothing for what the GPU does not report.
+  // Passes the current values of the metric to `add`. Adds nothing if the GPU does not report the
+  // value.
   void (*read)(const GpuFacts& gpu, const Add& add);
 };
 
 // Sorted by name.
 const std::vector<GpuValue>& GpuValues();
 
-// Returns the most NVLinks that a GPU of this model had when the agent started: a link that was
-// down then shows only where another GPU has more.
+// Returns the number of NVLinks that the GPU should have. This is the largest number of active
+// links that any GPU of the same model had on this node when the agent started. A link that was
+// already down at that time is noticed only if another GPU had more links.
 int ExpectedNvlinks(const v1::NodeInventory& inventory, const v1::GpuInventory& gpu);
 
 }  // namespace assay::schema

@@ -17,12 +17,12 @@ inline constexpr size_t kMaxLabelBytes = 256;
 
 inline constexpr double kMaxPricePerHour = 1e6;
 
-// Returns an error unless the key has letters, digits, "_", "-" and "." alone, the value is text
-// without control characters, and both are short enough.
+// Returns an error if the label is invalid. The key may contain only letters, digits, "_", "-" and
+// ".". The value must not contain control characters. Each may have at most kMaxLabelBytes.
 Status CheckLabel(const std::string& key, const std::string& value);
 
-// Returns an error if one of `labels` differs from `key` only in case. Filters ignore the case of
-// keys, so that such labels could not be told apart.
+// Returns an error if the key of one of `labels` differs from `key` only in case. Filters ignore
+// the case of keys, so they could not distinguish the two labels.
 Status CheckLabelCase(const std::string& key, const Labels& labels);
 
 // Returns an error unless the price, in US dollars an hour, is from 0 to kMaxPricePerHour.

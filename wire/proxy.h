@@ -1,4 +1,4 @@
-// The HTTP proxy of this process's environment.
+// Reads the HTTP proxy to use from environment variables.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,15 @@ struct Proxy {
   std::string credentials;  // "USER:PASSWORD", or empty.
 };
 
-// Returns the proxy for TLS connections to `target`, from https_proxy or HTTPS_PROXY, such as
-// "http://user:password@proxy:3128". Returns nullopt if there is none, or if no_proxy or NO_PROXY
-// names the target: a list of hosts and domains, or "*". Returns INVALID_ARGUMENT if the variable
-// cannot be parsed; the message does not repeat it, because it may have a password.
+// Returns the proxy for TLS connections to `target`. The environment variable https_proxy or
+// HTTPS_PROXY names the proxy, for example "http://user:password@proxy:3128". Returns nullopt if
+// neither is set, or if no_proxy or NO_PROXY, which is a list of hosts and domains or "*", contains
+// the target. Returns INVALID_ARGUMENT if the proxy cannot be parsed. The error does not contain
+// the value of the variable, which may contain a password.
 Result<std::optional<Proxy>> ProxyFor(const HostPort& target);
 
-// Sets https_proxy for gRPC, which does not read HTTPS_PROXY and needs "http://" in the value. Call
-// this before any thread is started.
+// Makes gRPC use the same proxy by setting the environment variable https_proxy. gRPC does not read
+// HTTPS_PROXY, and it needs "http://" in the value. Call this before any thread is started.
 void ShareProxyWithGrpc();
 
 }  // namespace assay::rpc

@@ -22,7 +22,7 @@ constexpr std::string_view kParameters = "parameters.";
 constexpr std::string_view kNcclVariables = "nccl_variables.";
 constexpr std::string_view kLabel = "label.";
 constexpr std::string_view kNcclPrefix = "NCCL_";
-// Stores do not compare numbers of this size or more, nor smaller than its inverse.
+// Stores cannot compare numbers of at least this size, or numbers smaller than its inverse.
 constexpr double kNumberLimit = 1e99;
 constexpr size_t kShownBytes = 80;
 // Result fields that filters cannot use, but that are also the names of benchmark parameters.
@@ -123,7 +123,7 @@ Status UnknownField(const std::string& typed, bool number, const std::string& wh
   return closest.empty() ? error(known) : error(known).WithHint("did you mean `" + closest + "`?");
 }
 
-// A finite decimal number and nothing else.
+// Parses a finite decimal number. Returns nullopt if the text contains anything else.
 std::optional<double> DecimalNumber(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
@@ -200,7 +200,8 @@ Status CheckSetting(Filter& restriction) {
         .WithHint(
             "write for example 4096, 0.5, 64KiB or 1MiB; words can only be compared by = and !=");
   } else if (restriction.value.find_first_not_of("0123456789") != std::string::npos) {
-    // Whole numbers stay as they are and compare exactly. "1.5" would compare as a version.
+    // Whole numbers are left unchanged, because they compare exactly. Other numbers are
+    // reformatted, because "1.5" would be compared as a version.
     restriction.value = FilterNumber(std::abs(*number) < 1 / kNumberLimit ? 0 : *number);
   }
   return Status::Ok();

@@ -18,10 +18,10 @@ namespace assay::schema {
 // - simulated results: `simulated`;
 // - imported results: `imported`, `imported_from`, `campaign` or `campaign_id`;
 // - secondary metrics: `metric` or `primary`.
-// Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or BAD_FILTER, and a hint about what was
-// probably meant.
+// Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or BAD_FILTER if the filter is invalid. The
+// hint suggests what was probably meant.
 Result<Filter> ParseResultFilter(std::string_view text, WallTime now);
-// The same with the time of the machine's clock.
+// Parses a filter relative to the current time of this machine's clock.
 Result<Filter> ParseResultFilter(std::string_view text);
 
 // Parses a time like ParseTime. Also accepts times relative to `now`, such as "-12h", "-7d",

@@ -71,7 +71,7 @@ std::string ParametersText(const Parameters& parameters, const std::set<std::str
   const auto add = [&](const std::string& name) {
     const auto found = parameters.find(name);
     if (found == parameters.end() || !shown.insert(name).second) return;
-    // These are clear without their names.
+    // Values of these parameters are clear without the parameter's name.
     const bool bare = name == "dtype" || name == "op" || name == "bytes";
     text += (text.empty() ? "" : " ") + (bare ? "" : name + "=") + ValueText(name, found->second);
   };

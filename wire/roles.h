@@ -40,8 +40,8 @@ struct Identity {
   std::string id;
   std::string name;    // The name of a node; empty for others.
   std::string serial;  // The certificate's serial number in hexadecimal.
-  // SHA-256 of the certificate's public key (SubjectPublicKeyInfo) in hexadecimal. Renewed
-  // certificates have the same one.
+  // SHA-256 of the certificate's public key (SubjectPublicKeyInfo) in hexadecimal. A renewed
+  // certificate has the same key and therefore the same hash.
   std::string key_hash;
   // When the certificate expires.
   WallTime expire_time = WallTime::max();

@@ -17,7 +17,8 @@ namespace {
 // percent-encoded and details are base64-encoded.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 5000;
-// Part of the bytes left for violations that ErrorDetail may use. BadRequest uses the rest.
+// Violations are sent twice. ErrorDetail gets this fraction of the bytes that are left for
+// violations, and BadRequest gets the rest.
 constexpr double kShareOfErrorDetail = 0.6;
 // Room for an Any's type and for the lengths of its fields.
 constexpr size_t kAnyBytes = 60;

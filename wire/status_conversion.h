@@ -1,7 +1,7 @@
 // Converts assay::Status to and from gRPC's status. The code and the message have direct
 // equivalents. The reason, hint and violations are sent in gRPC's binary error details, a
-// google.rpc.Status. This contains them twice: as google.rpc.ErrorInfo and BadRequest, which
-// clients in any language know, and as an assay.v1.ErrorDetail.
+// google.rpc.Status. This message contains them twice: as google.rpc.ErrorInfo and BadRequest,
+// which clients in any language can read, and as assay.v1.ErrorDetail.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -15,7 +15,8 @@ namespace assay::rpc {
 // kMoreErrors. BadRequest may contain fewer violations than ErrorDetail.
 grpc::Status ToGrpc(const Status& status);
 
-// Ignores details that cannot be parsed, because a peer may be another program.
+// Converts a status from gRPC's form. Ignores details that cannot be parsed, because the peer may
+// not be a program of Assay.
 Status FromGrpc(const grpc::Status& status);
 
 }  // namespace assay::rpc

@@ -16,7 +16,7 @@ constexpr size_t kDate = 10;
 constexpr size_t kMinute = 16;
 constexpr int64_t kLastSecond = 7'258'118'400;  // 2200-01-01.
 
-// True for texts of the form 2026-01-31T08:00:00, with digits after a decimal point or without.
+// Returns true for texts of the form 2026-01-31T08:00:00, with or without fractional seconds.
 bool HasShapeOfTime(std::string_view text) {
   static constexpr std::string_view kShape = "0000-00-00T00:00:00";
   if (text.size() < kShape.size()) return false;

@@ -12,7 +12,7 @@
 namespace assay::schema {
 
 google::protobuf::Timestamp ToTimestamp(WallTime time);
-// Clamps to the years 1970 to 2200.
+// Converts a timestamp. Limits the result to the years 1970 to 2200.
 WallTime FromTimestamp(const google::protobuf::Timestamp& timestamp);
 
 // Parses a time in UTC in one of these forms:

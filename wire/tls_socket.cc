@@ -78,7 +78,7 @@ Resolved ResolveNow(const HostPort& address) {
 }
 
 Result<std::vector<SocketAddress>> Resolve(const HostPort& address, MonotonicTime deadline) {
-  // A thread of its own, because the resolver has no deadline.
+  // Resolve on a separate thread, because the system's resolver accepts no deadline.
   std::packaged_task<Resolved()> task([address] { return ResolveNow(address); });
   std::future<Resolved> future = task.get_future();
   std::thread(std::move(task)).detach();
@@ -105,7 +105,8 @@ Result<FileDescriptor> ConnectTcp(const HostPort& address, MonotonicTime deadlin
   ASSAY_ASSIGN_OR_RETURN(const std::vector<SocketAddress> addresses, Resolve(address, deadline));
   int error = 0;
   for (size_t i = 0; i < addresses.size(); ++i) {
-    // An address that does not answer must leave time for the others.
+    // Limit the time for each address, so that an address that does not respond leaves time for the
+    // others.
     const MonotonicTime now = Clock::Real().Now();
     const MonotonicTime next = now + (deadline - now) / static_cast<int>(addresses.size() - i);
     FileDescriptor socket(
@@ -248,8 +249,9 @@ TlsOutcome TlsSocket::WhyFailed() {
   return Failed(TlsFailure::kOther, message);
 }
 
-// Runs `operation` until it succeeds, or needs no further input, and moves bytes between OpenSSL
-// and the socket meanwhile.
+// Repeats `operation`, an OpenSSL call on ssl_, until it succeeds, fails or reaches the end of the
+// stream. After each attempt, sends what OpenSSL has written and, if OpenSSL needs more input,
+// receives the next bytes for it.
 template <typename Operation>
 TlsOutcome TlsSocket::Drive(const Operation& operation) {
   while (true) {
@@ -260,7 +262,7 @@ TlsOutcome TlsSocket::Drive(const Operation& operation) {
     if (result <= 0 && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_ZERO_RETURN) {
       why = WhyFailed();
     }
-    // Also after a failure: the peer should learn it by an alert.
+    // Flush even after a failure, so that the peer receives OpenSSL's alert.
     const TlsOutcome flushed = Flush();
     if (!why.ok()) return why;
     if (result > 0 || error == SSL_ERROR_ZERO_RETURN) return flushed;

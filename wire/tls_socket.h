@@ -34,23 +34,26 @@ struct TlsOutcome {
   bool ok() const { return failure == TlsFailure::kNone; }
 };
 
-// A connection to a server, through the proxy of the environment if there is one. Never waits
-// longer than its deadline. Before StartTls it sends and receives plaintext. Not thread-safe.
+// A connection to a server. It goes through the proxy that environment variables specify, if any
+// (see wire/proxy.h). No call waits beyond the deadline of the connection. Until StartTls is
+// called, bytes are sent and received without encryption. Not thread-safe.
 class TlsSocket {
  public:
-  // Connects. Returns UNAVAILABLE with reason UNREACHABLE if that is not possible, also if the
-  // proxy refuses.
+  // Connects to `address`. Returns UNAVAILABLE with reason UNREACHABLE if the server cannot be
+  // reached or the proxy refuses to connect.
   static Result<TlsSocket> Connect(const HostPort& address, MonotonicTime deadline);
 
   // Does the handshake as a client.
   TlsOutcome StartTls(SSL_CTX* context, const std::string& server_name);
   // Sends all of `bytes`.
   TlsOutcome Write(std::string_view bytes);
-  // Sets `bytes` to the next bytes, at most 16 KiB. Leaves it empty at the end of the stream. With
-  // TLS, a stream that the server did not end in an orderly way is kClosed.
+  // Sets `bytes` to the next bytes, at most 16 KiB, or to an empty string at the end of the stream.
+  // With TLS, returns kClosed if the server closed the connection without ending the stream in an
+  // orderly way.
   TlsOutcome Read(std::string* bytes);
 
-  // Valid after StartTls, also after it failed.
+  // Returns OpenSSL's state of the connection. Valid after StartTls has been called, even if it
+  // failed.
   SSL* ssl() const { return ssl_.get(); }
   // Returns the first bytes that the server sent, as they were on the network.
   const std::string& first_bytes() const { return first_bytes_; }
