@@ -71,7 +71,7 @@ void RespondWith(Exchange& exchange, const char* content_type, std::string body)
 
 void RespondInParts(const std::shared_ptr<Exchange>& exchange, const char* content_type,
                     std::function<std::string()> next) {
-  // Nothing is made for a client that has gone.
+  // Avoids generating parts for a client that has closed the connection.
   auto gone = std::make_shared<std::atomic<bool>>(false);
   exchange->OnGone([gone] { *gone = true; });
   exchange->Begin(Text(200, content_type, ""));

@@ -18,14 +18,15 @@ namespace assay::http {
 // Responds with status 200.
 void RespondWith(Exchange& exchange, const char* content_type, std::string body);
 
-// Responds with what the calls of `next` return, until one returns "". The client receives each
-// part before the next one is made, on a thread of the server.
+// Sends a response whose parts are the strings that successive calls of `next` return. An empty
+// string ends the response. To limit memory, `next` is called only after the previous part has been
+// handed to the network. The later calls happen on a thread of the server.
 void RespondInParts(const std::shared_ptr<Exchange>& exchange, const char* content_type,
                     std::function<std::string()> next);
 
-// A page that answers GET requests for one path. `answer` is called on the server's threads,
-// possibly on two at once, and may respond later from another thread. If it throws an exception,
-// the response has status 500.
+// A handler of GET requests for one path. `answer` is called on the server's threads, possibly on
+// two at once. It may respond later and from another thread. If it throws an exception, the
+// response has status 500.
 struct GetHandler {
   std::string path;  // Starts with "/"; matches exactly this path.
   std::function<void(std::shared_ptr<Exchange>)> answer;
@@ -34,8 +35,8 @@ struct GetHandler {
 struct MetricsServerOptions {
   // The address to listen on. Port 0 selects a free port.
   HostPort address;
-  // The sources of /metrics, which are read in this order for every request. The server shares
-  // their ownership, and may read a source from two threads at once.
+  // The sources of the metrics that /metrics returns. For every request, all of them are read in
+  // this order. The server shares their ownership and may read a source from two threads at once.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
   std::vector<GetHandler> handlers;
   // Called for requests to /healthz (`health`) and /readyz (`ready`). The response is 200 "ok" if

@@ -31,8 +31,8 @@ std::string AddressOf(const sockaddr* address) {
   return text;
 }
 
-// The connections of a server and the times at which each is shut down. libmicrohttpd's own timeout
-// is not enough, because it starts again with every byte that a client sends.
+// Shuts down the connections whose deadlines have passed. libmicrohttpd's own timeout is not
+// sufficient, because every byte that a client sends restarts it.
 class Deadlines {
  public:
   Deadlines() : thread_([this] { Run(); }) {}
@@ -87,8 +87,8 @@ class Deadlines {
   std::thread thread_;
 };
 
-// One request on one connection. libmicrohttpd's thread calls the functions that take a connection;
-// it suspends the connection while there is nothing to send.
+// A request and its response, which an Exchange produces on any thread and libmicrohttpd sends on
+// its own threads. The connection is suspended while there is nothing to send.
 class Call {
  public:
   Call(MHD_Connection* connection, int fd, Deadlines& deadlines, Duration patience, Request request)
@@ -101,7 +101,7 @@ class Call {
   Request& request() { return request_; }
   int fd() const { return fd_; }
 
-  // Called by the exchange, on any thread.
+  // The functions from here to OnDrained are called by the exchange, on any thread.
   void Respond(Response response, bool stream) {
     MutexLock lock(mutex_);
     if (ended_ || head_) return;
@@ -151,8 +151,8 @@ class Call {
 
   // The next functions are called by libmicrohttpd's threads.
 
-  // Returns the head of the response once it is known. Otherwise suspends the connection and
-  // returns null; `closed` says that no response will come.
+  // Returns the head of the response if the exchange has provided it. Otherwise, returns null: sets
+  // `closed` if no response will come, or else suspends the connection.
   std::unique_ptr<Response> TakeHead(bool& streams, bool& closed) {
     MutexLock lock(mutex_);
     streams = streams_;
@@ -165,8 +165,8 @@ class Call {
     return nullptr;
   }
 
-  // Copies the next bytes of a streamed response. Returns their number, 0 if the connection was
-  // suspended, or one of libmicrohttpd's ends.
+  // Copies the next bytes of a streamed response and returns their number. If there are none yet,
+  // suspends the connection and returns 0. At the end, returns MHD_CONTENT_READER_END_*.
   ssize_t Read(char* buffer, size_t size) {
     std::function<void()> drained;
     ssize_t copied = 0;
@@ -201,8 +201,8 @@ class Call {
   // The request is over: its response was sent, or the connection has ended.
   void Finish(bool sent) {
     std::function<void()> gone;
-    // Destroyed after the lock is released, because it may hold the last reference to the exchange,
-    // whose destructor locks.
+    // Declared outside the lock, so that it is destroyed after the lock is released: it may hold
+    // the last reference to the exchange, whose destructor locks `mutex_`.
     std::function<void()> drained;
     {
       MutexLock lock(mutex_);
@@ -221,8 +221,9 @@ class Call {
     Wake();
   }
 
-  // Ends a stream whose client has closed the connection. While the connection is suspended,
-  // libmicrohttpd does not notice. A client of another response may have closed its side alone.
+  // Ends a streamed response whose client has closed the connection, which libmicrohttpd does not
+  // notice while the connection is suspended. Does nothing for other responses, because their
+  // clients may have closed only the sending side and still wait for the response.
   void StopIfClosed() {
     MutexLock lock(mutex_);
     if (!streams_ || ended_ || !suspended_) return;

@@ -1,4 +1,4 @@
-// An HTTP/1.1 server whose responses may come later, from any thread, and in parts.
+// An HTTP/1.1 server whose handlers may respond later, from any thread and in parts.
 #pragma once
 
 #include <functional>
@@ -35,9 +35,10 @@ struct Response {
 // Returns a response of plain text.
 Response PlainText(int status, std::string text);
 
-// A request that waits for its response. Call either Respond once, or Begin, then Write any number
-// of times, and End. Thread-safe; the methods do not block. After the client has gone or the server
-// stops, they have no effect. An Exchange that is dropped without a response closes its connection.
+// A request that waits for its response. To respond, call either Respond once, or Begin once, then
+// Write any number of times, then End. The methods are thread-safe and do not block. They have no
+// effect after the client has closed the connection or the server has stopped. Destroying an
+// Exchange without having responded closes the connection.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -47,40 +48,43 @@ class Exchange {
   virtual void Begin(Response head) = 0;
   virtual void Write(std::string part) = 0;
   virtual void End() = 0;
-  // Calls `gone` once, when the client has closed the connection, has not read a part in time, or
-  // the server stops. It is not called after a complete response. A closed connection is noticed at
-  // the next Write. Runs on a thread of the server, or at once if the client is gone already.
+  // Calls `gone` once if the connection ends before the response is complete: because the client
+  // has closed it, has not read a part in time, or the server stops. A closed connection is noticed
+  // at the next Write. `gone` runs on a thread of the server or, if the connection has already
+  // ended, before OnGone returns.
   virtual void OnGone(std::function<void()> gone) = 0;
-  // Calls `drained` when all parts so far were handed to the network, on a thread of the server or
-  // at once. A new call replaces an earlier one that has not run yet.
+  // Calls `drained` once all parts written so far have been handed to the network, either on a
+  // thread of the server or before OnDrained returns. If an earlier `drained` has not been called
+  // yet, the new one replaces it.
   virtual void OnDrained(std::function<void()> drained) = 0;
 };
 
 struct ServerOptions {
   HostPort address;  // Port 0 selects a free port.
-  // Called on the server's threads, at most `threads` at once, with complete requests.
+  // Handles a complete request. Called on the server's threads, at most `threads` at once.
   std::function<void(std::shared_ptr<Exchange>)> handler;
   unsigned threads = 2;
   unsigned connections = 512;
   unsigned connections_per_address = 512;
   size_t body_bytes = 0;  // A larger body is answered with 413.
-  // Time to send a request, from the connection or the previous response on.
+  // The time that a client has to send a request, counted from connecting or from the previous
+  // response.
   Duration request_patience = std::chrono::seconds(5);
-  // Time to read a response, or each part of one.
+  // The time that a client has to read a response or, if it is streamed, each part of the response.
   Duration response_patience = std::chrono::seconds(5);
   bool keep_alive = false;
-  // Texts in PEM. Both or neither; without them the server speaks plain HTTP.
+  // The server's certificate and key in PEM. If both are empty, the server speaks plain HTTP.
   std::string tls_certificate;
   std::string tls_key;
 };
 
-// Serves until it is destroyed. Thread-safe.
+// An HTTP server that runs until it is destroyed. Thread-safe.
 class Server {
  public:
   // Starts a server. The error names the address and the reason.
   static Result<std::unique_ptr<Server>> Start(ServerOptions options);
 
-  // Ends open exchanges, whose OnGone is called, and waits for running handlers.
+  // Ends open exchanges, which calls their `gone` callbacks, and waits for running handlers.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
