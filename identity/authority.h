@@ -17,10 +17,11 @@ std::string NewSerial();
 
 // A certificate to be issued.
 struct Leaf {
-  // The identity spiffe://FLEET/ROLE/ID. "coordinator" is the only role that may also be a server.
+  // `role` and `id` form the identity spiffe://FLEET/ROLE/ID. Only certificates of the role
+  // "coordinator" are also valid for servers.
   std::string role;
   std::string id;
-  // DNS names and IP addresses. The first one of a node is its name.
+  // DNS names and IP addresses. The first one in a node's certificate is the node's name.
   std::vector<std::string> names;
   std::string serial;
   WallTime expire_time{};
@@ -36,35 +37,35 @@ struct ServerCertificate {
 // Signs certificates with the key in a folder. Immutable, so threads can share it.
 class Authority {
  public:
-  // Opens the authority in `folder`, or makes one for the fleet `fleet` that is valid for ten
-  // years. If several processes make it at once, or one is killed meanwhile, they get the same
-  // authority. The folder has
+  // Opens the authority in `folder`. If there is none, creates one for the fleet `fleet` that is
+  // valid for ten years. If several processes do this at the same time, or one of them is killed
+  // while it does, all get the same authority. The folder contains
   //   ca.key, ca.pem              the authority
   //   server.key, server-ID.pem   the coordinators' own; see IssueServer
-  // Returns FAILED_PRECONDITION if others can read the key or write to the folder, if key and
-  // certificate do not belong together, or if the certificate is not an authority's, is not valid
-  // at `now` or is another fleet's.
+  // Returns FAILED_PRECONDITION if other users can read the key or write to the folder, or if the
+  // certificate does not belong to the key, is not that of an authority, is not valid at `now`, or
+  // is that of another fleet.
   static Result<std::unique_ptr<Authority>> Open(const std::string& folder,
                                                  const std::string& fleet, WallTime now);
 
   const std::string& fleet() const { return fleet_; }
   // The authority's certificate in PEM.
   const std::string& pem() const { return pem_; }
-  // When it expires; no certificate that it issues is valid for longer.
+  // The time when the authority expires. Certificates that it issues do not expire later.
   WallTime expire_time() const { return expire_time_; }
 
-  // Returns a certificate in PEM for a key, valid from five minutes ago, so that it also serves
-  // peers whose clocks are behind.
+  // Returns a certificate in PEM for a key. The certificate is valid from five minutes before
+  // `now`, so that peers whose clocks are behind accept it as well.
   Result<std::string> Issue(const RequestedKey& key, const Leaf& leaf, WallTime now) const;
 
-  // Issues a coordinator's own certificate, which is valid as long as the authority, and writes it
-  // to the folder. `id` names the coordinator: 1 to 64 letters, digits and hyphens. `names` are
-  // those under which agents and users reach it.
+  // Issues a coordinator's own certificate, which expires together with the authority, and writes
+  // it to the folder. `id` identifies the coordinator and has 1 to 64 letters, digits and hyphens.
+  // `names` are the host names and IP addresses at which agents and users reach the coordinator.
   Result<ServerCertificate> IssueServer(const std::string& id,
                                         const std::vector<std::string>& names, WallTime now) const;
-  // Returns the SHA-256 digest of the coordinators' public key in base64, for
-  // `curl --pinnedpubkey sha256//PIN`. All coordinators that share the folder have the same key,
-  // which this makes if it does not exist.
+  // Returns the SHA-256 digest of the coordinators' public key in base64, as in `curl
+  // --pinnedpubkey sha256//PIN`. All coordinators that share the folder use the same key. Creates
+  // this key if it does not exist.
   Result<std::string> ServerPin() const;
 
  private:

@@ -22,7 +22,7 @@ constexpr size_t kMaxRequestBytes = 16 << 10;
 constexpr int kMinRsaBits = 2048;
 constexpr int kMaxRsaBits = 4096;
 constexpr int kMaxExponentBits = 32;
-// The first byte of a point of a curve that is not compressed.
+// The first byte of an elliptic-curve point that is not compressed.
 constexpr unsigned char kUncompressed = 4;
 
 Status BadRequest(const std::string& why) {
@@ -104,8 +104,8 @@ Status CheckKey(EVP_PKEY* key) {
   return BadRequest("has a key that is not P-256, P-384, Ed25519 or RSA");
 }
 
-// Refuses keys that are encoded in another way than usual. Otherwise, one key would have several
-// hashes, and a banned key could come again.
+// Refuses keys in an unusual encoding. Keys are identified by a hash of their encoding. If a key
+// could be encoded in several ways, a banned key could join again with another hash.
 Status CheckEncoding(X509_REQ* request, EVP_PKEY* key) {
   X509_PUBKEY* const sent = X509_REQ_get_X509_PUBKEY(request);
   const unsigned char* point = nullptr;
@@ -154,7 +154,7 @@ Result<RequestedKey> CheckDer(const std::string& der) {
 Result<std::string> MakeCertificateRequest(const std::string& key_file) {
   ASSAY_ASSIGN_OR_RETURN(const Key key, LoadOrMakeKey(key_file));
   const Request request(X509_REQ_new());
-  // Ed25519 has a digest of its own.
+  // Ed25519 includes its own digest, so none must be given.
   const EVP_MD* const digest =
       EVP_PKEY_get_base_id(key.get()) == EVP_PKEY_ED25519 ? nullptr : EVP_sha256();
   const Bio bio = Writing();

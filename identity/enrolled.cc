@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kMaxFileBytes = 512 << 10;
 constexpr size_t kMaxCoordinators = 64;
 
-// Everything except the key, as in enrolment.json. The file is
-// replaced at once, so a crash leaves the old state or the new one. certificate.pem and
+// The content of enrolment.json, which is everything except the key. The file is replaced
+// atomically, so that after a crash it has either the old or the new content. certificate.pem and
 // authority.pem are copies for programs that read PEM.
 struct Content {
   Enrolled enrolled;
@@ -54,7 +54,8 @@ WallTime TimeOf(const ASN1_TIME* time) {
   return WallTime(std::chrono::seconds(timegm(&parts)));
 }
 
-// Sets the times of the certificate. Returns false if it cannot be read.
+// Sets the issue and expiry times from the certificate. Returns false if the certificate cannot be
+// read.
 bool ReadTimes(const std::string& pem, Enrolled* enrolled) {
   const Certificate certificate = FirstCertificate(pem);
   if (!certificate) return false;
@@ -192,7 +193,7 @@ Result<Enrolled> Enrol(const std::string& folder, const JoinPoint& join, const s
 
 Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const std::string& token,
                       const std::string& host_name) {
-  // A token with a typing error need not be sent.
+  // Check the token here, so that a token with a typing error is not sent.
   ASSAY_ASSIGN_OR_RETURN(const InviteToken parsed, ParseInviteToken(token));
   if (const Status made = MakePrivateFolder(folder); !made.ok()) {
     return FailedPrecondition(made.message(), Reason::kDataFolder);

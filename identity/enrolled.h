@@ -1,5 +1,4 @@
-// A node or user that has joined a fleet: its key and certificate in a folder, and how it gets
-// them.
+// Lets a node or user join a fleet, and stores its key and certificate in a folder.
 #pragma once
 
 #include <optional>
@@ -17,8 +16,8 @@ struct JoinPoint {
   std::string pin;  // Of the listener's key; see ServerCertificate in identity/authority.h.
 };
 
-// The content of an enrolled node's or user's folder, which only its owner can read. Its files are
-// key.pem, certificate.pem, authority.pem and enrolment.json.
+// The folder of a node or user that has joined a fleet. Only its owner can read it. It contains the
+// files key.pem, certificate.pem, authority.pem and enrolment.json.
 struct Enrolled {
   std::string folder;
   JoinPoint join;
@@ -35,11 +34,11 @@ struct Enrolled {
   std::string authority_file() const { return folder + "/authority.pem"; }
 };
 
-// Enrols the key in `folder`, which is made if it does not exist, with the token of an invite, and
-// stores what the coordinator sends. After a crash or a lost response, call it again with the same
-// token. The connection goes through the proxy of the environment variable https_proxy, if it is
-// set. Blocks for at most 30 s. Errors are those of the coordinator (see
-// coordinator/core/enrolment.h); or
+// Joins a fleet: sends the public key in `folder` and the token of an invite to the coordinator,
+// and stores the certificate that the coordinator returns. Creates the folder and the key if they
+// do not exist. After a crash or a lost response, call this again with the same token. Connects
+// through the proxy in the environment variable https_proxy, if it is set. Blocks for at most 30 s.
+// Returns the coordinator's errors (see coordinator/core/enrolment.h) or
 //   UNAVAILABLE, UNREACHABLE         no connection, or no response
 //   FAILED_PRECONDITION, WRONG_PEER  the server does not speak TLS, has another key than the pin
 //                                    says, or is not Assay
@@ -47,11 +46,12 @@ struct Enrolled {
 Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const std::string& token,
                       const std::string& host_name);
 
-// Reads a folder. Returns nullopt if it belongs to no fleet yet.
+// Reads a folder. Returns nullopt if its node or user has not joined a fleet yet.
 Result<std::optional<Enrolled>> LoadEnrolled(const std::string& folder);
 
-// Renews the certificate at the join listener by proof of the key, also after it has expired. Has
-// the errors of Join.
+// Renews the certificate with a request to the join listener. The request proves possession of the
+// key instead of presenting the certificate, so that it succeeds even after the certificate has
+// expired. Returns the errors of Join.
 Result<Enrolled> RenewByKey(const Enrolled& enrolled);
 
 // Stores a certificate (PEM, the leaf first) that the coordinator has issued for the folder's key.

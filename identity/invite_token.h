@@ -18,15 +18,16 @@ InviteToken NewInviteToken();
 // Returns the text of a token. It ends with a checksum.
 std::string InviteTokenText(const InviteToken& token);
 
-// Returns INVALID_ARGUMENT unless `text` is a whole token. Says whether it was cut off or mistyped,
-// is no token of Assay, or is a token of a newer version. Spaces and line ends around it do not
-// matter.
+// Parses a token. Ignores spaces and line ends around it. Returns INVALID_ARGUMENT if the token is
+// invalid. The error says whether the token is truncated or mistyped, is not a token of Assay, or
+// is from a newer version of Assay.
 Result<InviteToken> ParseInviteToken(std::string_view text);
 
-// Returns the SHA-256 digest of a secret, which is stored in its place.
+// Returns the SHA-256 digest of a secret. The digest is stored instead of the secret.
 std::string SecretHash(const std::string& secret);
 
-// Compares the secret with a digest in a time that does not depend on where they differ.
+// Returns true if `hash` is the digest of `secret`. The duration does not depend on where the
+// digests differ.
 bool IsSecretOf(const std::string& secret, const std::string& hash);
 
 }  // namespace assay::identity

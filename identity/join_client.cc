@@ -22,7 +22,7 @@ constexpr size_t kMaxHeadBytes = 16 << 10;
 constexpr size_t kMaxBodyBytes = 256 << 10;
 constexpr size_t kMaxTextBytes = 2000;
 constexpr size_t kMaxViolations = 20;
-// A SHA-256 digest in base64.
+// The length of a SHA-256 digest in base64.
 constexpr size_t kPinLength = 44;
 constexpr std::string_view kScheme = "https://";
 
@@ -83,7 +83,8 @@ class Connection {
         "POST " + path + " HTTP/1.1\r\nHost: " + address_ +
         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
         "\r\nConnection: close\r\n\r\n" + body;
-    // A server may answer, and close, before it has read the whole request.
+    // Even if sending fails, try to read a response, because a server may respond and close the
+    // connection before it has read the whole request.
     const rpc::TlsOutcome sent = socket_.Write(request);
     if (sent.failure == rpc::TlsFailure::kTimeout) return NoAnswer(sent.message);
     return ReadResponse();
@@ -98,7 +99,8 @@ class Connection {
     const rpc::TlsContext context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
     if (!context) return OpenSslError("cannot start TLS");
     SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-    // The pin takes the place of a chain of certificates.
+    // The certificate chain is not verified. Instead, the server's key is compared with the pin
+    // below.
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
     const rpc::TlsOutcome outcome = socket_.StartTls(context.get(), host);
     switch (outcome.failure) {
@@ -110,7 +112,8 @@ class Connection {
         return WrongPeer("does not speak TLS",
                          "the join listener of a coordinator is by default at port 7943");
       default:
-        // A server that closes without a word may be one without TLS, or one that is ending.
+        // A server that closes the connection without having sent a byte may not support TLS or may
+        // be shutting down.
         return socket_.first_bytes().empty()
                    ? NoAnswer(outcome.message + " when TLS began")
                          .WithHint("check the port: the join listener is by default at 7943")

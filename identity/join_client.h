@@ -1,5 +1,5 @@
-// The client of a coordinator's join listener: one HTTPS request to a server that is known by its
-// key.
+// The client of a coordinator's join listener. It sends one HTTPS request to a server that it
+// identifies by the server's public key.
 #pragma once
 
 #include "assay/v1/identity_service.pb.h"
@@ -9,9 +9,9 @@
 
 namespace assay::identity {
 
-// Sends a request to POST /enrol. The token leaves this machine only after the server has proven
-// that it has the pinned key. Blocks for at most `patience`. Has the errors of Join in
-// identity/enrolled.h, and INVALID_ARGUMENT if URL or pin are malformed.
+// Sends `POST /enrol` to the join listener. Sends the token only after the server has proven that
+// it has the private key that belongs to the pin. Blocks for at most `patience`. Returns the errors
+// of Join in identity/enrolled.h, and INVALID_ARGUMENT if the URL or the pin is malformed.
 Result<v1::EnrolResponse> PostEnrol(const JoinPoint& join, const v1::EnrolRequest& request,
                                     Duration patience = std::chrono::seconds(30));
 

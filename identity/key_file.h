@@ -1,4 +1,4 @@
-// Files that only their owner may read. They appear whole or not at all.
+// Files that only their owner may read. They are created and replaced atomically.
 #pragma once
 
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace assay::identity {
 
-// Replaces the file, with mode 0600. After a crash it has the old content or the new one.
+// Replaces the content of the file and sets its mode to 0600. After a crash, the file has either
+// the old or the new content.
 Status ReplacePrivateFile(const std::string& path, const std::string& content);
 
-// Makes the file, with mode 0600, if it does not exist. Of several processes that do this at once,
-// one makes the file. Returns its content, whoever made it.
+// Creates the file with mode 0600 unless it exists, and returns the file's content. If several
+// processes do this at the same time, only one creates the file, and all return the same content.
 Result<std::string> MakePrivateFile(const std::string& path, const std::string& content);
 
-// Returns the content of a file with a private key. Returns FAILED_PRECONDITION if it belongs to
-// another user or if others can read it.
+// Returns the content of a file with a private key. Returns FAILED_PRECONDITION if the file belongs
+// to another user (except root) or if other users can access it.
 Result<std::string> ReadKeyFile(const std::string& path);
 
-// Returns the private key in the file, which is made with a new P-256 key if it does not exist.
+// Returns the private key in the file. If the file does not exist, creates it with a new P-256 key.
 Result<Key> LoadOrMakeKey(const std::string& path);
 
 }  // namespace assay::identity

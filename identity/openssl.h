@@ -27,11 +27,11 @@ using Request = std::unique_ptr<X509_REQ, OpenSslDeleter<X509_REQ_free>>;
 
 // Returns a BIO that reads `text`, which must outlive it.
 Bio Reading(const std::string& text);
-// Returns an empty BIO to write to, and then what was written to it.
+// Return an empty BIO to write to, and the text that has been written to it.
 Bio Writing();
 std::string Written(BIO* bio);
 
-// Returns INTERNAL with the newest error of OpenSSL on this thread, and clears its errors.
+// Returns INTERNAL with the newest OpenSSL error of this thread, and clears OpenSSL's error queue.
 Status OpenSslError(const std::string& what);
 
 // Returns `count` bytes, at most 256, from the kernel's random numbers.
