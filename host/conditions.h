@@ -43,7 +43,8 @@ class ConditionsSampler {
 // sets the flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
 
-// Reads one GPU. Called on the sampler's thread, and by Readings on the caller's.
+// Functions that read one GPU. They are called on the sampler's thread and, by Readings, on the
+// caller's thread.
 struct NvmlSource {
   std::function<NvmlSample()> sample;
   std::function<std::optional<std::vector<NvmlProcess>>()> processes;
@@ -55,9 +56,9 @@ struct NvmlSource {
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// Measures how much CPU time other programs used. Assay's own processes do not count. These are
-// found by going up from this process for as long as the parent's name begins with "assay": the
-// topmost such process and all its descendants belong to Assay. Not thread-safe.
+// Measures how much CPU time programs other than Assay used. To find Assay's own processes, goes up
+// from this process to its parent as long as the parent's name begins with "assay". The topmost
+// process that is reached and all its descendants belong to Assay. Not thread-safe.
 class HostLoad {
  public:
   // `cpus` holds those that this process may use. `proc` replaces /proc.

@@ -22,8 +22,9 @@ void AddToolkit(const std::string& toolkit, std::vector<std::string>* folders) {
   }
 }
 
-// Returns the prefixes of the first python3 on PATH: where the command lies, and where its symbolic
-// link leads. They differ for a virtual environment.
+// Returns the installation prefixes of the first python3 on PATH: the prefix of the command itself
+// and the prefix of the file to which its symbolic links lead. In a virtual environment, these two
+// differ.
 std::vector<std::string> PythonPrefixes(const std::string& path) {
   std::istringstream parts(path);
   for (std::string folder; std::getline(parts, folder, ':');) {
@@ -38,7 +39,7 @@ std::vector<std::string> PythonPrefixes(const std::string& path) {
   return {};
 }
 
-// Adds the folders of pip's packages from NVIDIA below <prefix>/lib/python3*.
+// Adds the library folders of NVIDIA's pip packages below <prefix>/lib/python3*.
 void AddWheels(const std::string& prefix, std::vector<std::string>* folders) {
   for (const char* packages : {"site-packages", "dist-packages"}) {
     glob_t found = {};

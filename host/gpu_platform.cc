@@ -52,7 +52,7 @@ GpuAbsence NoDevice(const CudaAnswer& answer) {
   return {true, "the driver finds no GPU, although /dev has some; " + lost};
 }
 
-// Suggests a remedy for an error that only nodes with GPUs, or with parts of a driver, have.
+// Returns a remedy for an error that occurs only on nodes with GPUs or with parts of a driver.
 std::string Remedy(int error) {
   switch (error) {
     case kSystemNotReady:
@@ -77,8 +77,8 @@ std::string Remedy(int error) {
   }
 }
 
-// Returns the oldest driver that runs programs of this major version of CUDA, as NVIDIA's table of
-// minor version compatibility says, for a message.
+// Returns the part of a message that names the oldest driver for programs built with this major
+// version of CUDA. Source: NVIDIA's table of minor version compatibility.
 std::string LeastDriver(int cuda) {
   return cuda == 13 ? " (580 or newer)" : cuda == 12 ? " (525 or newer)" : "";
 }
@@ -93,7 +93,8 @@ GpuAbsence ExplainNoGpu(const CudaAnswer& answer) {
     return {false, "needs a driver for CUDA " + std::to_string(cuda) + LeastDriver(cuda) +
                        "; this node's driver supports CUDA " + Version(answer.driver_version)};
   }
-  // Only drivers of nodes with GPUs return these two, so /dev does not matter.
+  // Only drivers on nodes with GPUs return these two errors, so the node has GPUs even if /dev
+  // shows none.
   const bool sure = answer.error == kSystemNotReady || answer.error == kSystemDriverMismatch;
   if (!sure && !answer.device_files) {
     return {false,

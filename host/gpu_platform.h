@@ -75,11 +75,12 @@ struct GpuTrouble {
   std::string evidence;  // Summary for people; empty if nothing was found.
 };
 
-// The GPU software of a build; implemented for CUDA. Thread-safe.
+// The interface to the GPUs. Implemented for CUDA. Thread-safe.
 class GpuPlatform {
  public:
   virtual ~GpuPlatform() = default;
-  // Returns the GPUs by ordinal. Empty without a driver or a GPU.
+  // Returns the GPUs in the order of their ordinals. The list is empty if there is no driver or no
+  // GPU.
   virtual std::vector<LocalGpu> Gpus() = 0;
   // Sets cuda_runtime, cublas and nccl.
   virtual void FillVersions(LinkedSoftware* software) = 0;
@@ -93,27 +94,30 @@ class GpuPlatform {
   //     operations per second.
   // Returns Unsupported() for any other kind, or if the GPU cannot run the measurement.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
-  // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal`, in order of
-  // first launch and without duplicates. `iterate` must wait for the work that it launches.
+  // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal` meanwhile,
+  // without duplicates, in order of first launch. `iterate` must wait until the work that it
+  // launches has finished.
   virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
                                                        const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform records no kernels", Reason::kNoProfiler);
   }
   // Returns hardware counters of GPU `ordinal`, per iteration. `iterate` must run `iterations`
-  // iterations and wait for them. It is called once per pass, because the GPU cannot always read
-  // all counters at once.
+  // iterations and wait for their end. It may be called several times, because the GPU cannot
+  // always collect all counters in one pass.
   virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
                                                  const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform has no hardware counters", Reason::kNoProfiler);
   }
-  // Returns what the GPU's monitors report for the duration of `work`, which takes about a second.
+  // Runs `work`, which takes about a second, and returns what the GPU's performance monitors report
+  // for this time.
   virtual Result<CounterReport> MonitorDuring(int /*ordinal*/,
                                               const std::function<Status()>& /*work*/) {
     return NotFound("this platform has no monitors", Reason::kNoProfiler);
   }
 };
 
-// Returns the GPU platform of this build, created on first use. Null if built without CUDA.
+// Returns the GPU platform of this build, which is created on first use, or null if Assay was built
+// without CUDA.
 GpuPlatform* Gpu();
 
 // Returns the versions of the GPU libraries. kernels/cpu/blas.h has the BLAS version.
@@ -134,7 +138,8 @@ struct CudaAnswer {
   int runtime_version = 0;  // In the format of CUDART_VERSION: 13010 is 13.1.
   int driver_version = 0;   // Newest runtime that the driver supports. 0 without a driver.
   std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES.
-  // True if /dev has device files of NVIDIA GPUs: the node has GPUs, whatever CUDA says.
+  // True if /dev contains device files of NVIDIA GPUs, which means that the node has GPUs even if
+  // CUDA finds none.
   bool device_files = false;
 };
 

@@ -52,7 +52,7 @@ std::vector<int> ParseCpuList(const std::string& list) {
 NumaTopology ReadNumaTopology(const std::string& sys) {
   const std::string folder = sys + "/devices/system/node/";
   NumaTopology topology;
-  // The format is that of lists of CPUs.
+  // Lists of NUMA nodes have the same format as lists of CPUs.
   for (const int node : ParseCpuList(FirstLineOf(folder + "has_memory"))) {
     const std::string own = folder + "node" + std::to_string(node) + "/";
     topology.distances[node] = NumbersIn(FirstLineOf(own + "distance"));
@@ -91,7 +91,7 @@ std::optional<int> NumaNodeOfPage(const void* address) {
   const uintptr_t page = reinterpret_cast<uintptr_t>(address) / page_bytes * page_bytes;
   void* pages[1] = {reinterpret_cast<void*>(page)};
   int status = -1;
-  // Without target nodes the call moves nothing and reports where the pages are.
+  // Without target nodes, move_pages moves nothing and only reports the NUMA nodes of the pages.
   if (syscall(SYS_move_pages, 0, 1UL, pages, nullptr, &status, 0) != 0 || status < 0) {
     return std::nullopt;
   }

@@ -43,8 +43,9 @@ class OnNumaNode {
   bool policy_ = false;
 };
 
-// Returns the NUMA node of the memory page at `address`, which must have been touched. Returns
-// nullopt if the node is unknown, for example in a container that forbids the system call.
+// Returns the NUMA node of the memory page at `address`. The page must have been accessed before,
+// because Linux allocates it only then. Returns nullopt if the node is unknown, for example in a
+// container that forbids the system call.
 std::optional<int> NumaNodeOfPage(const void* address);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// The part of NVML's binary interface that class Nvml uses. It is declared by hand, so that
-// NVIDIA's headers are not needed to build or run. Only host/nvml*.cc and the tests' fake library
+// The part of NVML's binary interface that class Nvml uses. It is declared here by hand, so that
+// Assay can be built without NVIDIA's headers. Only host/nvml*.cc and the tests' fake library
 // include this.
 //
 // The declarations are those of API version 12, from NVIDIA's "NVML API Reference Guide". Drivers

@@ -1,4 +1,4 @@
-// Who rents out this machine, from what its provider leaves in a container.
+// Detects which cloud provider rents out this machine.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,14 @@ struct Rental {
   std::string instance;  // The provider's id of this rental. It survives restarts.
 };
 
-// Detects the provider of this machine. Reads only these variables, of this process and of PID 1,
-// because a shell that was opened by ssh does not inherit them:
+// Detects the provider of this machine. Containers are recognized by these environment variables of
+// this process or of PID 1, which has them even if this process was started by a shell over ssh,
+// which does not inherit them:
 //   VAST_CONTAINERLABEL, CONTAINER_ID, PUBLIC_IPADDR   Vast.ai
 //   RUNPOD_POD_ID, RUNPOD_DC_ID                        RunPod
-// Virtual machines of AWS, Google and Azure are known by the firmware's names of vendor and
-// product. Lambda's machines have no such name, so that they need --provider. `root` replaces "/"
-// in tests.
+// Virtual machines of AWS, Google and Azure are recognized by vendor, product or asset names in
+// their firmware. Machines of Lambda have no such name, so their users must pass --provider. Tests
+// pass `root`, which replaces "/".
 Rental DetectRental(const std::function<const char*(const char* name)>& variable,
                     const std::string& root = "");
 
