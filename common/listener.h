@@ -11,7 +11,8 @@ namespace assay {
 
 struct Listener {
   HostPort address;  // With the actual port.
-  // One per address of the host ("localhost" may have two); not blocking, closed on exec.
+  // One non-blocking, close-on-exec socket per address of the host. For example, "localhost" may
+  // have two addresses.
   std::vector<FileDescriptor> sockets;
 };
 

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// Numbered as assay.v1.Reason, so that crossing the wire is a cast.
+// Numbered as assay.v1.Reason, so that a cast converts one to the other.
 enum class Reason : int {
   kNone = 0,
 #define ASSAY_REASON(number, enumerator, word, failure_class, meaning) enumerator = number,

@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// Numbered as gRPC's status codes, so that crossing the wire is a cast.
+// Numbered as gRPC's status codes, so that a cast converts one to the other.
 enum class Code : int {
   kOk = 0,
   kCancelled = 1,
@@ -68,7 +68,7 @@ class [[nodiscard]] Status {
   Status WithContext(std::string_view context) const;
   // Names the rank in which the error arose. Without a name, it arose in this process.
   Status WithRank(int rank) const;
-  // Names another rank: the one that was lost, or waited for in vain.
+  // Names another rank, which was lost or for which this rank waited in vain.
   Status WithPeer(PeerOfError peer) const;
 
   bool ok() const { return rep_ == nullptr; }
