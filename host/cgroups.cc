@@ -75,7 +75,8 @@ std::vector<CpuQuota> ReadCpuQuotas(const std::string& root) {
     std::ifstream file(folder + "/cpu.max");  // "150000 100000" or "max 100000".
     double quota = 0;
     double period = 0;
-    // Different containers can use the same path for different groups. Their inodes differ.
+    // Identify the group by its inode, because different containers can see different groups at the
+    // same path.
     struct stat status {};
     if (!(file >> quota >> period) || quota <= 0 || period <= 0) continue;
     if (stat(folder.c_str(), &status) != 0) continue;

@@ -124,9 +124,9 @@ class NvmlSampler : public ConditionsSampler {
     CountOthers();
   }
 
-  // Counts the processes of other programs on the GPU. Assumes that this process is one of the
-  // listed ones. Its id cannot be used to find it in the list, because the listed ids may belong to
-  // another PID namespace.
+  // Counts the other processes on the GPU. Assumes that the driver's list includes this process,
+  // and subtracts one. This process cannot be found in the list by its id, because the listed ids
+  // may belong to another PID namespace.
   void CountOthers() {
     const auto processes = source_.processes();
     if (!processes) return;
@@ -274,7 +274,8 @@ std::vector<int> HostLoad::OwnTree() const {
   if (!self) return {};
   const std::map<int, Process> processes = ReadProcesses(proc_);
   int root = self->pid;
-  // The limit guards against a circle: process ids can be reused while they are read.
+  // Limit the steps, because the parents may form a cycle if process ids are reused while they are
+  // read.
   size_t steps = 0;
   for (auto at = processes.find(self->parent);
        at != processes.end() && IsOurs(at->second) && steps < processes.size();

@@ -1,4 +1,4 @@
-// Conditions of the hardware while something is measured.
+// Records the conditions of the hardware during a measurement.
 #pragma once
 
 #include <chrono>
@@ -56,12 +56,12 @@ struct NvmlSource {
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// Measures how much CPU time programs other than Assay used. To find Assay's own processes, goes up
-// from this process to its parent as long as the parent's name begins with "assay". The topmost
+// A meter of the CPU time that programs other than Assay use. To find Assay's own processes, goes
+// up from this process to its parent as long as the parent's name begins with "assay". The topmost
 // process that is reached and all its descendants belong to Assay. Not thread-safe.
 class HostLoad {
  public:
-  // `cpus` holds those that this process may use. `proc` replaces /proc.
+  // `cpus` lists the CPUs that this process may use. `proc` replaces the folder /proc.
   explicit HostLoad(std::vector<int> cpus, std::string proc = "/proc");
 
   void Begin();

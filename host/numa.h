@@ -12,20 +12,22 @@ namespace assay {
 
 // The nodes that have memory, as keys of both maps.
 struct NumaTopology {
-  // ACPI's distances from a node to each node, in the order of nodes. 10 within a node.
+  // ACPI's distances from a node to every node, in the order of the nodes. The distance of a node
+  // to itself is 10.
   std::map<int, std::vector<int>> distances;
   // The CPUs of a node. Empty for a node that has only memory.
   std::map<int, std::vector<int>> cpus;
 };
 
-// Reads `sys`/devices/system/node. Empty if the kernel does not provide it.
+// Reads the topology from `sys`/devices/system/node. Returns an empty topology if the kernel does
+// not provide it.
 NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
 
 // Parses a list of CPUs in Linux's format: "0-3,8". Stops at the first malformed entry.
 std::vector<int> ParseCpuList(const std::string& list);
 
-// Binds the calling thread, and the memory that it allocates, to a NUMA node while this object
-// exists. Skips any binding that the container does not permit.
+// An object that binds the calling thread, and the memory that the thread allocates, to a NUMA node
+// for as long as the object exists. Skips any binding that the container does not permit.
 class OnNumaNode {
  public:
   // Does nothing if `node` is absent.

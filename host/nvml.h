@@ -34,7 +34,7 @@ struct NvmlGpu {
   std::optional<int> memory_clock_max_mhz;
   std::optional<double> slowdown_celsius;  // Temperature at which the GPU reduces its clocks.
   std::optional<bool> mig_enabled;
-  // Links that are up, and how many of these lead to an NVSwitch.
+  // The number of links that are up, and how many of these lead to an NVSwitch.
   std::optional<int> nvlinks_active;
   int nvlinks_to_switch = 0;
   // Rate of one link in one direction, in bytes per second.

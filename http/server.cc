@@ -31,8 +31,8 @@ std::string AddressOf(const sockaddr* address) {
   return text;
 }
 
-// Shuts down the connections whose deadlines have passed. libmicrohttpd's own timeout is not
-// sufficient, because every byte that a client sends restarts it.
+// A thread that shuts down connections whose deadlines have passed. libmicrohttpd's own timeout is
+// not sufficient, because every byte that a client sends restarts it.
 class Deadlines {
  public:
   Deadlines() : thread_([this] { Run(); }) {}

@@ -1,5 +1,9 @@
 // Reads runs for analyses, and stores the findings of these analyses. Implementations must pass
 // tests/contract/analysis_runs_contract.h and analysis_store_contract.h.
+//
+// A lineage groups the comparable results of a case across driver and library versions (see
+// storage/identity.h). A place is a set of GPUs, or of nodes without GPUs, that ran a case
+// together.
 #pragma once
 
 #include <cstdint>
@@ -174,8 +178,8 @@ struct FindingCounts {
   std::vector<Outliers> outliers;
 };
 
-// Thread-safe. Calls block on the database; reads of runs may take seconds, so do not make them on
-// threads that renew leases.
+// A store of runs and findings for analyses. Thread-safe. Calls block on the database. Reading runs
+// may take seconds, so do not do this on threads that renew leases.
 class AnalysisStore {
  public:
   virtual ~AnalysisStore() = default;

@@ -14,11 +14,11 @@ namespace assay::storage {
 struct Leader {
   std::string owner;
   std::string address;  // HOST:PORT at which agents reach it.
-  // Grows whenever another coordinator is elected.
+  // Increases whenever another coordinator is elected.
   int64_t term = 0;
 };
 
-// Thread-safe. Calls block on the database.
+// A store of the fleet's identity and leader. Thread-safe. Calls block on the database.
 class FleetStore {
  public:
   virtual ~FleetStore() = default;

@@ -22,7 +22,7 @@ std::string FreeName(const std::string& base, const std::vector<std::string>& na
   return name;
 }
 
-// Sets what the invite gives.
+// Sets the fields that the scope of an invite determines.
 void ApplyScope(const v1::InviteScope& scope, v1::EnrolledIdentity& identity) {
   identity.set_role(scope.role());
   identity.set_ephemeral(scope.ephemeral());

@@ -11,7 +11,7 @@
 
 namespace assay::storage {
 
-// Reads identities, in the transaction that enrols.
+// Functions that read identities in the transaction that enrols a key.
 struct IdentityLookup {
   std::function<std::optional<v1::EnrolledIdentity>(const std::string&)> by_key;
   std::function<std::optional<v1::EnrolledIdentity>(const std::string&)> by_name;

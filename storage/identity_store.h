@@ -54,7 +54,7 @@ struct EnrolOutcome {
   v1::Invite invite;
 };
 
-// Thread-safe. Calls block on the database.
+// A store of invites, identities and refused attempts. Thread-safe. Calls block on the database.
 class IdentityStore {
  public:
   virtual ~IdentityStore() = default;
@@ -88,7 +88,7 @@ class IdentityStore {
                                                                    int limit) = 0;
 
   struct Identities {
-    // Grows whenever an identity is made, banned, unbanned or removed, or gets another scope.
+    // Increases whenever an identity is created, banned, unbanned or removed, or its scope changes.
     int64_t revision = 0;
     std::vector<v1::EnrolledIdentity> identities;
   };

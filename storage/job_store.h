@@ -19,8 +19,8 @@ namespace assay::storage {
 // become too large if thousands of jobs listed all their candidates.
 inline constexpr int kNamedCandidates = 8;
 
-// Stores campaigns and jobs. Thread-safe. Calls block on the database, so do not make them on gRPC
-// threads. Every call returns UNAVAILABLE if the database cannot be reached. The call may
+// A store of campaigns and jobs. Thread-safe. Calls block on the database, so do not make them on
+// gRPC threads. Every call returns UNAVAILABLE if the database cannot be reached. The call may
 // nevertheless have taken effect, but repeating a call is always safe.
 class JobStore {
  public:

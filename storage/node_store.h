@@ -13,7 +13,7 @@
 
 namespace assay::storage {
 
-// Stores the nodes of the fleet. Thread-safe. Calls block on the database.
+// A store of the fleet's nodes. Thread-safe. Calls block on the database.
 class NodeStore {
  public:
   virtual ~NodeStore() = default;

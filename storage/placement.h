@@ -13,9 +13,9 @@ namespace assay::storage {
 // True if the job holds whole nodes: it asks for them, or it has no GPUs.
 bool HoldsWholeNodes(const NewJob& job);
 
-// Restricts which candidate nodes the next attempt of a job should use, for example to avoid a node
-// that failed. The restriction is ignored if it leaves too few reachable nodes. Busy nodes count as
-// reachable.
+// A restriction of the candidate nodes that the next attempt of a job should use, for example to
+// avoid a node that failed. The restriction is ignored if it leaves too few reachable nodes. Busy
+// nodes count as reachable.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.

@@ -30,7 +30,7 @@ int CompareParameters(const v1::CaseResult& a, const v1::CaseResult& b) {
   return i != left.end() ? 1 : j != right.end() ? -1 : 0;
 }
 
-// Returns what separates the metrics of a case.
+// Returns the key by which groups with the same benchmark and parameters are sorted.
 std::vector<std::string> MetricKey(const v1::CaseResult& result) {
   if (result.measurements().empty()) return {};
   const v1::Measurement& measurement = result.measurements(0);

@@ -25,7 +25,7 @@ Result<std::vector<OrderField>> ParseResultOrder(const std::string& text);
 
 // The position of a result in a sorted list. It stays valid after the result is deleted.
 struct ResultPosition {
-  // When the result was stored, in the form of the store.
+  // The time when the result was stored, in the format of the store.
   std::string ts;
   // Results of the same `ts` are sorted by this number.
   int64_t sequence = 0;

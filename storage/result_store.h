@@ -23,11 +23,12 @@ struct CommitOutcome {
   bool fresh = false;
 };
 
-// A result of an agent.
+// A result that an agent has sent.
 struct SentResult {
-  // The agent's message, completed by the coordinator. This is stored.
+  // The message from the agent, to which the coordinator has added fields. This message is stored.
   v1::CaseResult result;
-  // PayloadHash of what the agent sent, by which a replay is known.
+  // PayloadHash of the message from the agent. If the agent sends a result again, it has the same
+  // hash.
   std::string hash;
 };
 
@@ -51,7 +52,7 @@ struct ResultPage : Page<v1::StoredResult> {
   int remaining = 0;  // Number of results after this page. At most kMaxCountedResults are counted.
 };
 
-// Stores results. Thread-safe. Calls block on the database.
+// A store of results. Thread-safe. Calls block on the database.
 class ResultStore {
  public:
   virtual ~ResultStore() = default;

@@ -25,7 +25,7 @@ struct RecordedRun {
   int64_t term = 0;
 };
 
-// Thread-safe. Calls block on the database. Times are stored in microseconds.
+// A store of schedules. Thread-safe. Calls block on the database. Times are stored in microseconds.
 class ScheduleStore {
  public:
   virtual ~ScheduleStore() = default;

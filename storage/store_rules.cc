@@ -44,7 +44,7 @@ Result<v1::NodeSettings> NewSettings(const v1::UpdateNodeRequest& change,
   ApplySettings(before, &node);
   auto& labels = *node.mutable_labels();
   v1::NodeSettings after = before;
-  // Labels that the agent no longer has need no removal.
+  // Forget removals of labels that the agent does not send any more.
   std::set<std::string> removed;
   for (const std::string& key : before.removed_labels()) {
     if (own.labels().contains(key)) removed.insert(key);

@@ -19,7 +19,8 @@ namespace assay::storage {
 // user gave is unknown. The limit keeps the search fast in a database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
-// Returns NOT_FOUND: `no node "g31"`. The hint is the closest of `names`, if one is close.
+// Returns NOT_FOUND with the message `no node "g31"`. The hint suggests the most similar of
+// `names`, if any is similar.
 Status NoSuch(const std::string& what, const std::string& name,
               const std::vector<std::string>& names);
 
@@ -94,7 +95,8 @@ class WaitingList {
   // Adds `jobs` queued jobs that need `needed` of the absent candidates `absent`.
   void Add(int jobs, int needed, std::vector<v1::AbsentNode> absent);
 
-  // Returns one message per set of nodes: most jobs first, then by name.
+  // Returns one message per set of nodes, sorted by number of jobs, largest first, and then by
+  // name.
   std::vector<v1::WaitingJobs> Take() &&;
 
  private:

@@ -94,7 +94,7 @@ struct LeasedJob {
   std::vector<AttemptFailure> failures;
   int retries = 0;  // The campaign's limit.
   bool cancel_requested = false;
-  // Not RUNNING in what GetAttempt returns if the attempt is over.
+  // Always RUNNING, except in the result of GetAttempt for an attempt that is over.
   v1::JobState state = v1::JOB_STATE_RUNNING;
 };
 
@@ -143,7 +143,7 @@ inline constexpr int kQuarantineJobs = 5;
 inline constexpr int kQuarantineCampaigns = 3;
 
 struct FinishOutcome {
-  // False if the job no longer runs under this epoch. Nothing has changed in that case.
+  // False if the job does not run under this epoch any more. In this case, nothing has changed.
   bool held = false;
   std::string campaign_id;
   // True if this was the campaign's last open job, or if a mended job removed its verdict.

@@ -13,7 +13,8 @@ namespace assay::storage {
 
 // Jobs of one campaign that run equal cases at the same places.
 struct Work {
-  // Identifies the cases: an entry of the campaign's spec, placed on so many ranks and nodes.
+  // Identifies the cases: an entry of the campaign's spec, and the numbers of ranks and nodes on
+  // which its cases run.
   struct Kind {
     int benchmark_index = 0;
     int ranks = 1;
@@ -36,8 +37,8 @@ struct KindOfWork {
   std::vector<v1::BenchmarkCase> cases;
 };
 
-// Reads the data for time estimates. Thread-safe. Calls block on the database and may take seconds,
-// so do not make them on threads that renew leases.
+// A source of the data for time estimates. Thread-safe. Calls block on the database and may take
+// seconds, so do not make them on threads that renew leases.
 class WorkStore {
  public:
   virtual ~WorkStore() = default;

@@ -23,8 +23,8 @@ Status CheckLeaf(const std::string& what, X509* certificate, CertificateUse use)
 // identity.
 Result<Identity> IdentityOf(X509* certificate);
 
-// These functions check a peer's certificate with CheckLeaf and return its identity. They return
-// UNAUTHENTICATED if the certificate cannot be read or the check fails.
+// Check a peer's certificate with CheckLeaf and return its identity. Return UNAUTHENTICATED if the
+// certificate cannot be read or the check fails.
 Result<Identity> IdentityOfPem(const std::string& pem, CertificateUse use);
 Result<Identity> IdentityOfDer(const std::string& der, CertificateUse use);
 

@@ -13,7 +13,8 @@ namespace assay {
 struct ReasonInfo {
   v1::Reason reason = v1::REASON_UNSPECIFIED;
   std::string_view word;  // "PEER_LOST"
-  // Who has to act if a job fails for this reason, or UNSPECIFIED if no job can fail for it.
+  // Says who must act if a job fails for this reason. UNSPECIFIED if no job can fail for this
+  // reason.
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   std::string_view meaning;  // One sentence.
 };
@@ -27,7 +28,7 @@ inline Reason FromWire(v1::Reason reason) { return static_cast<Reason>(reason); 
 // Returns the word for a reason, such as "PEER_LOST". Returns an empty string if it is unknown.
 std::string ReasonWord(v1::Reason reason);
 
-// Returns who has to act if a job fails for this reason.
+// Returns the class of failures with this reason, which says who must act.
 v1::FailureClass ClassOf(v1::Reason reason);
 
 // Returns a failure with this reason and with the class that belongs to the reason.

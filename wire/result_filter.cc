@@ -162,7 +162,7 @@ Status CheckBoolean(const Filter& restriction) {
   return BadValue(restriction, "true or false by = or !=");
 }
 
-// The number of a size with a unit, in decimal: "1MiB".
+// Converts a size with a unit to bytes: "1MiB" becomes "1048576". Returns nullopt for other texts.
 std::optional<std::string> NumberOfSize(const std::string& text) {
   if (DecimalNumber(text)) return std::nullopt;
   const Result<int64_t> bytes = ParseBytes(text);
@@ -327,7 +327,8 @@ Result<WallTime> ParseTimeAt(std::string_view text, WallTime now) {
   }
   if (!text.starts_with('-')) return ParseTime(text);
   ASSAY_ASSIGN_OR_RETURN(const Duration ago, ParseDuration(text.substr(1)));
-  // Times before 1970 are all the same: before everything.
+  // Replace times before 1970 by 1970. All results are later, so the filter matches the same
+  // results.
   return ago > now.time_since_epoch() ? WallTime{} : now - ago;
 }
 
@@ -339,7 +340,8 @@ Result<Filter> ParseResultFilter(std::string_view text, WallTime now) {
   ASSAY_ASSIGN_OR_RETURN(Filter filter, ParseFilter(text));
   ASSAY_RETURN_IF_ERROR(Check(filter, now));
   const bool all_metrics = MentionsAny(filter, {"metric", "primary"});
-  // Filters that name a campaign include imported results, because a campaign never mixes origins.
+  // Filters that name a campaign include imported results. Results of a campaign are either all
+  // imported or all measured, so such filters do not mix the two.
   const bool any_origin =
       MentionsAny(filter, {"imported", "imported_from", "campaign", "campaign_id"});
   if (!Mentions(filter, "simulated")) Require(filter, "simulated", "false");

@@ -76,7 +76,7 @@ constexpr std::array<MethodAccess, 60> kTable = {{
     {"/assay.v1.IdentityService/UnbanIdentity", Role::kAdmin, false, false},
     {"/assay.v1.IdentityService/RemoveIdentity", Role::kAdmin, false, false},
     {"/assay.v1.IdentityService/ListAttempts", Role::kAdmin, false, false},
-    // Whoever calls it renews its own certificate only.
+    // A caller can renew only its own certificate.
     {"/assay.v1.IdentityService/RenewCertificate", Role::kViewer, true, false},
     {"/assay.v1.FleetService/Attach", Role::kNone, true, false},
     {"/assay.v1.AgentService/Session", Role::kNone, false, true},

@@ -61,7 +61,8 @@ struct MethodAccess {
 // Returns the table, one row per method of every service.
 std::span<const MethodAccess> AccessTable();
 
-// Returns true if `role` may call `method`. Only kLocalAdmin may call a method without a row.
+// Returns true if `role` may call `method`. A method that has no row in the table may be called
+// only by kLocalAdmin.
 bool Allows(Role role, std::string_view method);
 
 // Parses "spiffe://FLEET/ROLE/ID" into an identity without the fields that only a certificate has.

@@ -57,7 +57,8 @@ google::rpc::ErrorInfo InfoOf(const Status& status) {
   return info;
 }
 
-// Adds violations to `message` until it has `most` bytes. `add` adds an empty one.
+// Adds violations to `message` until it has about `most` bytes. `add` adds an empty violation to
+// the message and returns it.
 template <typename Message, typename Add>
 void AddViolations(const Status& status, size_t most, Message& message, Add add) {
   for (const Violation& violation : status.violations()) {

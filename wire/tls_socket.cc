@@ -165,7 +165,8 @@ Status TlsSocket::OpenTunnel(const HostPort& target, const std::string& credenti
     return unreachable(sent.message);
   }
   std::string head;
-  // The server speaks only after the client, so no byte follows the head.
+  // A TLS server sends nothing before the client does, so no bytes follow the head of the proxy's
+  // response.
   while (head.find("\r\n\r\n") == head.npos) {
     std::string part;
     const TlsOutcome received = Receive(&part);
@@ -205,7 +206,8 @@ TlsOutcome TlsSocket::Send(std::string_view bytes) {
 TlsOutcome TlsSocket::Receive(std::string* bytes) {
   bytes->resize(kReadBytes);
   while (true) {
-    // A peer that always has data must not hold the loops above beyond the deadline.
+    // Check the deadline for every read. Otherwise, the callers' loops would not end as long as the
+    // peer sends data.
     if (Clock::Real().Now() >= deadline_) return Failed(TlsFailure::kTimeout, "timed out");
     const ssize_t got = ::recv(socket_.get(), bytes->data(), bytes->size(), 0);
     if (got >= 0) {

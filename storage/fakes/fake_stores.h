@@ -94,7 +94,7 @@ struct FakeDatabase {
   std::map<std::string, v1::Incident> incidents ASSAY_GUARDED_BY(mutex);      // By id.
   std::vector<v1::Outlier> outliers ASSAY_GUARDED_BY(mutex);
   std::map<std::string, JudgedLineage> judged ASSAY_GUARDED_BY(mutex);  // By lineage.
-  // No store returns these: only dashboards read them.
+  // Stored only for dashboards. No method returns these lists.
   std::vector<Findings::DriverMedian> driver_medians ASSAY_GUARDED_BY(mutex);
   std::vector<Findings::DriverChange> driver_changes ASSAY_GUARDED_BY(mutex);
   std::vector<Findings::CaseCost> case_costs ASSAY_GUARDED_BY(mutex);
@@ -150,15 +150,15 @@ class FakeJobStore : public JobStore {
   v1::Job JobMessage(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   // Returns the row of a job whose latest attempt has this epoch, else null.
   JobRow* Latest(const JobEpoch& job) ASSAY_REQUIRES(database_.mutex);
-  // The same if the job runs.
+  // Like Latest, but also returns null if the job is not running.
   JobRow* Running(const JobEpoch& job) ASSAY_REQUIRES(database_.mutex);
   // Returns the job that the attempt ends, or null if it has no effect.
   JobRow* Ended(const FinishedAttempt& attempt) ASSAY_REQUIRES(database_.mutex);
-  // Counts the failure of a job against a node. True if this has quarantined the node.
+  // Counts the failure of a job against a node. Returns true if this has quarantined the node.
   bool CountFailure(const FinishedAttempt& attempt, const JobRow& row, const std::string& node_id)
       ASSAY_REQUIRES(database_.mutex);
   void Touch(JobRow& row) ASSAY_REQUIRES(database_.mutex);
-  // Ends the campaign if it has no open job. True if it did.
+  // Ends the campaign if it has no open job. Returns true if it has ended the campaign.
   bool EndIfDone(const std::string& campaign_id) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;
@@ -194,7 +194,8 @@ class FakeNodeStore : public NodeStore {
   using NodeRow = FakeDatabase::NodeRow;
 
   v1::Node Message(const NodeRow& row, Duration stale_after) const ASSAY_REQUIRES(database_.mutex);
-  // Finds the node by id, else by name. NOT_FOUND with the closest name as hint.
+  // Finds a node by id or, if there is none, by name. Otherwise, returns NOT_FOUND with the closest
+  // name as the hint.
   Result<NodeRow*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
   // Returns the row of a node that is connected to `owner`, else null.
   NodeRow* Connected(const std::string& owner, const std::string& node_id)
@@ -338,7 +339,8 @@ class FakeIdentityStore : public IdentityStore {
   std::optional<v1::EnrolledIdentity> FindIf(
       const std::function<bool(const v1::EnrolledIdentity&)>& matches) const
       ASSAY_REQUIRES(database_.mutex);
-  // Finds the identity by id, else by name. NOT_FOUND with the closest name as hint.
+  // Finds an identity by id or, if there is none, by name. Otherwise, returns NOT_FOUND with the
+  // closest name as the hint.
   Result<v1::EnrolledIdentity*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;

@@ -199,10 +199,11 @@ class RunsBuilder {
 };
 
 // Returns the SQL statement that selects the newest runs of lineage $1: at most $2 per place, among
-// the newest $3 results of each series. To be fast, it ranks the results by columns of the index
-// result_of_series, and reads the rows of only those results that it returns. The first column of
-// every row is the number of failed results. If there are no runs, the statement returns one row in
-// which all other columns are NULL. A place is identified by the lowest key of its origins.
+// the newest $3 results of each series. It ranks the results by reading only the index
+// result_of_series, and reads the rows themselves only for the runs that it returns. The first
+// column of every row is the number of failed results. If there are no runs, the statement returns
+// one row in which all other columns are NULL. A place is identified by the lowest key of its
+// origins.
 const std::string& LineageSql() {
   static const std::string sql =
       "WITH n AS MATERIALIZED ("

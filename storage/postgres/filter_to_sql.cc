@@ -138,7 +138,7 @@ class Translator {
     const bool equality =
         filter.comparator == Comparator::kEqual || filter.comparator == Comparator::kNotEqual;
     const bool texts = field.type == FieldType::kTexts;
-    // Indexes serve these two forms, but none in coalesce().
+    // PostgreSQL can use an index for these two forms, but not for an expression in coalesce().
     if (equality && IsExact(filter.value)) {
       const std::string known = "(" + field.expression + " IS NOT NULL AND " + field.expression;
       if (texts) return known + " && ARRAY[" + Bind(filter.value) + "])";
@@ -247,11 +247,11 @@ bool AddJobs(const Filter& filter, std::vector<std::string>& jobs) {
   return Is(filter, "job_id", filter.value) && IsExact(filter.value);
 }
 
-// Sets the latest time at which a condition lets results have ended.
+// If the filter requires results to begin or end after some time, raises `since` to this time.
 void SetSince(const Filter& filter, std::optional<double>& since) {
   const bool later =
       filter.comparator == Comparator::kGreater || filter.comparator == Comparator::kGreaterOrEqual;
-  // A case ends after it began, so a bound of its begin is one of its end too.
+  // A case ends after it has begun, so a lower bound of its begin is also one of its end.
   const bool of_time = filter.field == "time" || filter.field == "end_time";
   if (filter.kind != Filter::Kind::kRestriction || !of_time || !later) return;
   const double seconds = std::strtod(filter.value.c_str(), nullptr);

@@ -45,7 +45,8 @@ struct SqlField {
   std::string expression;
   JoinedTables tables;
 };
-// Adds the values that the expression needs to `values`, which must be bound to $1.
+// Translates a field to SQL. Adds the values that the expression needs to `values`, which must be
+// bound to $1.
 Result<SqlField> FieldToSql(const std::string& name, std::vector<std::string>& values);
 
 // The parts of a filter. A result matches the filter if it matches all parts. Queries evaluate the
@@ -63,7 +64,8 @@ struct SplitFilter {
   // Results must have ended at this time or later, in seconds since 1970. `others` also contains
   // this condition.
   std::optional<double> since;
-  // True if `others` has more than the default condition that the metric is primary.
+  // True if `others` contains more than the condition that the metric is primary, which is the
+  // default.
   bool more = false;
 };
 SplitFilter SplitByTable(const Filter& filter);

@@ -92,7 +92,7 @@ Result<std::string> RecordOf(const FinishedAttempt& attempt) {
       {"by_campaigns", QuarantineReason(FailedCampaignsText(), attempt.failure)}};
   if (attempt.failure) {
     ended["failure"] = HexLiteral(DeterministicBytes(*attempt.failure));
-    // The attempt of a mended job has its entry already.
+    // If attempt.mend is true, the attempt was added to the job's failures when it failed.
     if (!attempt.mend) {
       ended["entry"] = {{"class", WordOf(attempt.failure->failure_class())},
                         {"reason", ReasonWord(attempt.failure->reason())},
@@ -103,7 +103,8 @@ Result<std::string> RecordOf(const FinishedAttempt& attempt) {
   return StorableJson(ended);
 }
 
-// Locks the campaign of a job before the job, as CancelCampaign does.
+// Locks the campaign of a job. Must be called before the job is locked, because CancelCampaign
+// locks in this order too.
 void LockCampaign(Transaction& transaction, const std::string& job_id) {
   transaction.exec_params(
       "SELECT FROM campaign WHERE campaign_id = (SELECT campaign_id FROM job WHERE job_id = $1) "
@@ -111,7 +112,7 @@ void LockCampaign(Transaction& transaction, const std::string& job_id) {
       job_id);
 }
 
-// Removes the verdict of a campaign that has completed. True if it had one.
+// Removes the verdict of a completed campaign. Returns true if it had one.
 bool RemoveVerdict(Transaction& transaction, const std::string& campaign_id) {
   return !transaction
               .exec_params(

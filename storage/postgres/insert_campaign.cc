@@ -9,7 +9,7 @@
 namespace assay::storage {
 namespace {
 
-// Number of jobs per statement. Bounds the size of a statement.
+// The maximum number of jobs per statement, which limits the size of statements.
 constexpr size_t kJobsPerInsert = 5000;
 
 using Json = nlohmann::json;
@@ -42,7 +42,7 @@ SetNumbers InsertCandidateSets(Transaction& transaction, const NewCampaign& camp
 Json JobRow(const NewCampaign& campaign, const NewJob& job, const SetNumbers& candidate_sets) {
   v1::JobSpec spec;
   for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
-  // Stored with the cases, so that they need no columns of their own.
+  // Store these settings in the column of the cases, so that they need no columns of their own.
   spec.set_counters(job.counters);
   spec.set_mixed_gpus(job.mixed_gpus);
   spec.set_effort(job.effort);

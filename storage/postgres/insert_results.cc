@@ -14,7 +14,7 @@
 namespace assay::storage {
 namespace {
 
-// A job as it is while the transaction holds its lock.
+// The state of a job that the transaction has locked.
 struct LockedJob {
   std::string campaign_id;
   int repetition = 0;
@@ -106,7 +106,7 @@ void CompareOthers(Transaction& transaction, const LockedJobs& jobs, Batch& batc
     const SentResult& sent = *batch.results[i];
     const auto job = jobs.find(sent.result.job_id());
     const auto stored = before.find(i);
-    // After a restore, the database may not know the latest attempts.
+    // If the database was restored from a dump, it may not know the latest attempts.
     if (job == jobs.end() || sent.result.epoch() > job->second.epoch) {
       batch.outcomes[i].verdict = CommitVerdict::kUnknownJob;
     } else if (!Knows(job->second, sent.result)) {
@@ -247,7 +247,7 @@ Batch::Batch(std::vector<const SentResult*> the_results) : results(std::move(the
 
 Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows) {
   std::map<std::string, nlohmann::json> environments, series, origins;
-  // Makes a row only for the first of equal ids: a batch has few series and origins.
+  // Create only one row per id, because many results of a batch have the same series and origin.
   for (const ResultToStore* row : rows) {
     const Identity& identity = row->identity;
     if (!environments.contains(identity.environment_id)) {

@@ -1,4 +1,4 @@
-// Inserts results, with the checks that make ingest exactly-once.
+// Inserts results, with the checks that ensure that each result is stored exactly once.
 #pragma once
 
 #include <string>

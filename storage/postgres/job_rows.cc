@@ -97,7 +97,7 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
   return message;
 }
 
-// Looks up the names of a candidate set once, not for each of its jobs.
+// The statement looks up the names of the nodes in a candidate set once, instead of once per job.
 std::string JobsOfCampaign() {
   const std::string most = std::to_string(kNamedCandidates);
   return "WITH choice AS MATERIALIZED ("

@@ -17,7 +17,8 @@ namespace assay::storage {
 std::string CampaignColumns();
 v1::Campaign CampaignOf(const pqxx::row& row);
 
-// Selects jobs "j" of campaign $1 for JobOf. Append " AND ..." to narrow it.
+// Returns a SELECT of the jobs "j" of campaign $1, whose rows JobOf can read. The caller may append
+// further conditions: " AND ...".
 std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 

@@ -126,7 +126,8 @@ class PostgresJobStore : public JobStore {
           campaign_id);
       if (now.empty()) return NoCampaign(campaign_id);
       changes.revision = now[0][0].as<int64_t>();
-      // A revision from the future is one of the cluster that this database was restored from.
+      // A revision that is higher than the current one comes from another cluster, from whose dump
+      // this database was restored. In this case, return all jobs.
       const int64_t since = revision > changes.revision ? 0 : revision;
       for (const auto& row :
            transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
@@ -186,7 +187,7 @@ class PostgresJobStore : public JobStore {
   }
 
   Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override {
-    // From this transaction on no coordinator claims jobs of the campaign.
+    // Once this transaction has committed, coordinators do not claim jobs of the campaign any more.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result campaign,
         pool_.Execute("cancel_campaign",
@@ -312,7 +313,8 @@ class PostgresJobStore : public JobStore {
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override {
     bool open = false;
     ASSAY_ASSIGN_OR_RETURN(FinishOutcome outcome, storage::FinishAttempt(pool_, attempt, &open));
-    // Runs after the commit. If two jobs end at the same time, the later one sees both as ended.
+    // End the campaign only after the attempt's transaction has committed. If two jobs end at the
+    // same time, the later of the two calls then finds that both jobs have ended.
     if (outcome.held && !open && !outcome.campaign_ended) {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
     }
@@ -325,7 +327,8 @@ class PostgresJobStore : public JobStore {
         return FirstTexts(transaction.exec("SELECT campaign_id FROM campaign WHERE " + condition));
       });
     };
-    // A coordinator may have crashed after its last job ended and before it ended the campaign.
+    // First end campaigns without open jobs. They exist if a coordinator crashed after the last job
+    // had ended and before it ended the campaign.
     ASSAY_ASSIGN_OR_RETURN(
         const std::vector<std::string> ended,
         list("state = 'active' AND (SELECT sum(queued + running) FROM job_count n"

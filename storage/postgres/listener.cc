@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Time limit of each step to a connection that listens.
+// The time limit for each step of connecting and starting to listen.
 constexpr auto kPatience = std::chrono::seconds(10);
 
 }  // namespace

@@ -10,10 +10,10 @@
 
 namespace assay::storage {
 
-// Listens for PostgreSQL notifications on its own connection and thread. Calls `callback` after
-// each batch of notifications. Also calls `callback` after each connect, because notifications may
-// have been missed before. If the connection is lost, reconnects after 0.1 s to 5 s. The destructor
-// ends the thread promptly, even if the server hangs.
+// A thread that listens for PostgreSQL notifications on its own connection. Calls `callback` after
+// each batch of notifications. Also calls `callback` whenever it has connected, because
+// notifications may have been missed before. If the connection is lost, reconnects after 0.1 s to 5
+// s. The destructor ends the thread promptly, even if the server hangs.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);
@@ -25,7 +25,8 @@ class Listener {
   using Time = std::chrono::steady_clock::time_point;
 
   void Loop();
-  // Runs until the connection fails or destruction begins. True if it connected.
+  // Connects and listens until the connection fails or the destructor is called. Returns true if it
+  // has connected.
   bool ListenOnce();
   // Waits until one of the poll(2) events `wanted` occurs on `fd`, or until `deadline`. If `fd` is
   // -1, waits only for the deadline. Returns true if the destructor has been called, which ends the

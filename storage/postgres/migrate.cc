@@ -28,7 +28,8 @@ Status CheckApplied(const pqxx::result& applied, const std::string& target) {
   return Status::Ok();
 }
 
-// Replaces the views if their script has changed. schema_migration has them as version 0.
+// Replaces the views if their script has changed. The table schema_migration stores the checksum of
+// this script as version 0.
 void ReplaceViews(Transaction& transaction) {
   const pqxx::result changed = transaction.exec_params(
       "INSERT INTO schema_migration (version, name, checksum) VALUES (0, 'views', $1) "
@@ -43,7 +44,7 @@ constexpr char kPlace[] =
     "(SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database"
     "  WHERE datname = current_database())";
 
-// Number by which epochs jump after a restore, more than a job has attempts.
+// The number that is added to epochs after a restore. No job has as many attempts.
 constexpr int kEpochJump = 1000;
 
 // Creates the row of the table "fleet" if it is missing. If the row names another database cluster,
@@ -61,7 +62,8 @@ void PrepareFleet(Transaction& transaction) {
       "UPDATE job SET revision = 0 WHERE revision > pg_current_xact_id()::text::bigint");
   transaction.exec("UPDATE job SET epoch = epoch + " + std::to_string(kEpochJump) +
                    " WHERE state = 'queued'");
-  // A dump has neither the role that the views are granted to, nor always the grants.
+  // Run the script again, because a dump does not contain the role to which the views are granted,
+  // and may lack the grants.
   transaction.exec(ViewsScript());
   Log().info("this database was restored from a dump; reset the revisions of {} jobs",
              reset.affected_rows());

@@ -125,7 +125,8 @@ class PostgresNodeStore : public NodeStore {
                  const std::string& dial_address, Duration stale_after) override {
     const SplitNode split(node);
     const std::string description = HexLiteral(DeterministicBytes(split.bare));
-    // Most nodes that connect are known and have not changed.
+    // First try a single statement. It is sufficient for most nodes that connect, because these are
+    // known and have not changed.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result unchanged,
         pool_.Execute("reconnect_node",
@@ -137,7 +138,7 @@ class PostgresNodeStore : public NodeStore {
                       owner, node.inventory().simulated()));
     if (!unchanged.empty()) return Status::Ok();
     return pool_.Run("connect_node", [&](Transaction& transaction) {
-      // Serialises nodes that connect with the same name.
+      // Lock the name, so that nodes with the same name connect one after the other.
       transaction.exec_params("SELECT pg_advisory_xact_lock(7901, hashtext($1))", node.name());
       ASSAY_RETURN_IF_ERROR(RenameNamesake(transaction, node, stale_after));
       // Sends the schemas, which are large, only if they are new.

@@ -147,8 +147,8 @@ std::string Complete(ConnectionOptions options) {
   return text;
 }
 
-// Waits before a transaction that conflicted with another one is tried again. The time is random,
-// so that the same two transactions do not conflict again.
+// Waits before retrying a transaction that conflicted with another one. The time is random, so that
+// the two transactions are unlikely to conflict again.
 void BackOff(int attempt) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int most = 20 << attempt;
@@ -197,7 +197,8 @@ Status Pool::RunOn(const Body& body, bool in_transaction, Duration timeout) {
       BackOff(attempt);
     }
     if (watch.Ended()) {
-      // The call may have ended at the same moment, so it keeps its answer if it has one.
+      // The call may have completed just before the watchdog ended it. In this case, keep its
+      // result.
       outcome.broken = true;
       if (outcome.status.code() == Code::kUnavailable) {
         outcome.status = EndedError();
@@ -272,7 +273,8 @@ Result<Pool::Connection> Pool::Connect(Time deadline) {
     connection.link = std::make_unique<Link>(conninfo_);
     connection.socket = FileDescriptor(::fcntl(connection.link->sock(), F_DUPFD_CLOEXEC, 0));
 #if PQXX_VERSION_MAJOR < 7
-    // A reconnection inside a call would have neither these settings nor a watch.
+    // Disable libpqxx's automatic reconnection, because a new connection would have neither these
+    // settings nor a watchdog.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     connection.link->inhibit_reactivation(true);

@@ -99,7 +99,7 @@ class Pool {
     });
   }
 
-  // The same for a statement that each connection prepares; see ExecPrepared.
+  // Like Execute, but each connection prepares the statement once; see ExecPrepared.
   template <typename... Values>
   Result<pqxx::result> ExecutePrepared(const char* name, const std::string& sql,
                                        const Values&... values) {
@@ -108,7 +108,7 @@ class Pool {
     });
   }
 
-  // "database assay on /run/assay port 5432", without credentials.
+  // Describes the database without credentials: "database assay on /run/assay port 5432".
   const std::string& target() const { return target_; }
   const std::string& conninfo() const { return conninfo_; }
   PoolStats Stats();
@@ -142,7 +142,7 @@ class Pool {
   void Release(Connection connection);
   Result<Connection> Connect(Time deadline);
   Status AbortedError() const;
-  // The error of a call that the watchdog has ended.
+  // Returns the error of a call that the watchdog has ended.
   Status EndedError();
 
   const std::string conninfo_;

@@ -9,7 +9,7 @@
 namespace assay::storage {
 namespace {
 
-// As many as the coordinator has threads for queries of results.
+// Equal to the number of threads that the coordinator has for queries of results.
 constexpr int kQueryConnections = 2;
 constexpr Duration kQueryTimeout = std::chrono::seconds(2);
 

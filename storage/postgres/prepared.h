@@ -30,7 +30,7 @@ pqxx::result ExecPrepared(Transaction& transaction, const std::string& sql,
   return transaction.exec_prepared(name, values...);
 }
 
-// The same for a number of values that is known at run time.
+// Like the function above, for a number of values that is known only at run time.
 pqxx::result ExecPrepared(Transaction& transaction, const std::string& sql,
                           const std::vector<std::string>& values);
 

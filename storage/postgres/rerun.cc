@@ -62,7 +62,7 @@ Status RerunCampaign(Transaction& transaction, const JobStore::RerunRequest& req
   if (!request.failed_only) {
     int64_t cases = 0;
     for (const auto& job : queued) cases += job[0].as<int64_t>();
-    // The trigger of `job` counts only updates.
+    // Count the new jobs here, because the trigger of the table `job` counts only updates.
     transaction.exec_params(
         "UPDATE job_count SET queued = queued + $2, case_count = case_count + $3 "
         "WHERE campaign_id = $1 AND shard = 0",

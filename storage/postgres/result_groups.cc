@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMaxGroups = 10'000;
 
-// The expressions whose values make groups.
+// The expressions by whose values results are grouped.
 struct GroupTexts {
   // In the order of the request. Refers to columns of the statement in GroupSql.
   std::vector<std::string> values;

@@ -47,7 +47,7 @@ int CountResults(Transaction& transaction, const ResultScan& scan) {
       .as<int>();
 }
 
-// Looks for a page among the newest kFirstLook results, enough of which match most filters.
+// Looks for a page among the newest kFirstLook results. Most filters match enough of these.
 std::vector<RowPosition> FindAmongNewest(Transaction& transaction, ResultScan scan, int limit) {
   const bool many = (scan.path == Path::kSeries && scan.series.keys.size() > kManyKeys) ||
                     (scan.path == Path::kOrigin && scan.origins.keys.size() > kManyKeys);

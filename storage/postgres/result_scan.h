@@ -1,7 +1,7 @@
-// Finds results by an index. Conditions on series, origins and campaigns are first evaluated on the
-// small tables of these, which gives lists of keys. Then an index finds the newest results of each
-// key, and the rest of the filter is checked only for these results. A query thus reads few rows,
-// regardless of the size of the table `result`.
+// Finds results by an index. Conditions on series, origins (nodes and GPUs) and campaigns are first
+// evaluated on three small tables, which gives lists of keys. Then an index finds the newest
+// results of each key, and the rest of the filter is checked only for these results. A query thus
+// reads few rows, regardless of the size of the table `result`.
 #pragma once
 
 #include <optional>

@@ -26,9 +26,10 @@ struct Retired {
 };
 
 // Deletes old data in many short transactions:
-// - partitions of results, if their month is older than `results` and all campaigns with results
-//   in it ended before that too;
-// - campaigns of that age with their jobs and case results, once all their results are deleted;
+// - partitions of results, if their month ended more than `results` ago and so did all campaigns
+//   that have results in them;
+// - campaigns that ended more than `results` ago, with their jobs and case results, once all their
+//   results are deleted;
 // - samples older than the shorter of the ages `results` and `samples`, except in active campaigns;
 // - schemas that no node has.
 Result<Retired> Retire(Pool& pool, const Retention& retention);

@@ -9,7 +9,7 @@
 
 namespace assay::storage {
 
-// Shuts down the sockets of calls that are past their deadlines, on a thread of its own. The calls
+// A thread that shuts down the sockets of database calls that are past their deadlines. These calls
 // then fail as if the server had closed the connection. TCP timeouts cannot end a call to a
 // suspended server process, because the server's kernel still acknowledges packets. Thread-safe.
 class Watchdog {
