@@ -113,7 +113,7 @@ struct NvmlProcess {
   std::optional<int64_t> memory_bytes;  // GPU memory that the process holds.
 };
 
-// How two GPUs reach each other, as `nvidia-smi topo -m` names it.
+// The connection between two GPUs, named as in `nvidia-smi topo -m`.
 struct NvmlLink {
   int gpu_a = 0;
   int gpu_b = 0;               // Greater than gpu_a.

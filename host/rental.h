@@ -13,9 +13,9 @@ struct Rental {
   std::string instance;  // The provider's id of this rental. It survives restarts.
 };
 
-// Detects the provider of this machine. Containers are recognized by these environment variables of
-// this process or of PID 1, which has them even if this process was started by a shell over ssh,
-// which does not inherit them:
+// Detects the provider of this machine. Containers are recognized by the following environment
+// variables. They are read from this process and from PID 1, because a shell that was opened by ssh
+// does not inherit them:
 //   VAST_CONTAINERLABEL, CONTAINER_ID, PUBLIC_IPADDR   Vast.ai
 //   RUNPOD_POD_ID, RUNPOD_DC_ID                        RunPod
 // Virtual machines of AWS, Google and Azure are recognized by vendor, product or asset names in

@@ -20,8 +20,8 @@ void RespondWith(Exchange& exchange, const char* content_type, std::string body)
 
 // Sends a response whose parts are the strings that successive calls of `next` return. An empty
 // string ends the response. `next` is called only after the previous part has been handed to the
-// network, so that only one part is in memory at a time. All calls but the first happen on a thread
-// of the server.
+// network, so that only one part is in memory at a time. `next` may be called on a thread of the
+// server.
 void RespondInParts(const std::shared_ptr<Exchange>& exchange, const char* content_type,
                     std::function<std::string()> next);
 

@@ -41,11 +41,11 @@ struct NewJob {
   Duration timeout{0};
   int repetition = 0;
   uint64_t seed = 0;
-  // Whether to read hardware counters for each result.
+  // If true, hardware counters are read for each result.
   bool counters = false;
   // NCCL's environment variables for the runners, by name.
   std::map<std::string, std::string> nccl;
-  // Whether GPUs of several models are allowed.
+  // If true, the job may use GPUs of several models.
   bool mixed_gpus = false;
   v1::Effort effort = v1::EFFORT_UNSPECIFIED;
 };

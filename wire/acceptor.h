@@ -1,7 +1,7 @@
 // Accepts the connections for a gRPC server. The listener of gRPC 1.51 never accepts a connection
 // again once the process has run out of file descriptors (CVE-2023-4785). This acceptor keeps one
-// descriptor in reserve. When no other is left, it uses this one to accept and close connections,
-// and so keeps working.
+// descriptor in reserve. When no other descriptor is left, it uses the reserved one to accept and
+// close new connections, and so keeps working.
 #pragma once
 
 #include <grpcpp/server_builder.h>

@@ -45,8 +45,8 @@ Certificate NextCertificate(BIO* pem) {
 Certificate FirstCertificate(const std::string& pem) { return NextCertificate(OpenPem(pem).get()); }
 
 // Checks that every certificate in a PEM file can be read. gRPC does not report such errors: it
-// silently ignores the first unreadable certificate and all certificates after it. If none is left,
-// it later fails to listen or connect without giving a reason.
+// silently ignores the first unreadable certificate and all certificates after it. If no readable
+// certificate is left, gRPC later fails to listen or connect without giving a reason.
 Status CheckCertificates(const std::string& path, const std::string& pem) {
   const Bio text = OpenPem(pem);
   int count = 0;

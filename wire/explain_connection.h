@@ -16,7 +16,7 @@ namespace assay::rpc {
 //   UNAVAILABLE             no connection, or no answer; a later try may succeed
 //   INVALID_ARGUMENT        one of `files` cannot be used
 // or FAILED_PRECONDITION with the reason
-//   WRONG_PEER              the server does not speak TLS or HTTP/2, or its certificate is of
+//   WRONG_PEER              the server does not speak TLS or HTTP/2, or its certificate is from
 //                           another authority or for another name
 //   TLS_REQUIRED            the server speaks TLS, or wants a certificate, and `files` has none
 //   BAD_CERTIFICATE         the server refuses this side's certificate, or its own has expired

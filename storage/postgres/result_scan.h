@@ -30,7 +30,7 @@ struct ScanKeys {
   std::vector<std::string> keys;
 };
 
-// How a query finds its results.
+// A plan of how a query finds its results.
 struct ResultScan {
   enum class Path { kNewest, kSeries, kOrigin, kCampaign };
   // The index to search. kNewest reads the newest results of all keys.
