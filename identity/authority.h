@@ -63,9 +63,9 @@ class Authority {
   // `names` are the host names and IP addresses at which agents and users reach the coordinator.
   Result<ServerCertificate> IssueServer(const std::string& id,
                                         const std::vector<std::string>& names, WallTime now) const;
-  // Returns the SHA-256 digest of the coordinators' public key in base64, the PIN of `curl
-  // --pinnedpubkey sha256//PIN`. All coordinators that share the folder use the same key. Creates
-  // this key if it does not exist.
+  // Returns the PIN for `curl --pinnedpubkey sha256//PIN`, which is the SHA-256 digest of the
+  // coordinators' public key in base64. All coordinators that share the folder use the same key.
+  // Creates this key if it does not exist.
   Result<std::string> ServerPin() const;
 
  private:

@@ -81,7 +81,7 @@ class ResultStore {
   // job, node, GPU and time. Conditions on other fields are checked only for the newest
   // kMaxExaminedResults of the results that an index has found. Returns INVALID_ARGUMENT with
   // reason TOO_MANY_RESULTS if these do not fill the page although there are older ones, or if
-  // `order` would require sorting more than kMaxExaminedResults.
+  // `order` would require sorting more than kMaxExaminedResults results.
   virtual Result<ResultPage> List(const std::string& filter, const PageRequest& page,
                                   const std::string& order) = 0;
   Result<ResultPage> List(const std::string& filter, const PageRequest& page) {

@@ -56,7 +56,8 @@ std::vector<Message> MessagesOf(const pqxx::result& rows) {
 void LockFindings(Transaction& transaction);
 
 int64_t MicrosecondsOf(WallTime time);
-// Returns an SQL expression for the time that is `microseconds`, an SQL expression, after 1970.
+// Returns an SQL expression for a time. `microseconds` is an SQL expression for the number of
+// microseconds since 1970.
 std::string TimeOfMicroseconds(const std::string& microseconds);
 
 }  // namespace assay::storage
