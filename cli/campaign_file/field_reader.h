@@ -20,7 +20,8 @@ class FieldReader {
 
   void Fault(Position at, std::string field, std::string description);
 
-  // Records the fault `what` ("no such field") with the closest known name.
+  // Records the fault `what` (for example "no such field"), with the known name that is most
+  // similar as a suggestion.
   void UnknownName(Position at, const std::string& field, const std::string& what,
                    const std::vector<std::string>& known);
 
@@ -30,7 +31,7 @@ class FieldReader {
   // Returns true if `node` is a single value. Otherwise records that `wanted` was expected.
   bool IsText(const YamlNode& node, const std::string& field, std::string_view wanted);
 
-  // Returns an index into `choices`, -1 after a fault.
+  // Returns an index into `choices`, or -1 if the value is invalid, after recording the fault.
   int Choice(const YamlNode& node, const std::string& field,
              const std::vector<std::string>& choices);
 
@@ -38,8 +39,8 @@ class FieldReader {
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
   // Reads an integer between `least` and `most`. If the value is invalid, records an error and
-  // returns nullopt. If `most` is not set, there is no upper bound here; the coordinator checks it
-  // later.
+  // returns nullopt. If `most` is not set, does not check an upper bound, because the coordinator
+  // checks it later.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 

@@ -1,6 +1,6 @@
-// Parses YAML into a tree in which every value knows its line. Anchors, aliases, tags, multiple
-// documents, duplicate keys and deep nesting are errors, because campaign files do not need them,
-// and a malicious file could use some of them to exhaust memory.
+// Parses YAML into a tree whose values record their line numbers. Anchors, aliases, tags, multiple
+// documents, duplicate keys and deep nesting are errors. Campaign files do not need them, and with
+// some of them, a small malicious file could exhaust the memory.
 #pragma once
 
 #include <cstddef>

@@ -27,8 +27,8 @@ std::unique_ptr<CLI::App> MakeApp(Context& context);
 int RunApp(int argc, const char* const* argv);
 
 // Registers `action` to run if the user chooses `command`, and keeps `options` alive until then. If
-// `action` returns an exit code, the program ends with that code. If `action` returns an error, the
-// error is printed.
+// `action` returns an exit code, the program ends with that code. If it returns an error, the
+// program prints the error and ends with the exit code of that error.
 template <typename Options, typename Action>
 void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options, Action action) {
   command.callback([&context, options, action] {
@@ -80,8 +80,8 @@ void AddCompletionCommand(CLI::App& app);
 // string if the last argument may be a file name.
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
 
-// Prints an error about the campaign file `path` and returns the exit code. Violations are printed
-// with line numbers, in the same format as syntax errors.
+// Prints an error about the campaign file `path` and returns the exit code. Prints violations,
+// which the coordinator found, with line numbers and in the same format as syntax errors.
 ExitCode ReportOfFile(const std::string& path, const Status& status);
 
 // Adds --request-id to a command that must not be executed twice.

@@ -108,7 +108,8 @@ Result<ExitCode> Annotate(Context& context, const AnnotateOptions& options) {
   }
   *annotation.mutable_time() = schema::ToTimestamp(time);
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // CreateAnnotation cannot be repeated at another coordinator. This call finds one that answers.
+  // CreateAnnotation cannot be sent again to another coordinator. This harmless call makes the
+  // client choose a coordinator that answers.
   ASSAY_RETURN_IF_ERROR(
       client.Call(&v1::AnalysisService::Stub::ListBaselines, v1::ListBaselinesRequest()).status());
   ASSAY_ASSIGN_OR_RETURN(const v1::CreateAnnotationResponse response,

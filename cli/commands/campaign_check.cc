@@ -133,7 +133,7 @@ std::vector<v1::Node> NodesLike(const Hardware& hardware, const v1::RunnerDescri
   return nodes;
 }
 
-// Returns whether --like decides the filter.
+// Returns true if the filter uses only fields that --like determines.
 bool IsAboutGpus(const Filter& filter) {
   if (filter.kind == Filter::Kind::kRestriction) {
     return filter.field == "gpu.count" || filter.field == "gpu.model" ||
@@ -142,15 +142,16 @@ bool IsAboutGpus(const Filter& filter) {
   return std::all_of(filter.children.begin(), filter.children.end(), IsAboutGpus);
 }
 
-// Checks the campaign on imagined nodes with the given hardware. If the node filter uses fields
-// that --like does not determine, such as names, assumes that the nodes match and sets `assumed`.
+// Checks the campaign on imaginary nodes that have the given hardware. If the node filter uses
+// fields that --like does not determine, such as names, assumes that all these nodes match the
+// filter and sets `assumed`.
 Result<v1::Campaign> CheckLike(const v1::CampaignSpec& spec, const Hardware& hardware,
                                const v1::RunnerDescription& runner, bool& assumed) {
   const std::vector<v1::Node> nodes = NodesLike(hardware, runner);
   v1::CampaignSpec on_nodes = spec;
   on_nodes.clear_expect_nodes();
   const Result<Filter> filter = ParseFilter(spec.node_filter());
-  // An invalid filter stays, and is reported.
+  // Keep an invalid filter in the campaign, so that the check below reports it.
   assumed = filter.ok() && !IsAboutGpus(*filter) && campaign::MatchingNodes(*filter, nodes).ok();
   if (assumed) on_nodes.clear_node_filter();
   ASSAY_ASSIGN_OR_RETURN(const campaign::Expansion expansion,

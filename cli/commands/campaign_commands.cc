@@ -104,7 +104,7 @@ std::string_view AfterFailure(const v1::Job& job) {
   }
 }
 
-// Returns MovedText if the job's last attempt ended as planned and the job goes on.
+// Returns MovedText of the job's last failure if the job will run again without using up a retry.
 std::string MovedTextOf(const v1::Job& job) {
   return AfterFailure(job).empty() ? "" : MovedText(job.failure());
 }

@@ -27,7 +27,7 @@ Result<ExitCode> Watch(Context& context, const WatchOptions& options) {
   return WatchCampaign(client, options.campaign, false, interrupt, options.summary);
 }
 
-// Waits for one campaign after the other. Ends early if one cannot be waited for.
+// Waits for the campaigns one after the other. Ends early if the wait for one of them fails.
 Result<ExitCode> Wait(Context& context, const WaitOptions& options) {
   std::optional<WallTime> deadline;
   if (!options.timeout.empty()) {
@@ -36,7 +36,7 @@ Result<ExitCode> Wait(Context& context, const WaitOptions& options) {
   }
   Interrupt interrupt;
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Finds all of them first, so that a wrong name is reported at once.
+  // Look up all campaigns before the first wait, so that a wrong name is reported at once.
   std::vector<std::string> ids;
   for (const std::string& campaign : options.campaigns) {
     v1::GetCampaignRequest request;

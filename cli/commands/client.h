@@ -44,10 +44,10 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// True if a call may be sent again when the client does not know whether the server has executed
-// it. RemoveNode, RemoveIdentity and DeleteSchedule cannot be repeated, because the second call
-// would fail with "no such node", CreateSchedule would find its own schedule, and CreateAnnotation
-// would add a second annotation.
+// True if the client may send a request of this type again when it does not know whether the server
+// has executed it. RemoveNode, RemoveIdentity and DeleteSchedule cannot be repeated, because the
+// second call would fail with "no such node" or a similar error. CreateSchedule would fail because
+// its own schedule already exists, and CreateAnnotation would add a second annotation.
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest> &&
                                     !std::is_same_v<Request, v1::RemoveIdentityRequest> &&
@@ -55,14 +55,14 @@ inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeReque
                                     !std::is_same_v<Request, v1::DeleteScheduleRequest> &&
                                     !std::is_same_v<Request, v1::CreateAnnotationRequest>;
 
-// Owns a channel to each server, with its stubs. All calls go to the same server until that server
-// cannot be reached. The failed call (if kRepeatable) and all later calls then go to the next
-// server. As thread-safe as gRPC's stubs.
+// A client that owns a channel to each server, with the gRPC stubs. Sends all calls to the same
+// server until that server cannot be reached. Then sends the failed call (if kRepeatable) and all
+// later calls to the next server. Has the same thread-safety as gRPC's stubs.
 class Client {
  public:
-  // Creates a client for the coordinators in `options`, or those of the context, without connecting
-  // to them yet. May renew the certificate of the context. Returns an error if an address, the TLS
-  // files or the context are invalid.
+  // Creates a client for the coordinators in `options`, or, if there are none, in the user's
+  // context (see cli/contexts). Does not connect yet, but may renew the certificate of the context.
+  // Returns an error if an address, the TLS files or the context are invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
   // Makes a client of the agent at HOST:PORT. Contexts do not apply.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);
@@ -76,7 +76,7 @@ class Client {
   size_t server_count() const { return servers_.size(); }
   // Returns HOST:PORT of all servers, separated by commas.
   std::string addresses() const;
-  // Makes the next server the present one. After the last, the first follows.
+  // Selects the next server for later calls. After the last server, selects the first one.
   void MoveOn() { *present_ = (*present_ + 1) % servers_.size(); }
 
   // Makes one unary call, for example Call(&v1::NodeService::Stub::GetNode, request). If no server
@@ -106,8 +106,8 @@ class Client {
   // and has never answered, connects to it to find out why, for example because it speaks TLS.
   Status Explain(const grpc::Status& status) const;
 
-  // Notes that a server has answered outside of Call, in a stream. Later failures are outages then,
-  // and no wrong address or certificate.
+  // Records that a server has answered a streaming call, which does not go through Call. Later
+  // failures are then reported as outages, and not as a wrong address or certificate.
   void NoteAnswer() { *reached_ = true; }
 
  private:
@@ -124,7 +124,7 @@ class Client {
 
   explicit Client(std::string peer) : peer_(std::move(peer)) {}
   Status Add(const std::string& address, const ClientOptions& options);
-  // Returns `later`, with the message of `earlier` in front if no server answered either time.
+  // Returns `later`. If neither call reached a server, puts the message of `earlier` in front.
   static Status Combine(const Status& earlier, const Status& later);
 
   std::string peer_;  // "the coordinator" or "the agent".

@@ -104,7 +104,7 @@ Result<ExitCode> CompareSides(Client& client, const CompareOptions& options) {
     Print(SidesText(comparison, options.limit.value_or(kTableLimit), StyleOf(STDOUT_FILENO)));
   }
   if (comparison.cases().empty()) {
-    // A script must not take this for "nothing regressed".
+    // Fail, because a script must not take an empty comparison for "nothing regressed".
     if (options.format != OutputFormat::kTable) {
       PrintError(SidesText(comparison, 0, StyleOf(STDERR_FILENO)));
     }

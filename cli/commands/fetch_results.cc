@@ -17,11 +17,11 @@ namespace {
 
 constexpr char kImportedToo[] = "imported : *";
 constexpr char kSimulatedToo[] = "simulated = true";
-// The coordinator counts no further.
+// The coordinator stops counting results at this number.
 constexpr int kMostCounted = 10'000;
 
-// Adds a bound on the end time to `filter`. Ages are converted to times here, so that all pages
-// have the same bound.
+// Adds a limit on the end time of results to `filter`. Converts an age, such as "12h", to a time
+// here, so that the requests for all pages contain the same limit.
 Status AddTime(std::string& filter, const std::string& option, std::string_view comparator,
                const std::string& text) {
   if (text.empty()) return Status::Ok();
@@ -31,9 +31,9 @@ Status AddTime(std::string& filter, const std::string& option, std::string_view 
   return Status::Ok();
 }
 
-// Returns true if the query would match results that were imported from other tools, which are
-// excluded unless the filter mentions them. Returns false on errors, because this check only
-// decides about a hint, and the user's own query has already succeeded.
+// Returns true if the query would also match results that were imported from other tools. The
+// coordinator excludes these unless the filter mentions them. Returns false on errors, because the
+// answer only decides whether to print a hint, and the user's own query has already succeeded.
 bool ImportedMatch(Client& client, ResultsQuery query) {
   if (!query.campaign.empty()) return false;
   const Result<Filter> filter = ParseFilter(query.filter);
@@ -47,8 +47,8 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   return results.ok() && !results->empty();
 }
 
-// Returns true if the query would match simulated results, which are excluded unless the filter
-// mentions them. Returns false on errors, like ImportedMatch.
+// Returns true if the query would also match simulated results. The coordinator excludes these
+// unless the filter mentions them. Returns false on errors, for the same reason as ImportedMatch.
 bool SimulatedMatch(Client& client, ResultsQuery query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || Mentions(*filter, "simulated")) return false;
@@ -58,7 +58,7 @@ bool SimulatedMatch(Client& client, ResultsQuery query) {
   return results.ok() && !results->empty();
 }
 
-// Guesses a misspelt name in the filter. Returns an empty string if it cannot.
+// Returns a suggestion for a misspelt name in the filter, or an empty string if there is none.
 std::string Misspelt(Client& client, const ResultsQuery& query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || filter->kind == Filter::Kind::kAll) return "";

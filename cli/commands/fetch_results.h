@@ -35,17 +35,17 @@ Result<WallTime> ParseTimeOption(const std::string& option, const std::string& t
 std::string FilterText(const std::string& value);
 
 // Combines the user's `filter` and `restriction` with AND. Returns an error if `filter` is
-// malformed, because the coordinator's error would give a position in the combined filter, which
-// the user has never seen.
+// malformed. Without this check, the coordinator's error would give a position in the combined
+// filter, which the user has never seen.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
-// Returns the filter of `query` combined with its other options. The filter contains the campaign's
-// id instead of its name, because names are not unique.
+// Returns the filter of `query`, combined with its other options, such as the campaign. Refers to
+// the campaign by id, because several campaigns may have the same name.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
-// Fetches the results that match `query`, in the order that it asks for. Returns only the primary
-// metric of each case, unless the filter contains the field `metric`. Sets `left` to the number of
-// results beyond the query's limit, counting at most 10,000 of them.
+// Fetches the results that match `query`, in the order that the query specifies. Returns only the
+// primary metric of each case, unless the filter contains the field `metric`. If the query's limit
+// leaves out results, sets `left` to their number, counting at most 10,000 of them.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
                                                    int* left = nullptr);
 
@@ -53,7 +53,8 @@ Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const Results
 // or if a name in the filter may be misspelt.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
-// The same, but also looks for simulated results, and for a campaign without results.
+// Does what PrintNoMatch does. Also adds a hint if simulated results would match, or if the
+// campaign has no results.
 void ExplainNoMatch(Client& client, const ResultsQuery& query);
 
 // Prints `results` on stdout. If `columns` is not empty, prints only these columns. Prints nothing

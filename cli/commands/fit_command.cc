@@ -100,11 +100,11 @@ struct RooflineFitOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// Points that share both roofs: those of a GPU model and a roof of compute, such as "H200 SXM,
-// bf16".
+// The points of cases that have the same roofs, by the name of these roofs: the GPU model, which
+// determines the memory roof, and the compute roof, such as "H200 SXM, bf16".
 using PointsByRoof = std::map<std::string, std::vector<predict::IntensityPoint>>;
 
-// Names a case by those of its parameters that have several values.
+// Returns a label for a case, with the parameters that have several values in `values`.
 std::string LabelOf(const v1::RooflinePoint& point,
                     const std::map<std::string, std::set<std::string>>& values) {
   std::string label = point.benchmark();
@@ -128,7 +128,7 @@ PointsByRoof PointsOf(const v1::GetRooflineResponse& response) {
                                   : roofline.gpu_model() + " " + roofline.gpu_form_factor();
     for (const v1::RooflinePoint& point : roofline.points()) {
       if (point.compute_roof().empty()) continue;
-      // Launches limit a case below both roofs.
+      // The launch overhead keeps such a case below both roofs.
       const bool launch = point.regime() == "launch";
       groups[model + ", " + point.compute_roof()].push_back(
           {point.arithmetic_intensity(), point.flops_per_second(), LabelOf(point, values),

@@ -19,7 +19,7 @@ namespace {
 // Older results say little about today's driver and GPUs.
 constexpr char kRecent[] = "-30d";
 
-// Benchmarks whose results are figures. Each has one metric that is its first.
+// A benchmark whose results are used for predictions. Its results have one primary metric.
 struct CaseFields {
   const char* benchmark;
   double unit;  // Of the metric, in FLOP/s or bytes per second.
@@ -47,8 +47,8 @@ std::string ParameterOf(const v1::CaseResult& result, const char* name) {
   return found == result.parameters().end() ? "" : found->second;
 }
 
-// Returns true for cases that stand for the hardware: random data, cold caches, one product, one
-// node.
+// Returns true if the case is typical of the hardware: random data, a cold cache, a single product
+// (gemm), and a single node and operation (all_reduce).
 bool IsPlainCase(const v1::CaseResult& result) {
   if (ParameterOf(result, "fill") == "zeros" || ParameterOf(result, "cache") == "hot") return false;
   const std::string& benchmark = result.benchmark();
@@ -68,12 +68,13 @@ std::string SourceOf(const v1::ResultGroup& group, const FigureOptions& options)
   const std::string driver = group.best().case_result().environment().driver_version();
   if (!driver.empty()) text += ", driver " + Sanitize(driver);
   text += ", newest " + FormatTimeExact(group.newest_time()).substr(0, 10);
-  // Two results say little about the spread.
+  // With fewer results, the percentiles say little about the spread.
   constexpr int kFew = 3;
   return count < kFew ? text + " (fewer than 3)" : text;
 }
 
-// Returns the fields of the benchmark if the group's results can be figures of this GPU.
+// Returns the fields of the group's benchmark, or null if its results cannot be used as figures of
+// this GPU.
 const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   const v1::CaseResult& best = group.best().case_result();
   if (!group.has_median() || !(group.low() > 0) || best.prediction().spec() != spec.name ||
@@ -86,7 +87,8 @@ const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   return nullptr;
 }
 
-// Returns the cases of the groups. If a case ran with several drivers, the newest results count.
+// Returns the cases of the groups. For a case with several groups, which differ in the driver, uses
+// the group with the newest result.
 std::vector<MeasuredCase> CasesOf(const v1::GroupResultsResponse& response, const GpuSpec& spec,
                                   const FigureOptions& options) {
   using Case = std::pair<std::string, std::map<std::string, std::string>>;
@@ -121,7 +123,7 @@ double NumberOf(const MeasuredCase& measured, const char* name) {
   return std::strtod(measured.parameters.at(name).c_str(), nullptr);
 }
 
-// Reads of large arrays, or copies without one, are the memory bandwidth.
+// Uses the largest read as the memory bandwidth, or the largest copy if no read was measured.
 void UseBandwidth(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu) {
   const MeasuredCase* best = nullptr;
   const auto rank = [](const MeasuredCase& measured) {
@@ -164,7 +166,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
     const predict::Figure& rate = measured.figure;
     predict::MeasuredAllReduce& of_ranks = by_ranks[static_cast<int>(ranks)];
     of_ranks.ranks = static_cast<int>(ranks);
-    // The time depends on the bytes, hardly on the type of their elements.
+    // Use one data type per size, because the time depends on the number of bytes, and hardly on
+    // the type of the elements.
     if (std::any_of(of_ranks.sizes.begin(), of_ranks.sizes.end(),
                     [&](const auto& size) { return size.bytes == bytes; })) {
       continue;
@@ -179,7 +182,7 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
               [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
     measured.source = Counted(static_cast<int64_t>(measured.sizes.size()), "size") + ", " +
                       Counted(results[ranks], "result");
-    // The bus bandwidth of the largest size is what a GPU's link carries.
+    // The bus bandwidth of the largest size is the best estimate of the bandwidth of a GPU's link.
     const predict::MeasuredAllReduce::Size& largest = measured.sizes.back();
     constexpr double kLarge = 64e6;
     if (largest.bytes >= kLarge) {
@@ -192,7 +195,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
   }
 }
 
-// Where topics find figures: the fleet's, then sheets.
+// A source of figures for predictions: the fleet's measurements, and spec sheets where the fleet
+// has none.
 class FleetWorld {
  public:
   FleetWorld(Context& context, const FigureOptions& options)
@@ -227,7 +231,9 @@ class FleetWorld {
       ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context_.client));
       client_ = std::make_unique<Client>(std::move(client));
     }
-    // A plan may look at every sheet, of which the fleet has measured few.
+    // A plan may look up every spec sheet, but the fleet has results for few of them. From the
+    // second lookup on, ask once which sheets have results, instead of querying the results of each
+    // sheet.
     if (++lookups_ > 1) {
       if (!measured_) {
         ASSAY_ASSIGN_OR_RETURN(measured_, MeasuredSheets(*client_, options_.simulated));

@@ -1,4 +1,4 @@
-// Figures of GPUs as this fleet measured them, for predictions.
+// Performance figures of GPUs, as measured in this fleet, for use in predictions.
 #pragma once
 
 #include <map>
@@ -14,42 +14,44 @@ namespace assay::cli {
 struct FigureOptions {
   // Uses spec sheets alone, without a coordinator.
   bool offline = false;
-  // Uses what this node measured, where it did.
+  // The name of a node. If it is set, only results of this node replace the values of spec sheets.
   std::string node;
   // Uses results of simulated nodes instead of real ones.
   bool simulated = false;
-  // JSON files as Hugging Face's config.json, each a model named as the file.
+  // Paths of JSON files in the format of Hugging Face's config.json. Each file defines a model,
+  // which is named like the file.
   std::vector<std::string> model_files;
 };
 
 // Adds --offline, --node, --simulated and --model-file to a command.
 void AddFigureOptions(CLI::App& command, FigureOptions& options, bool has_gpu, bool has_model);
 
-// A measured case of a benchmark that predictions build on: the median over its results.
+// A measured case of a benchmark that predictions use, summarized by the median of its results.
 struct MeasuredCase {
   std::string benchmark;  // "gemm", "memory_bandwidth" or "all_reduce".
-  // As the benchmark names them: m, n, k, dtype, op, bytes, ranks.
+  // The parameters under the names that the benchmark gives them: m, n, k, dtype, op, bytes, ranks.
   std::map<std::string, std::string> parameters;
   predict::Figure figure;  // In FLOP/s or bytes per second, as `rate` says.
   int results = 0;
 };
 
 // Fetches the results of gemm, memory_bandwidth and all_reduce of the last 30 days on GPUs with
-// this sheet, summarized by case. If a case ran with several drivers, only those of the newest
-// count. Runs with doubts are left out. The range of a figure is from the 5th to the 95th
-// percentile of its results.
+// this spec sheet, and summarizes them by case. If a case ran with several drivers, uses only the
+// driver with the newest result. Excludes results whose flags make them doubtful, such as
+// "shared_gpu". The range of a figure extends from the 5th to the 95th percentile of its results.
 Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
                                                      const FigureOptions& options);
 
-// Returns the sheets of GPUs on which the fleet has results.
+// Returns the spec sheets of all GPU models on which the fleet has results.
 Result<std::vector<const GpuSpec*>> MeasuredSheets(Client& client, bool simulated);
 
-// Replaces figures of `gpu` by measured ones.
+// Replaces those figures of `gpu` that were measured by the measured values.
 void UseMeasured(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu);
 
-// Returns what topics may use: the fleet's figures before spec sheets. Without a coordinator, and
-// without one named by the user, uses sheets and says so on stderr once. The world refers to
-// `context` and `options`, which must outlive it.
+// Returns the source of figures for predictions, which prefers the fleet's measurements to spec
+// sheets. If no coordinator can be reached and the user did not name one, uses only spec sheets and
+// says so once on stderr. The returned object refers to `context` and `options`, which must outlive
+// it.
 Result<predict::World> MakeWorld(Context& context, const FigureOptions& options);
 
 }  // namespace assay::cli

@@ -13,9 +13,9 @@
 namespace assay::cli {
 
 // Handles SIGINT and SIGTERM while this object exists. The first signal is only recorded; the
-// second terminates the program. Create this object before any other thread, including the threads
-// of a gRPC client, because earlier threads do not block the signals and might receive them.
-// Thread-safe.
+// second terminates the program. Create this object before any thread is started, including the
+// threads of a gRPC client. The signals are blocked only in threads that start later, so an earlier
+// thread might receive them. Thread-safe.
 class Interrupt {
  public:
   Interrupt();
@@ -30,8 +30,8 @@ class Interrupt {
   ExitCode exit_code() const { return ExitCodeOfSignal(signal_); }
 
   // Sets a function that runs on another thread when the first signal arrives. If that signal has
-  // already arrived, `action` runs immediately. Replaces the function that was set before; if that
-  // function is running, waits for its end first. A null `action` only removes the previous
+  // already arrived, runs `action` immediately. Replaces the previous function. If the previous
+  // function is running, waits until it has returned. A null `action` only removes the previous
   // function.
   void SetAction(std::function<void()> action);
 

@@ -75,7 +75,7 @@ Result<ExitCode> Invite(Context& context, const InviteOptions& options) {
                      FormatTimeExact(invite.expire_time()), response.token(), response.command()}));
     return kExitDone;
   }
-  // The line alone goes to stdout, so that it can be piped.
+  // Print only the command line to stdout, so that it can be piped.
   const int width = StyleOf(STDERR_FILENO).width;
   const bool node = invite.scope().role() == "node";
   PrintError(Wrap(InviteText(invite), width, 0) + "\n" +
@@ -212,7 +212,8 @@ Result<ExitCode> ListUsers(Context& context, const IdentityOptions& options) {
 
 Result<ExitCode> RemoveUser(Context& context, const IdentityOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // RemoveIdentity cannot be repeated at another coordinator. This call finds one that answers.
+  // RemoveIdentity cannot be sent again to another coordinator. This harmless call makes the client
+  // choose a coordinator that answers.
   ASSAY_ASSIGN_OR_RETURN(const auto all, FetchIdentities(client, ""));
   for (const v1::EnrolledIdentity& one : all) {
     if (one.name() == options.name && one.role() == "node") {

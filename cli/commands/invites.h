@@ -1,5 +1,6 @@
-// Calls of IdentityService that several commands make. Their errors name options of the command
-// line, and the cure if the coordinator has no authority.
+// Functions for calls of IdentityService that several commands make. Errors name the options of the
+// command line instead of the fields of the request. If the coordinator has no certificate
+// authority, the error says how to start it with one.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@
 
 namespace assay::cli {
 
-// Adds the hint of NO_AUTHORITY to such an error. Returns other errors unchanged.
+// If the error's reason is NO_AUTHORITY, adds a hint that says how to start a coordinator with a
+// certificate authority. Returns other errors unchanged.
 Status WithCure(const Status& status);
 
 // Adds labels, each "KEY=VALUE", to the scope.

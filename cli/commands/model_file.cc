@@ -20,8 +20,8 @@ class ConfigReader {
  public:
   explicit ConfigReader(const nlohmann::json& config) : config_(config) {}
 
-  // Returns the first of `names` that the file has. Without any, returns `fallback`, or notes an
-  // error if there is none.
+  // Returns the value of the first field of `names` that the file contains. If it contains none,
+  // returns `fallback`. If there is no fallback either, records an error and returns 0.
   int64_t Number(const std::vector<const char*>& names,
                  std::optional<int64_t> fallback = std::nullopt) {
     for (const char* name : names) {
@@ -117,7 +117,8 @@ ModelShape LlamaShape(ConfigReader& reader, const std::string& type) {
     shape.ff = reader.Number({"intermediate_size"});
   }
   if (gemma) {
-    // Every sixth layer attends to everything.
+    // In Gemma 3, every sixth layer attends to the whole context, and the others to a sliding
+    // window.
     const int64_t pattern = reader.Number({"sliding_window_pattern"}, 6);
     shape.window = reader.Number({"sliding_window"}, 1024);
     if (shape.window > 0 && pattern > 0) shape.local_layers = shape.layers - shape.layers / pattern;
@@ -139,7 +140,7 @@ std::string NameOf(const std::string& path) {
 Result<ModelShape> ShapeIn(const std::string& text) {
   nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
   if (!config.is_object()) return InvalidArgument("the file is not a JSON object");
-  // Models with vision keep the language model's fields apart.
+  // Models with vision store the fields of the language model in a nested object.
   if (const auto inner = config.find("text_config"); inner != config.end() && inner->is_object()) {
     const nlohmann::json language = *inner;
     config = language;

@@ -8,9 +8,10 @@
 
 namespace assay::cli {
 
-// Reads a config.json as Hugging Face's transformers write it, of the architectures gpt2, llama,
-// mistral, mixtral, qwen2, qwen3, qwen3_moe and gemma3. The model's name is that of the file, or of
-// its folder if the file is named config.json. Errors name the file and the field.
+// Reads a model's config.json, as Hugging Face's library transformers writes it. Supports the
+// architectures gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe and gemma3. The model is
+// named like the file, or like its folder if the file is named config.json. Errors name the file
+// and the field.
 Result<predict::ModelShape> ReadModelFile(const std::string& path);
 
 }  // namespace assay::cli

@@ -98,8 +98,8 @@ Result<ExitCode> Add(Context& context, const AddressOptions& options) {
   return kExitDone;
 }
 
-// Removes the identity of a node whose agent has never attached. Returns NOT_FOUND if there is
-// none.
+// Removes the identity of a node that has joined the fleet but has never opened a session. Returns
+// NOT_FOUND if there is no such identity.
 Status RemoveUnattached(Client& client, const std::string& node) {
   ASSAY_ASSIGN_OR_RETURN(const auto identities, FetchIdentities(client, "node"));
   for (const v1::EnrolledIdentity& one : identities) {
@@ -112,7 +112,8 @@ Status RemoveUnattached(Client& client, const std::string& node) {
 
 Result<ExitCode> Remove(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // RemoveNode cannot be repeated at another coordinator. This call finds one that answers.
+  // RemoveNode cannot be sent again to another coordinator. This harmless call makes the client
+  // choose a coordinator that answers.
   v1::GetNodeRequest get;
   get.set_node(options.node);
   const Result<v1::GetNodeResponse> found = client.Call(&v1::NodeService::Stub::GetNode, get);

@@ -89,7 +89,9 @@ bool IsMeasured(const std::string& source) {
   return source.starts_with("measured") || source.starts_with("fitted");
 }
 
-// Predicts each case from the sheet, and from the other cases without itself.
+// Predicts each case twice: from the spec sheet alone, and from the measurements of all other
+// cases. The case's own measurement is left out, because it would make the prediction trivially
+// correct.
 std::vector<CheckedCase> CheckCases(const std::vector<MeasuredCase>& cases, const Hardware& sheet) {
   std::vector<CheckedCase> checked;
   for (size_t i = 0; i < cases.size(); ++i) {

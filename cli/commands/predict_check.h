@@ -9,12 +9,14 @@
 
 namespace assay::cli {
 
-// Adds --check to `assay predict`: how far the model is off in this fleet, by case. Without it, a
-// topic is required.
+// Adds --check to `assay predict`. With --check, the command shows for each case how far the
+// predicted time is from the time measured in this fleet. Without --check, the command requires a
+// topic.
 void AddPredictCheck(CLI::App& predict, Context& context);
 
 // Returns the name of the spec sheet of the first GPU of `options.node`. Returns an error if the
-// node is unknown, has no GPU with a sheet, or is simulated unless the options say so.
+// node is unknown or has no GPU with a spec sheet. A simulated node is also an error, unless
+// `options.simulated` is set.
 Result<std::string> SheetOfNode(Client& client, const FigureOptions& options);
 
 }  // namespace assay::cli

@@ -24,7 +24,7 @@ constexpr int kMaxResults = 10'000;
 constexpr int kMaxPoints = 2'000;
 constexpr int kMaxCases = 500;
 constexpr int kMaxPlaces = 12;
-// Runs at one place from which a history is worth a figure.
+// The least number of runs at one place for which the report shows a history.
 constexpr int kMinRuns = 3;
 // A request for columns may name 40 fields.
 constexpr size_t kMaxFields = 40;
@@ -199,7 +199,7 @@ Result<ExitCode> MakeReport(Context& context, const ReportOptions& options) {
   Reader reader(client, data);
   ASSAY_ASSIGN_OR_RETURN(bool found, reader.Read(campaign_id, filter));
   if (!found && !campaign_id.empty()) {
-    // Whoever names a simulated campaign means its simulated results.
+    // For a simulated campaign, use its simulated results, which filters otherwise exclude.
     ASSAY_ASSIGN_OR_RETURN(const std::string simulated, Narrowed(filter, "simulated = true"));
     ASSAY_ASSIGN_OR_RETURN(found, reader.Read(campaign_id, simulated));
   }

@@ -21,7 +21,8 @@
 namespace assay::cli {
 namespace {
 
-// Tables are for people, who rarely read more. CSV and JSON are complete unless a limit is given.
+// The default limit of a table, because people rarely read more rows. CSV and JSON have no default
+// limit.
 constexpr int kTableLimit = 50;
 constexpr int kMaxGroups = 10'000;
 // The reason of a failure fits no column of the usual table.
@@ -82,7 +83,7 @@ Result<ExitCode> Groups(Context& context, const ResultsOptions& options) {
   v1::GroupResultsRequest request;
   ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, options.query));
   request.mutable_group_by()->Assign(grouped.fields.begin(), grouped.fields.end());
-  // All, because the coordinator sends the groups in another order.
+  // Fetch all groups, because the coordinator sends them in another order than the table's.
   request.set_limit(kMaxGroups);
   ASSAY_ASSIGN_OR_RETURN(v1::GroupResultsResponse response,
                          client.Call(&v1::ResultService::Stub::GroupResults, request));
@@ -158,8 +159,8 @@ Status WriteResults(Client& client, const ExportOptions& options, std::FILE* out
       [&](const v1::ListResultsResponse& page) { return write(ExportText(page, options.format)); });
 }
 
-// A file gets its name when it is complete, so that a part is not mistaken for the whole. A link, a
-// pipe or a device is written as it is.
+// Writes a regular file under a temporary name and renames it when it is complete, so that a user
+// does not mistake an incomplete file for the whole. Writes directly to a link, a pipe or a device.
 Result<ExitCode> Export(Context& context, const ExportOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   if (options.file.empty()) {

@@ -23,7 +23,7 @@ double NowSeconds() {
   return std::chrono::duration<double>(Clock::Real().WallNow().time_since_epoch()).count();
 }
 
-// Receives what a watch reads. This one only keeps the campaign's state.
+// A receiver of the messages of a watch. This base class only keeps the campaign's state.
 class WatchOutput {
  public:
   virtual ~WatchOutput() = default;
@@ -32,7 +32,7 @@ class WatchOutput {
   virtual void Update(const v1::WatchCampaignResponse& message) { progress_.Apply(message); }
   // Shows a line about the connection.
   virtual void Say(const std::string&) {}
-  // Removes what is not permanent.
+  // Removes output that is not permanent, such as the live display.
   virtual void Close() {}
 
   // After Close, or from the thread that calls Update.
@@ -257,7 +257,7 @@ class Watcher {
       if (reconnecting_) output_.Say("Connected again.");
       reconnecting_ = false;
       received = contacted_ = true;
-      // A newer campaign may take the name.
+      // Use the id from now on, because a newer campaign may get the same name.
       campaign_ = message.campaign().campaign_id();
       output_.Update(message);
       if (output_.progress().ended()) context.TryCancel();

@@ -15,14 +15,14 @@
 namespace assay::cli {
 namespace {
 
-// While the certificate is valid, a failed renewal is tried again after this time.
+// The least time between attempts to renew a certificate that is still valid.
 constexpr std::chrono::minutes kRetry{5};
 
 constexpr char kNewInvite[] =
     "ask an admin for a new invite, \"assay user invite\", and log in with it";
 
-// Returns true if a renewal was tried within the last five minutes, and notes this attempt
-// otherwise. The modification time of the lock file is the time of the last attempt.
+// Returns true if a renewal was tried within the last five minutes. Otherwise, records this attempt
+// and returns false. The modification time of the lock file is the time of the last attempt.
 bool WasTriedRecently(int lock, WallTime now) {
   struct stat info {};
   if (fstat(lock, &info) == 0 && info.st_size > 0) {

@@ -1,4 +1,4 @@
-// Which coordinator to call, and with which certificate.
+// Chooses the coordinator to call, and the certificate to use.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay::cli {
 
-// Choices of the user on the command line or in the environment.
+// The options for the connection that the user gave on the command line or in the environment.
 struct GivenConnection {
   std::string context;      // Empty: the current context.
   std::string coordinator;  // Empty if not given.
@@ -22,14 +22,15 @@ struct Connection {
   rpc::TlsFiles tls;
 };
 
-// Combines what was given with the contexts in `folder`. A given coordinator or TLS file wins over
-// that of the context. The current context does not apply if a coordinator was given, because its
-// certificate would be of no use there. Renews the certificate of the context if necessary.
+// Combines the given options with the user's contexts in `folder`. A given coordinator or TLS file
+// takes precedence over that of the context. If a coordinator is given without a context, does not
+// use the current context, because its certificate belongs to another fleet. Renews the certificate
+// of the context if necessary.
 Result<Connection> ChooseConnection(const GivenConnection& given, const std::string& folder);
 
-// Returns the identity in a folder. Renews its certificate if less than a third of its life is
-// left. If that fails and the certificate is still valid, returns the identity as it is. Several
-// programs may do this at once.
+// Returns the identity in `folder`. First renews its certificate if less than a third of its life
+// is left. If the renewal fails and the certificate is still valid, returns the identity with the
+// old certificate. Several programs may call this for the same folder at once.
 Result<identity::Enrolled> LoadAndRenew(const std::string& folder, WallTime now);
 
 }  // namespace assay::cli

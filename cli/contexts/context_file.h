@@ -24,11 +24,12 @@ namespace assay::cli {
 
 // Addresses and files with which to reach a fleet.
 struct FleetContext {
-  // HOST:PORT, or several separated by commas. May be empty if there is an identity, which knows
-  // the coordinators of its fleet.
+  // HOST:PORT, or several separated by commas. May be empty if `identity` is set, because the
+  // identity contains the addresses of the fleet's coordinators.
   std::string coordinator;
-  // The folder of an enrolled user (identity/enrolled.h). Empty if there is none. A context has an
-  // identity or TLS files, not both. Relative paths start at the folder of the contexts.
+  // The folder with the identity of an enrolled user (see identity/enrolled.h). Empty if there is
+  // none. A context has either an identity or TLS files. Relative paths are relative to the folder
+  // of the contexts.
   std::string identity;
   rpc::TlsFiles tls;
 };
@@ -52,12 +53,13 @@ std::string ContextFolder();
 // Reads the contexts in `folder`. Returns none if there is no file.
 Result<ContextFile> LoadContexts(const std::string& folder);
 
-// Changes the contexts in `folder`, which is made if it does not exist. Several programs may do
-// this at once. Does not store anything if `change` returns an error.
+// Changes the contexts in `folder`, and creates the folder if it does not exist. Several programs
+// may call this at once. If `change` returns an error, stores nothing and returns the error.
 Status ChangeContexts(const std::string& folder,
                       const std::function<Status(ContextFile& file)>& change);
 
-// Returns NOT_FOUND with the names that exist, unless the file has the context.
+// Returns the context with this name. If it does not exist, returns NOT_FOUND, and the error lists
+// the names that exist.
 Result<FleetContext> FindContext(const ContextFile& file, const std::string& name);
 
 }  // namespace assay::cli

@@ -27,9 +27,9 @@ std::string ThisHost() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
-// Enrols the key in `folder`. If the key belongs to another user of the fleet, or was left in
-// `spare` by an attempt whose response was lost, uses that in `spare`. Returns the folder's
-// enrolment.
+// Enrols the key in `folder` and returns the identity. Uses the key in the folder `spare` instead
+// if that folder exists, because its key may have been enrolled by an earlier attempt whose
+// response was lost. If the key belongs to another user of the fleet, enrols a new key in `spare`.
 Result<identity::Enrolled> Enrol(const std::string& folder, const std::string& spare,
                                  const identity::JoinPoint& join, const std::string& token) {
   const std::string& first = fs::exists(spare) ? spare : folder;
@@ -42,7 +42,7 @@ Result<identity::Enrolled> Enrol(const std::string& folder, const std::string& s
     enrolled = identity::Join(spare, join, token, ThisHost());
   }
   if (enrolled.ok()) return enrolled;
-  // A key that may have been enrolled is needed for the next attempt.
+  // Keep a key that may have been enrolled, because the next attempt needs it.
   const Code code = enrolled.status().code();
   if (code == Code::kUnavailable || code == Code::kInternal) return enrolled;
   fs::remove_all(spare);
@@ -87,7 +87,7 @@ Result<identity::Enrolled> Login(const std::string& folder, const std::string& n
   ASSAY_RETURN_IF_ERROR(CheckContextName(name));
   ASSAY_RETURN_IF_ERROR(identity::ParseInviteToken(token).status());
   Result<identity::Enrolled> enrolled = Status(Code::kUnknown, Reason::kInternal, "");
-  // The file of contexts remains locked meanwhile, so that two logins do not mix their keys.
+  // The file of contexts remains locked during this call, so that two logins do not mix their keys.
   ASSAY_RETURN_IF_ERROR(ChangeContexts(folder, [&](ContextFile& file) {
     const std::string identity = folder + "/identities/" + name;
     ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder + "/identities"));

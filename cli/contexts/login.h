@@ -1,4 +1,4 @@
-// Logging in to a fleet and out of it.
+// Logs a user in to a fleet and out of it.
 #pragma once
 
 #include <string>
@@ -12,15 +12,16 @@ namespace assay::cli {
 // Returns HOST of "https://HOST:PORT".
 Result<std::string> HostOfUrl(const std::string& url);
 
-// Enrols a key of this user, stores it in identities/NAME of `folder` and makes NAME the current
-// context, with `coordinator` unless that is empty. Replaces a context of this name. After a lost
-// response, call it again with the same token. Has the errors of identity::Join.
+// Enrols a key of this user, stores it in identities/NAME of `folder`, and makes NAME the current
+// context, replacing an existing context of this name. If `coordinator` is not empty, the context
+// uses it instead of the addresses from the identity. If the response was lost, call this again
+// with the same token. Returns the same errors as identity::Join.
 Result<identity::Enrolled> Login(const std::string& folder, const std::string& name,
                                  const identity::JoinPoint& join, const std::string& token,
                                  const std::string& coordinator);
 
-// Removes a context, with its identity if that is in `folder`. Returns true if the context was the
-// current one; then there is none.
+// Removes a context. Also deletes its identity, if that is stored in `folder`. Returns true if the
+// context was the current one. In that case, there is no current context afterwards.
 Result<bool> Logout(const std::string& folder, const std::string& name);
 
 }  // namespace assay::cli

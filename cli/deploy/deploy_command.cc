@@ -29,7 +29,7 @@ namespace {
 constexpr size_t kMaxHostFileBytes = size_t{1} << 20;
 // Downloading the archive takes a minute at 3 Mbit/s.
 constexpr Duration kHostTimeout = std::chrono::minutes(10);
-// Time from the end of the line until the node's session must be there.
+// The time within which the node must open a session after the command on the host has ended.
 constexpr Duration kSessionTimeout = std::chrono::seconds(30);
 constexpr std::chrono::milliseconds kSessionPoll{500};
 
@@ -40,15 +40,16 @@ struct DeployOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// Returns the script that a host's shell reads. The shell must read all of it before the programs
-// in it start, because these share its standard input.
+// Returns the script that a host's shell reads from its standard input. The script is a single
+// compound command, so that the shell reads all of it before it starts any program. Otherwise, a
+// program could consume the rest of the script, because it shares the shell's standard input.
 std::string ScriptOf(const std::string& command, const std::string& wget_command) {
   return "{ if command -v curl >/dev/null 2>&1 || ! command -v wget >/dev/null 2>&1; then\n" +
          command + " --detach\nelse\n" + wget_command + " --detach\nfi; } </dev/null\nexit $?\n";
 }
 
-// Returns the last line of an output that has text, and the line before it too if the last one is
-// only the hint.
+// Returns the last non-blank line of `output`. If that line is only the hint that Assay prints
+// after an error, returns the line before it as well.
 std::string LastLine(const std::string& output) {
   std::string last;
   for (const std::string_view line : Split(output, '\n')) {
@@ -59,7 +60,8 @@ std::string LastLine(const std::string& output) {
   return Cut(last, 500);
 }
 
-// Runs the script on the host. Returns the last line of its output, or an error with it.
+// Runs the script on the host. Returns the last line of its output. If the script fails, returns an
+// error that contains this line.
 Result<std::string> RunOnHost(const DeployHost& host, const std::string& script) {
   ASSAY_ASSIGN_OR_RETURN(Pipe input, MakePipe());
   // The script is smaller than the pipe's buffer.
@@ -90,8 +92,9 @@ Result<bool> IsConnected(Client& client, const std::string& name) {
   return response.status();
 }
 
-// Waits until the node has a session. `last` is the last line of what ran there: a shell reports
-// success if the download before its pipe has failed.
+// Waits until the node has a session. `last` is the last line of the command's output on the host,
+// for the error message. The error needs this line because the command may have failed although the
+// shell reported success: in a pipe, the shell ignores the exit code of the download.
 Status AwaitSession(Client& client, const std::string& name, const std::string& last) {
   const Clock& clock = Clock::Real();
   const MonotonicTime deadline = clock.Now() + kSessionTimeout;
@@ -113,7 +116,7 @@ Status JoinHost(Client& client, const DeployHost& host) {
   const Result<std::string> ran =
       RunOnHost(host, ScriptOf(invite.command(), invite.wget_command()));
   const Status joined = ran.ok() ? AwaitSession(client, host.scope.name(), *ran) : ran.status();
-  // The host's user or log may still have the line.
+  // Revoke the invite, because its token may still be in a log of the host or known to its user.
   if (!joined.ok()) static_cast<void>(RevokeInvite(client, invite.invite().invite_id()));
   return joined;
 }

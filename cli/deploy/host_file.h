@@ -20,14 +20,14 @@ struct DeployHost {
   std::string user;  // Empty: ssh decides.
   std::string host;
   int port = 0;  // 0: ssh decides.
-  // Scope of the host's invite: role node, name, labels and price. The name is that of the host
-  // unless the line has another.
+  // The scope of the host's invite: the role "node", the node's name, labels and price. The name is
+  // that of the host, unless the line contains another name.
   v1::InviteScope scope;
 
   // Returns "[USER@]HOST[:PORT]".
   std::string ToString() const;
-  // Returns the command that runs a shell on the host, whose script comes from standard input. Host
-  // and user cannot be mistaken for options of ssh.
+  // Returns the ssh command that runs a shell on the host. The shell reads its script from standard
+  // input. ssh cannot mistake the names of the host and user for options.
   std::vector<std::string> SshCommand() const;
 };
 

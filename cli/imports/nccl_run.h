@@ -13,7 +13,7 @@
 
 namespace assay::imports {
 
-// Bounds of what is read: products of iteration counts fit 32 bits.
+// Limits on the numbers in a file. With these, products of iteration counts fit 32 bits.
 inline constexpr int64_t kMaxRanks = 4096;
 inline constexpr int64_t kMaxIterations = 30'000;
 

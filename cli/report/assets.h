@@ -5,7 +5,7 @@
 
 namespace assay::cli {
 
-// Return the files, compressed with gzip. Empty if the build had no npm.
+// Return the script and the style, compressed with gzip, or empty if Assay was built without npm.
 std::string_view ReportScriptGzip();
 std::string_view ReportStyleGzip();
 

@@ -7,8 +7,8 @@
 
 namespace assay::cli {
 
-// Escapes text for elements and attributes of HTML and XML. Replaces control characters, which XML
-// cannot contain.
+// Escapes `text` for use in elements and attributes of HTML and XML. Replaces control characters,
+// which are not allowed in XML.
 std::string EscapeHtml(std::string_view text);
 
 // A cell of an HtmlTable.

@@ -346,7 +346,7 @@ std::string Histories(const ReportData& data) {
   std::vector<v1::CaseIdentity> cases;
   for (const v1::PlaceHistory& place : data.history->places()) cases.push_back(place.case_());
   const CaseNames names(cases);
-  // As the script counts them: by case, in the order of their first place.
+  // The cases in the order of their first place, because the script numbers them in this order.
   std::vector<std::string> order;
   std::map<std::string, std::vector<const v1::PlaceHistory*>> by_case;
   for (const v1::PlaceHistory& place : data.history->places()) {
@@ -576,7 +576,7 @@ std::vector<std::string> VaryingParameters(const v1::GroupResultsResponse& group
     names.insert(varying.begin(), varying.end());
   }
   std::vector<std::string> list(names.begin(), names.end());
-  // Sizes are what bandwidths are drawn over.
+  // Put sizes first, because bandwidths are drawn over them.
   std::stable_partition(list.begin(), list.end(),
                         [](const std::string& name) { return name == "bytes"; });
   if (list.size() > most) list.resize(most);

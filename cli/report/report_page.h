@@ -1,5 +1,5 @@
-// The page of `assay report`: one HTML file that can be read without script, network and Assay.
-// console/src/report_data.ts describes what its script expects.
+// Renders the page of `assay report`: one HTML file that can be read without JavaScript, network
+// and Assay. console/src/report_data.ts describes the data that the page's script expects.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace assay::cli {
 
-// The content of a report. Parts that there are none of are absent.
+// The content of a report. Parts without data are not set.
 struct ReportData {
   std::optional<v1::Campaign> campaign;
   std::optional<v1::GetCampaignProgressResponse> progress;

@@ -1,9 +1,9 @@
-// The data folder of `assay up`:
+// Opens the data folder of `assay up`, which contains
 //
 //   postgres     the database
-//   agent        the agent's state
-//   node         the same with --public, because an enrolled node has another id
-//   authority    the fleet's authority, with --public
+//   agent        the agent's state without --public
+//   node         the agent's state with --public, because an enrolled node has another id
+//   authority    the fleet's certificate authority, only with --public
 //   log/*.log    one log per program
 //   up.lock      a lock, held while `assay up` runs
 #pragma once
@@ -24,8 +24,8 @@ struct DataFolder {
 Result<DataFolder> OpenDataFolder(const std::string& path);
 
 // Returns the default data folder: $XDG_DATA_HOME/assay, or a folder in the user's home. For root,
-// returns /var/lib/assay, because PostgreSQL then runs as another user, who has no access to root's
-// home.
+// returns /var/lib/assay. PostgreSQL refuses to run as root and uses another account, which has no
+// access to root's home.
 std::string DefaultDataDirectory();
 
 }  // namespace assay::cli

@@ -217,8 +217,8 @@ Status PrivatePostgres::Prepare(Setup& setup) {
   return CheckReachable(setup.directory, setup.user);
 }
 
-// Creates the database cluster in a temporary folder and then renames the folder. Therefore, no
-// incomplete cluster exists under the final name if initdb is interrupted.
+// Creates the database cluster in a temporary folder and renames that folder at the end. If initdb
+// is interrupted, no incomplete cluster exists under the final name.
 Status PrivatePostgres::InitCluster(const Setup& setup) {
   const std::string made = setup.directory + "/data.new";
   std::error_code error;
@@ -322,8 +322,8 @@ void PrivatePostgres::Stop() {
 
 void PrivatePostgres::Kill() {
   if (!process_ || process_->Wait(Duration(0))) return;
-  // Kill PostgreSQL's child processes too. They are not in the server's session, so they would
-  // survive, and no new server can start on the same data while one of them is alive.
+  // Kill PostgreSQL's child processes too. They run in other sessions than the server, so they
+  // would survive it, and no new server can start on the same data while one of them is alive.
   const std::string pid = std::to_string(process_->pid());
   std::ifstream list("/proc/" + pid + "/task/" + pid + "/children");
   std::vector<FileDescriptor> children;

@@ -25,7 +25,7 @@ struct PrivatePostgresOptions {
   // If set, the server also listens on this TCP port of 127.0.0.1. Only the read-only role
   // assay_reader can connect there.
   std::optional<int> tcp_port;
-  // The account that the server runs as if this process is root's.
+  // The account that the server uses if this process runs as root.
   std::string account = "postgres";
   // If true, the kernel kills the server when the thread that called Start ends.
   bool die_with_parent = false;
@@ -38,13 +38,13 @@ struct PrivatePostgresOptions {
 // server can open the socket. Not thread-safe.
 class PrivatePostgres {
  public:
-  // Starts a server in `directory` and blocks until it accepts connections. First creates a
-  // database cluster if `directory` contains none. PostgreSQL refuses to run as root, so if this
+  // Starts a server in `directory` and blocks until it accepts connections. Creates a database
+  // cluster first if `directory` contains none. PostgreSQL refuses to run as root, so if this
   // process runs as root, the server runs as `options.account`, which becomes the owner of
   // `directory`. Uses the newest PostgreSQL in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to
   // this program, the PATH, and /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not
-  // installed, and FAILED_PRECONDITION if a server already runs in `directory`, or the server's
-  // user does not exist or cannot access `directory`.
+  // installed. Returns FAILED_PRECONDITION if a server already runs in `directory`, or if the
+  // server's user does not exist or cannot access `directory`.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 

@@ -20,7 +20,7 @@ namespace assay::cli {
 namespace {
 
 constexpr Duration kInviteTimeout = std::chrono::seconds(60);
-// Certificates can be renewed for 30 days after their end.
+// Certificates can be renewed for 30 days after their end. One day less leaves a margin.
 constexpr Duration kRenewable = std::chrono::hours(24 * 29);
 constexpr size_t kMaxCertificateBytes = 64 << 10;
 // The name of a user may have been taken by an earlier login of the same person.
@@ -124,7 +124,7 @@ Result<bool> PublicFleet::NeedsInvite(const std::string& folder) const {
                          ReadFile(authority + "/ca.pem", kMaxCertificateBytes));
   const Result<std::string> theirs = ReadFile(enrolled->authority_file(), kMaxCertificateBytes);
   if (!theirs.ok() || *theirs != ours) return true;
-  // An admin may have removed it.
+  // The identity needs an invite if an admin has removed it.
   return identity::RenewByKey(*enrolled).status().code() == Code::kUnauthenticated;
 }
 

@@ -1,5 +1,5 @@
-// Makes a fleet that others can join, for `assay up --public`: the coordinator has an authority,
-// and the agent and the user of this machine are enrolled like all others.
+// Sets up a fleet that other machines and users can join, for `assay up --public`. The coordinator
+// has a certificate authority. The agent and the user of this machine are enrolled like all others.
 #pragma once
 
 #include <string>
@@ -26,13 +26,13 @@ struct PublicFleet {
   // Returns the coordinator's options.
   std::vector<std::string> CoordinatorOptions() const;
 
-  // Enrols the key in `folder` as a node, unless it is enrolled. The coordinator must be running on
-  // `database`.
+  // Enrols the key in `folder` as a node, unless it is enrolled already. Requires that the
+  // coordinator runs on `database`, in which this function creates an invite for the node.
   Status EnrolAgent(const std::string& folder, const std::string& database) const;
 
-  // Logs this machine's user in as an admin, unless that has happened before. Returns the name of
-  // the context, which is the advertised host. Does not change the current context if the user was
-  // logged in before.
+  // Logs this machine's user in as an admin, unless the user is logged in already. In that case,
+  // does not change the current context. Returns the name of the context, which is the advertised
+  // host.
   Result<std::string> EnrolUser(const std::string& database) const;
 
  private:

@@ -14,9 +14,10 @@
 namespace assay::cli {
 namespace {
 
-// Returns the secret of a console that others can reach: that in the environment, or a new one.
-// Returns an empty text on loopback, where whoever can open the console can call the coordinator
-// anyway, unless that asks for certificates.
+// Returns the secret that opens the console: $ASSAY_CONSOLE_TOKEN if that is set, or a new random
+// secret. Returns an empty string if the console listens only on loopback and the fleet is not
+// public, because a program that can reach the console can then also call the coordinator, unless
+// the coordinator asks for certificates.
 std::string ConsoleToken(const UpOptions& options) {
   const char* const given = std::getenv("ASSAY_CONSOLE_TOKEN");
   if (given != nullptr && *given != '\0') return given;
@@ -25,7 +26,8 @@ std::string ConsoleToken(const UpOptions& options) {
   return Sha256Hex(NewUuid() + NewUuid());
 }
 
-// Returns the coordinator's address with the next port, for the agent. Port 0 (any free) stays 0.
+// Returns the agent's default address: the coordinator's address with the next port. Port 0, which
+// means any free port, stays 0.
 Result<std::string> NextAddress(const std::string& flag, const std::string& address) {
   Result<HostPort> next = ParseHostPort(address);
   if (!next.ok()) return next.status().WithContext(flag);

@@ -37,7 +37,7 @@ class Stack {
   Stack(const UpOptions& options, std::string folder, int signals);
 
   Status Start();
-  // Returns the programs with functions that start them again at their previous addresses.
+  // Returns the running programs. Each has a function that starts it again at its previous address.
   std::vector<Supervised> Programs();
   // Returns what to print once everything serves.
   std::string ReadyText() const;
@@ -52,8 +52,9 @@ class Stack {
   Status StartSimulation();
   Status StartChild(ChildOptions& child, const rpc::TlsFiles& tls, const std::string& log,
                     std::optional<ChildProgram>& started);
-  // Returns what a browser on this or, if it listens beyond loopback, another host can open. The
-  // token is part of it, after the "#", which browsers do not send.
+  // Returns the URL at which a browser on this host can open the console. If the console listens
+  // beyond loopback, browsers on other hosts can use the URL as well. The token follows the "#",
+  // because browsers do not send that part to servers.
   std::string ConsoleUrl() const;
   // Returns what to do next.
   std::string NextSteps() const;

@@ -25,7 +25,7 @@ Result<ExitCode> Up(Context& context, UpOptions& options) {
   options.tls = context.client.tls;
   options.insecure = context.client.insecure;
   options.agent_tls.authorities = options.tls.authorities;
-  // With authorities, the coordinator asks its clients for certificates.
+  // With --tls-ca, the coordinator asks its clients for certificates.
   if (!options.no_agent && !options.tls.authorities.empty() &&
       options.agent_tls.certificate.empty()) {
     return InvalidArgument("the agent needs a node's certificate of its own")

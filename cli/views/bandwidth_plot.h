@@ -19,7 +19,7 @@ struct BandwidthPoint {
   int results = 0;
 };
 
-// Results on equal hardware with equal drivers and other parameters.
+// The results that have the same hardware, driver and parameters other than the size.
 struct BandwidthSeries {
   std::string name;                    // "8x H200 SXM, driver 580.95.05"
   std::vector<BandwidthPoint> points;  // By size.
@@ -31,21 +31,23 @@ struct Bandwidths {
   std::string metric;
   std::string unit;
   std::vector<BandwidthSeries> series;  // The fastest first.
-  // Number of results by benchmark, of the others.
+  // The numbers of results of other benchmarks, which are left out, by benchmark.
   std::map<std::string, int> other_benchmarks;
 };
 
-// The fields that BandwidthsOf needs, and the restriction of a filter to results that have them.
+// Return the fields that BandwidthsOf needs, and a filter for results that have these fields.
 const std::vector<std::string>& BandwidthFields();
 std::string BandwidthFilter();
 
-// Sorts a table of BandwidthFields into series, of the benchmark with the most sizes. Prefers bus
-// bandwidth over bandwidth.
+// Groups the rows of a table, which must have the columns BandwidthFields(), into series. Uses only
+// one benchmark, the one with the most different sizes, and only one metric, preferably the bus
+// bandwidth.
 Bandwidths BandwidthsOf(const v1::TabulateResultsResponse& table);
 
-// Each series is a line through letters; a legend names it with its best value and its knee.
+// Plots each series as a line through points that are letters. A legend below names each series
+// with its best value and its knee.
 std::string BandwidthPlot(const Bandwidths& bandwidths, const PlotStyle& style);
-// One row or record per series and size.
+// Return one row or record per series and size.
 std::string BandwidthTable(const Bandwidths& bandwidths, const Style& style);
 std::string BandwidthCsv(const Bandwidths& bandwidths);
 std::string BandwidthJson(const Bandwidths& bandwidths);

@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-// Returns a JUnit XML document with one test case per accept rule and per failed job. A failed rule
-// has its explanation. Rules of a campaign that has not ended are skipped.
+// Returns a JUnit XML document with one test case per accept rule and one per failed job. Includes
+// an explanation of each failed rule. Marks rules as skipped if the campaign has not ended.
 std::string CampaignJunit(const v1::Campaign& campaign, const std::vector<v1::Job>& jobs);
 
 // Returns Markdown for a comment on a pull request: a headline, a table of the accept rules, and a

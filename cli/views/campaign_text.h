@@ -33,7 +33,7 @@ int64_t LeftOutCases(const v1::Campaign& campaign);
 std::string CoverageText(const v1::Campaign& campaign, int width);
 
 // Describes how often the campaign was run again, and which jobs the last rerun queued. Wraps lines
-// like CoverageText. Returns an empty string if the campaign was never run again.
+// like CoverageText. Returns an empty string if there was no rerun.
 std::string RerunText(const v1::Campaign& campaign, int width);
 
 // Names the schedule that created the campaign. Returns an empty string if a user did.

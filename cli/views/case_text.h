@@ -17,8 +17,8 @@ struct CaseCells {
   std::string metric;
 };
 
-// Names the cases of one output. Parameters that differ between the cases come first. Mentions
-// caches and fills only if they differ.
+// Creates names for the cases in one output. Puts the parameters that differ between the cases
+// first. Mentions the cache and fill parameters only if they differ.
 class CaseNames {
  public:
   explicit CaseNames(const std::vector<v1::CaseIdentity>& cases);
@@ -26,9 +26,9 @@ class CaseNames {
   // Returns the cells for one of the cases, with all parameters that identify it.
   CaseCells Cells(const v1::CaseIdentity& identity) const;
 
-  // Returns a name for one table column: "gemm m=n=k=8192". If the benchmark has several cases,
-  // includes only the parameters in which these differ. Mentions the metric only if the benchmark
-  // has several, and the hardware only if the cases have several.
+  // Returns a name that fits one table column, such as "gemm m=n=k=8192". If the benchmark has
+  // several cases, includes only the parameters that differ between them. Includes the metric only
+  // if the benchmark has several, and the hardware only if the cases have several.
   std::string Short(const v1::CaseIdentity& identity) const;
 
   // Returns "gemm m=n=k=8192 bf16: tflops".
@@ -47,12 +47,12 @@ class CaseNames {
 // Returns the hardware that a case needs: "8x H200 SXM", or the model of the CPU. Printable.
 std::string HardwareText(const v1::Environment& environment);
 
-// Returns "GPU 3 of sim-0007", "sim-0007 (8 GPUs)" or "sim-0001 +3 (32 GPUs)". If the GPU's index
-// is unknown, uses the beginning of its UUID. Printable.
+// Returns the name of a place: "GPU 3 of sim-0007", "sim-0007 (8 GPUs)" or "sim-0001 +3 (32 GPUs)".
+// If the GPU's index is unknown, uses the beginning of its UUID. Replaces control characters.
 std::string PlaceText(const v1::Place& place);
 
-// Returns the GPUs of a place: "3", "8 GPUs" or the beginning of a UUID. Empty for a place without
-// GPUs. Printable.
+// Returns the GPUs of a place: "3", "8 GPUs" or the beginning of a UUID. Returns an empty string
+// for a place without GPUs. Replaces control characters.
 std::string PlaceGpus(const v1::Place& place);
 
 // Returns "sim-0007", "sim-0001, sim-0002" or "sim-0001 +3".
@@ -74,8 +74,9 @@ std::string CsvRecordAfter(std::vector<std::string> first, const std::vector<std
 // Returns a change in percent for a ratio of performances: "-19.7%" for 0.803.
 std::string ChangeText(double ratio);
 
-// Returns local time to the minute: "2026-11-21 08:30". Leaves out the year if `width`, that of the
-// terminal, is below 100 columns and not 0. Empty for an unset timestamp.
+// Returns local time to the minute: "2026-11-21 08:30". `width` is the width of the terminal.
+// Leaves out the year if `width` is below 100 columns and not 0. Returns an empty string for an
+// unset timestamp.
 std::string MinuteText(const google::protobuf::Timestamp& time, int width = 0);
 
 // Returns the first `count` characters of a text, made printable.

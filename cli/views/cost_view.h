@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-// Renders one row per case, hardware and provider. For each case, marks the cheapest row and
-// compares the others with it, if its metric is a rate.
+// Renders one row per case, hardware and provider. If the metric is a rate, marks the cheapest row
+// of each case, and shows how much more expensive the other rows are.
 std::string CostsTable(const v1::GetCostsResponse& costs, const Style& style);
 
 // Returns one record per row, after a header.

@@ -34,8 +34,9 @@ double Quantile(const std::vector<double>& values, double share) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-// Returns one moment for each of `bins` intervals in which a run ended. A place without a run in an
-// interval keeps the value of its last run.
+// Divides the time from `begin` to `end` into `bins` intervals. Returns one moment for each
+// interval in which a run ended. A place without a run in such an interval counts with the value of
+// its last run.
 std::vector<Moment> MomentsOf(const CaseHistory& places, double begin, double end, int bins) {
   std::map<int, std::map<size_t, double>> values;  // By bin and place.
   for (size_t i = 0; i < places.size(); ++i) {
@@ -192,7 +193,7 @@ std::string HistoryPlot(const CaseHistory& places,
   const auto moments_of = [&, b = begin, e = end](int bins) {
     return MomentsOf(places, b, e, bins);
   };
-  // The labels depend on the scale alone, for which any number of bins will do.
+  // The number of bins is arbitrary here, because the labels depend only on the scale.
   constexpr int kBins = 100;
   const std::string& unit = places[0]->case_().unit();
   const Scale scale = ScaleOf(moments_of(kBins));

@@ -9,13 +9,13 @@
 
 namespace assay::cli {
 
-// Renders a plot of each case, see HistoryPlot, and one table of the steps of all places. If there
-// are many cases, plots only the first ones and says so.
+// Renders a plot of each case (see HistoryPlot), followed by one table of the steps at all places.
+// If there are many cases, plots only the first of them and says so.
 std::string HistoryText(const v1::GetHistoryResponse& history, const PlotStyle& plot,
                         const Style& style);
 
-// Returns one record per run, after a header. The column "step" has the ratio of a step that begins
-// with this run.
+// Returns one CSV record per run, after a header. If a step begins with this run, the column "step"
+// contains the ratio of the performance after the step to the performance before.
 std::string HistoryCsv(const v1::GetHistoryResponse& history);
 
 }  // namespace assay::cli

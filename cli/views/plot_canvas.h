@@ -27,15 +27,15 @@ class Canvas {
         unicode_(unicode),
         cells_(static_cast<size_t>(columns) * static_cast<size_t>(rows)) {}
 
-  // The numbers of dots in a row and in a column of the grid. A character has 2 x 4 dots if it is a
-  // braille character, else one.
+  // Return the numbers of dots in a row and in a column of the grid. With braille characters, a
+  // character has 2 x 4 dots; otherwise it is a single dot.
   int dots_x() const { return columns_ * (unicode_ ? 2 : 1); }
   int dots_y() const { return rows_ * (unicode_ ? 4 : 1); }
 
   void Dot(int x, int y);
   void Shade(int column, int row);
   void Rule(int column);
-  // Shows `symbol` instead of dots. The first mark of a character stays.
+  // Shows `symbol` instead of dots. If two marks have the same position, the first one is kept.
   void Mark(int column, int row, char symbol);
 
   // Returns a row without spaces at its end.

@@ -113,7 +113,6 @@ std::string Bar(int done, int total, int width) {
 
 }  // namespace
 
-// Leaves out repetition 1, because most campaigns have only one.
 std::string MovedText(const v1::Failure& failure) {
   if (failure.reason() == v1::REASON_AGENT_STOPPED) {
     return "handed back: its agent was stopped, which spends no retry";
@@ -127,6 +126,7 @@ std::string MovedText(const v1::Failure& failure) {
 std::string JobName(const v1::Job& job) {
   std::string name = job.benchmark();
   if (const std::string place = PlacementOf(job); !place.empty()) name += " on " + place;
+  // Repetition 1 is left out, because most campaigns have only one.
   if (job.repetition() > 1) name += ", repetition " + std::to_string(job.repetition());
   return Sanitize(name);
 }
@@ -195,8 +195,8 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
     waits.insert(std::move(bytes));
   }
-  // Report only new waits, not the ends of waits. The start of each job is reported anyway, and a
-  // coordinator that has just restarted does not know yet which jobs are waiting.
+  // Report waits that begin, but not their ends. The start of each job is reported anyway, and
+  // after a restart, a coordinator does not know at once which jobs are waiting.
   told_waits_ = std::move(waits);
   return WaitingLines(fresh);
 }

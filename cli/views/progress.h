@@ -33,11 +33,12 @@ class CampaignProgress {
   std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message, double now = 0);
 
   const v1::Campaign& campaign() const { return campaign_; }
-  // Returns what was left at the last message; null if that is unknown.
+  // Returns the estimate of the remaining time in the last message, or null if there was none.
   const v1::Estimate* estimate() const { return estimate_ ? &*estimate_ : nullptr; }
-  // Returns whether the campaign was cancelled, or completed and judged.
+  // Returns true if the campaign was cancelled, or if it is complete and its rules have been
+  // applied.
   bool ended() const;
-  // Returns whether every job has ended but the rules have not been applied yet.
+  // Returns true if every job has ended but the rules have not been applied yet.
   bool awaits_verdict() const;
 
   // Returns the lines of the live display: a progress bar, the time left, the nodes for which
@@ -61,7 +62,7 @@ class CampaignProgress {
   static constexpr size_t kMostJobs = 16;
 
  private:
-  // Returns what jobs wait for if it differs from what was reported before.
+  // Returns descriptions of what jobs wait for, leaving out those that were reported before.
   std::vector<std::string> NewWaits();
   std::vector<std::string> Waits() const;
 
@@ -85,8 +86,8 @@ std::string JobStateName(v1::JobState state);
 // Returns "node-a GPU 0-3,6", or less if less is known.
 std::string PlacementOf(const v1::Job& job);
 
-// Returns the text of a planned end of an attempt, after which the job runs again without using up
-// a retry. Returns an empty string for other failures.
+// Describes an attempt that ended because the agent was stopped or the node was drained. The job
+// then runs again without using up a retry. Returns an empty string for other failures.
 std::string MovedText(const v1::Failure& failure);
 
 // Returns "gemm on node-a GPU 3, repetition 2". Printable.

@@ -12,8 +12,8 @@
 
 namespace assay::cli {
 
-// A result is noisy if half the 95% confidence interval of its median, divided by the median,
-// exceeds this. Two such results that differ by 5% cannot be told apart.
+// The limit of noise. A result is noisy if half the 95% confidence interval of its median, divided
+// by the median, exceeds this limit. Two noisy results that differ by 5% cannot be told apart.
 inline constexpr double kNoisy = 0.025;
 
 // A flag that tables show as a letter.

@@ -21,10 +21,10 @@ namespace assay::cli {
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
 // Renders a table of hardware counters and kernel names, with one row per case that has counters.
-// If there is only one case, it also gets a row without counters, provided that its kernels or the
-// reason why they are unknown were recorded. Adds remarks to `marks` as numbered notes. `varying`
-// comes from FindVarying. The text begins with an empty line. If the table has no rows, returns an
-// empty string.
+// If `results` have only one case, shows it even without counters, provided that its kernels, or
+// the reason why they are unknown, were recorded. Adds remarks to `marks` as numbered notes.
+// `varying` is the result of FindVarying. The text begins with an empty line. Returns an empty
+// string if the table has no rows.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);
@@ -34,7 +34,8 @@ struct Comparison {
   const v1::StoredResult* result = nullptr;
   const PublishedFigure* figure = nullptr;
   double published = 0;  // Converted to the result's unit.
-  // Above 1 the result is better than the published figure, in the direction of its metric.
+  // The ratio of the result to the published figure. Above 1, the result is better, regardless of
+  // whether the metric is a time or a rate.
   double ratio = 0;
 };
 

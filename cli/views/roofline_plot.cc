@@ -54,13 +54,14 @@ std::string BasisText(const v1::Roof& roof) {
 
 int StepOf(const v1::Roof& roof) { return roof.basis() == "sheet" ? 1 : 2; }
 
-// Letters of roofs: digits, which no regime has.
+// The symbols of roofs begin with digits, which differ from the letters of the points.
 char RoofSymbol(size_t index) {
   return static_cast<char>(index < 9 ? '1' + index : 'a' + index - 9);
 }
 constexpr size_t kMostRoofs = 9 + 26;
 
-// The range of intensities of a plot: that of the points, and where roofs meet.
+// Returns the range of the x axis, which includes the arithmetic intensities of all points and
+// those at which roofs meet.
 std::pair<double, double> IntensitiesOf(const v1::Roofline& roofline) {
   double low = HUGE_VAL;
   double high = 0;
@@ -99,9 +100,9 @@ double HighestBandwidth(const v1::Roofline& roofline) {
   return highest;
 }
 
-// Adds the roof as a line, and its symbol near that end of the line that no other roof crosses.
-// `place` is the number of roofs of the same kind before this one: symbols of roofs that are close
-// together stand beside each other.
+// Adds the roof as a line. Puts its symbol near the end of the line at which no other roof crosses.
+// `place` is the number of earlier roofs of the same kind. It shifts the symbol, so that the
+// symbols of roofs that are close together do not overlap.
 void AddRoof(const v1::Roofline& roofline, const v1::Roof& roof, char symbol, int place,
              const std::pair<double, double>& x, XyPlot& plot) {
   constexpr double kSpacing = 0.04;

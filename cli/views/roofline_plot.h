@@ -9,14 +9,14 @@
 
 namespace assay::cli {
 
-// Plots each roofline: roofs as lines that a legend names, and points as the letter of what takes
-// the time of the case.
+// Plots each roofline. Roofs are lines, and a legend names them. A point is a letter that says what
+// limits the case, for example the memory bandwidth.
 std::string RooflinePlot(const v1::GetRooflineResponse& response, const PlotStyle& style);
 
-// One row per point, the highest efficiency first.
+// Returns one row per point, with the highest efficiency first.
 std::string RooflineTable(const v1::GetRooflineResponse& response, const Style& style);
 
-// One record per roof and per point.
+// Returns one CSV record per roof and one per point.
 std::string RooflineCsv(const v1::GetRooflineResponse& response);
 
 }  // namespace assay::cli

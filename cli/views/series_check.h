@@ -16,9 +16,10 @@ class SeriesMedians {
   explicit SeriesMedians(const std::vector<v1::StoredResult>& results);
 
   // Returns true if the median of `result` differs from the median of the other listed results of
-  // its series by more than kNoisy, and by more than the uncertainty of `result` itself. The limit
-  // is never below kNoisy, because a narrow confidence interval only means that one run repeats its
-  // own value. Returns false for counts, and if the list has no other results of this series.
+  // its series by more than kNoisy, and also by more than the uncertainty of `result`. The
+  // uncertainty alone would not do as a limit: a run may repeat its own value closely, and so have
+  // a very narrow confidence interval, although other runs differ. Returns false for counts, and if
+  // the list contains no other results of this series.
   bool IsOff(const v1::StoredResult& result) const;
 
  private:

@@ -27,8 +27,8 @@ enum class Tone { kPlain, kDim, kGood, kBad, kDoubtful };
 struct Column {
   std::string header;
   Align align = Align::kLeft;
-  // Determines which columns are dropped first if the table is too wide: those with the highest
-  // number. Columns with the number 0 are never dropped.
+  // The order in which columns are dropped if the table is too wide: the column with the highest
+  // number is dropped first. Columns with the number 0 are never dropped.
   int expendable = 0;
 };
 

@@ -146,7 +146,7 @@ std::string ColumnLabels(const Axis& axis, int columns, const std::string& unit)
   const bool binary = unit == "B";
   const double power_size = binary ? 1 : std::log2(10.0);
   std::string line;
-  // Fewer ticks if the labels of all would touch each other.
+  // Use fewer ticks if the labels of all ticks would touch each other.
   constexpr double kLeastWidth = 9;
   const double width_of_power = power_size / (axis.high - axis.low) * columns;
   const int every = std::max(1, static_cast<int>(std::ceil(kLeastWidth / width_of_power)));
@@ -165,7 +165,7 @@ std::string ColumnLabels(const Axis& axis, int columns, const std::string& unit)
     line += text;
   }
   if (binary || unit.empty()) return line;
-  // The unit at the end, if it fits.
+  // Put the unit at the end if it fits.
   const int begin = columns - static_cast<int>(unit.size());
   if (begin > static_cast<int>(line.size())) {
     line.resize(static_cast<size_t>(begin), ' ');

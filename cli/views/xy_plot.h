@@ -15,7 +15,8 @@ struct PlotPoint {
   char symbol = 'x';
 };
 
-// Straight lines on the screen from each point to the next.
+// A line that connects each point to the next. The parts between points are straight on the screen,
+// also if an axis is logarithmic.
 struct PlotLine {
   std::vector<std::pair<double, double>> points;
   int step = 1;  // Draws every so many-th dot, to tell lines apart.
@@ -24,15 +25,15 @@ struct PlotLine {
 struct XyPlot {
   std::string x_unit;  // "B" gives ticks at powers of two, such as 64KiB.
   std::string y_unit;
-  // Otherwise the y axis begins at 0.
+  // If true, the y axis is logarithmic. Otherwise it is linear and begins at 0.
   bool log_y = false;
   std::vector<PlotLine> lines;
-  // Drawn over lines. The first of several at one character is shown.
+  // Points are drawn over lines. If several points fall on one character, the first one is shown.
   std::vector<PlotPoint> points;
 };
 
-// Returns the lines of the plot with its axes, or an empty string if no point or line has a value
-// that the axes can show: finite, and positive on a logarithmic axis.
+// Returns the plot with its axes, as lines of text. Returns an empty string if the axes can show
+// none of the values, which must be finite, and positive on a logarithmic axis.
 std::string DrawXyPlot(const XyPlot& plot, const PlotStyle& style);
 
 // Returns a number with at most three significant digits and its unit: "4.8 TB/s".
