@@ -45,13 +45,13 @@ namespace {
 
 constexpr int64_t kSpoolLimitBytes = int64_t{256} << 20;
 constexpr std::chrono::milliseconds kServerGrace{1000};
-// Time after which a coordinator that does not answer gives way to the next one.
+// The time that a coordinator may take to answer before the next coordinator is tried.
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 constexpr std::chrono::seconds kRenewTimeout{10};
 
 // Opens NVML, the library that describes NVIDIA GPUs. Returns null if the node has no GPUs or the
-// driver is broken. If the driver is broken, also sets `trouble`. Returns an error if the user
-// selected GPUs (`gpus`) that are not available.
+// driver is broken. For a broken driver, also sets `trouble`. Returns an error if the user selected
+// GPUs (`gpus`) that are not available.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
@@ -147,7 +147,8 @@ Result<identity::Enrolled> RenewByCall(const AgentOptions& options) {
 
 }  // namespace
 
-// The coordinators that cannot be used, found out by threads that may outlive the agent.
+// The coordinators that were found to be unusable. Separate threads find this out, and may outlive
+// the agent.
 struct AgentProcess::Explanations {
   Mutex mutex;
   bool running ASSAY_GUARDED_BY(mutex) = false;
@@ -359,7 +360,7 @@ Status AgentProcess::Attach() {
   const auto make_channel = [options = options_](const std::string& address) {
     return ChannelTo(address, options);
   };
-  // An address that cannot be used is an error now, not when it is first dialled.
+  // Check all addresses now, so that the start fails if one cannot be used.
   for (const std::string& address : options_.coordinators) {
     ASSAY_RETURN_IF_ERROR(make_channel(address).status());
   }
@@ -378,7 +379,8 @@ Status AgentProcess::Attach() {
 void AgentProcess::OnCallEnded(const std::string& address, const Status& why, bool had_session) {
   if (!events_.refused) return;
   if (const auto expulsion = ExpulsionOf(why)) return events_.refused(*expulsion);
-  // An agent that has been in the fleet keeps trying. The renewer sees to an expired certificate.
+  // An agent that has had a session keeps trying. With an expired certificate, it also keeps
+  // trying, because the renewer handles that.
   const bool expired =
       options_.enrolled && options_.enrolled->expire_time <= Clock::Real().WallNow();
   if (had_session || expired) return;
@@ -391,7 +393,7 @@ void AgentProcess::OnCallEnded(const std::string& address, const Status& why, bo
     if (std::exchange(explanations_->running, true)) return;
   }
   const std::set<std::string> all(options_.coordinators.begin(), options_.coordinators.end());
-  // The thread is detached, because the agent must be able to end during its handshake.
+  // The thread is detached, because the agent must be able to end during the TLS handshake.
   std::thread([state = explanations_, all, address, target = *target, tls = options_.tls,
                refused = events_.refused] {
     const Status explained = rpc::ExplainConnection(target, tls);

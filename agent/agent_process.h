@@ -47,11 +47,13 @@ class DataFolder {
   std::string node_id_;
 };
 
-// Messages of a running agent to its program. Called on threads of the agent; must return quickly.
+// Callbacks for events of a running agent. They are called on threads of the agent and must return
+// quickly.
 struct AgentEvents {
   // A session with a coordinator was opened.
   std::function<void()> attached;
-  // The agent must end, because no further try can help. `why` has cause and cure.
+  // The agent must end, because no further try to connect can succeed. `why` contains the cause and
+  // what the user can do.
   std::function<void(const Status& why)> refused;
 };
 

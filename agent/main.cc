@@ -64,7 +64,8 @@ class Ending {
   std::optional<Status> why_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Returns 2 for errors that need a person, so that a service manager does not try again, else 1.
+// Returns 2 for errors that only a person can resolve, so that a service manager does not restart
+// the agent. Returns 1 for other errors.
 int ExitCodeOf(const Status& error) {
   if (error.code() == Code::kInvalidArgument) return 2;
   switch (error.reason()) {
@@ -96,9 +97,9 @@ int Report(const Status& error) {
   return ExitCodeOf(error);
 }
 
-// Calls `start`, which returns a running process object or an error, and waits for SIGTERM or
-// SIGINT, or until the process object must end. Writes the line that `ready_line` returns for this
-// object to `ready_fd`. Returns the exit code.
+// Runs a process object from start to end. Calls `start`, which returns the running object or an
+// error. Writes the line that `ready_line` returns for the object to `ready_fd`. Then waits for
+// SIGTERM or SIGINT, or until the object asks to end. Returns the exit code.
 template <typename StartFunction, typename LineFunction>
 int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFunction& start,
                    const LineFunction& ready_line) {
@@ -122,7 +123,8 @@ int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFuncti
     }
     Log().info("ending on signal {}", signal);
     ending->Signalled();
-    // The start, or the end of a job, may hang in a driver. The kernel kills the runners.
+    // End the process after a time limit, because the start or the end of a job may hang in a
+    // driver. The kernel then kills the runners.
     std::this_thread::sleep_for(kMostEndTime);
     Log().warn("the agent did not end within {}; ending without its cleanup",
                FormatDuration(kMostEndTime));
@@ -131,7 +133,7 @@ int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFuncti
 
   auto agent = start(ending);
   if (!agent.ok()) {
-    // The pipe may be closed; the text is for people.
+    // Ignore errors: the pipe may be closed, and the message is only for people.
     static_cast<void>(TellFailed(ready_fd, agent.status()));
     return Report(agent.status());
   }

@@ -116,10 +116,10 @@ Status Complete(const CLI::App& app, const std::vector<std::string>& labels, Age
   AgentOptions& options = *parsed;
   std::erase(options.coordinators, "");
   options.listen_given = app.count("--listen") > 0;
-  // An agent that dials out need not be reached.
+  // An agent that connects to coordinators itself does not need to listen.
   if (!options.coordinators.empty() && !options.listen_given) options.listen.clear();
   if (options.data.empty()) return UsageError("--data is needed: there is no home folder");
-  // The process in the background has another current folder.
+  // Make the path absolute, because the process in the background has another current folder.
   options.data = std::filesystem::absolute(options.data).lexically_normal().string();
   if (!options.name.empty() && !schema::IsNodeName(options.name)) {
     return UsageError("--name: write 1 to 200 printable ASCII characters, no spaces at the ends");
@@ -212,7 +212,8 @@ ParsedOptions ParseOptions(int argc, char** argv) {
 ParsedJoin ParseJoinOptions(int argc, char** argv) {
   JoinOptions options;
   options.agent.data = DefaultDataFolder();
-  // The coordinator exports the node's metrics. Another agent of the machine may have the port.
+  // Serve no metrics by default. The coordinator exports those of the node, and the port may belong
+  // to another agent on this machine.
   options.agent.http.clear();
   options.token = TakeInvite();
   std::vector<std::string> labels;

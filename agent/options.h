@@ -51,7 +51,7 @@ struct JoinOptions {
   identity::JoinPoint point;
   std::string token;
   bool detach = false;
-  // The options of `agent` that were given, for another process.
+  // The options of `agent` that the user gave, to be passed on to another process.
   std::vector<std::string> agent_arguments;
 };
 
@@ -59,8 +59,9 @@ struct ParsedJoin {
   std::optional<JoinOptions> options;
   int exit_code = 0;
 };
-// As ParseOptions. Takes the token from the environment variable ASSAY_INVITE if it is not given,
-// and removes the variable, so that no child process gets it.
+// Parses the command line of `assay-agent join` like ParseOptions. If no token is given, takes it
+// from the environment variable ASSAY_INVITE. Removes the variable, so that no child process gets
+// it.
 ParsedJoin ParseJoinOptions(int argc, char** argv);
 
 // Parses `assay-agent stop`. Returns the data folder, or the exit code.
@@ -70,7 +71,7 @@ struct ParsedStop {
 };
 ParsedStop ParseStopOptions(int argc, char** argv);
 
-// The option of AgentOptions::attached_fd.
+// The name of the option that sets AgentOptions::attached_fd.
 inline constexpr char kAttachedOption[] = "--attached-fd";
 
 }  // namespace assay::agent

@@ -1,4 +1,4 @@
-// Delays between attempts to dial after a session has ended.
+// Computes the delays between attempts to connect to a coordinator.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace assay::agent {
 
-// Computes random delays before reconnecting, so that thousands of agents that lose their
-// coordinator together do not all reconnect at the same time. A delay is uniformly distributed
-// between 0.2 s and a bound, which starts at 1 s and doubles with each attempt up to 60 s. Not
-// thread-safe.
+// A generator of random delays before reconnecting. They keep thousands of agents that lose their
+// coordinator together from all reconnecting at the same time. A delay is uniformly distributed
+// between 0.2 s and an upper bound, which starts at 1 s and doubles with each attempt up to 60 s.
+// Not thread-safe.
 class Backoff {
  public:
   explicit Backoff(uint64_t seed) : random_(seed) {}
 
-  // Returns the delay before the next attempt. `within` limits the bound.
+  // Returns the delay before the next attempt. `within` limits the upper bound of the delay.
   Duration Next(std::optional<Duration> within = std::nullopt);
-  // Records the end of a session that lasted `lived`. A session of at least two minutes resets the
-  // bound to 1 s.
+  // Records that a session has ended after `lived`. If it lasted at least two minutes, resets the
+  // upper bound of the delay to 1 s.
   void SessionEnded(Duration lived);
 
  private:

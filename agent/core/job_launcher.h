@@ -18,7 +18,7 @@
 namespace assay::agent {
 
 struct JobOutcome {
-  // Not set if every case has a result.
+  // The reason why the job failed. Not set if every case has a result.
   std::optional<v1::Failure> failure;
   // The time from Launch to the first runner's start.
   Duration start_delay{0};
@@ -45,7 +45,8 @@ struct JobEvents {
 class LaunchedJob {
  public:
   virtual ~LaunchedJob() = default;
-  // Starts a gang whose ranks are all ready.
+  // Starts the measurement of a gang, which is a job on several nodes, once the ranks of all nodes
+  // are ready.
   virtual void Go(std::string token) = 0;
   // Ends the job's processes with SIGTERM, followed by SIGKILL if necessary. The job's outcome then
   // contains the failure `why`, unless the job has already failed or ended.
@@ -55,7 +56,7 @@ class LaunchedJob {
 class JobLauncher {
  public:
   virtual ~JobLauncher() = default;
-  // Never fails itself: an error becomes the failure in the job's outcome.
+  // Starts a job. Reports an error as the failure in the job's outcome.
   virtual std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) = 0;
 };
 

@@ -29,10 +29,10 @@ class Node {
   // For simulated nodes, which share their benchmarks: `description` contains none.
   Node(v1::NodeDescription description, std::shared_ptr<const Benchmarks> benchmarks);
 
-  // Constant; health and the address of /metrics are empty here.
+  // Returns the constant part of the description: health and the address of /metrics are empty.
   const v1::NodeDescription& description() const { return description_; }
 
-  // Includes the latest health and the address of /metrics.
+  // Returns the description with the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
   // Returns the message with which the node introduces itself to a coordinator. The message

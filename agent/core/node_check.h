@@ -1,4 +1,4 @@
-// The check of a quarantined node.
+// Checks whether a node that the coordinator has quarantined is healthy again.
 #pragma once
 
 #include <string>
@@ -19,9 +19,9 @@ v1::NodeChecked CheckNode(const std::string& runner, const Preflight& preflight,
 // Returns the indices of the node's GPUs.
 std::vector<int> GpusOf(const v1::NodeDescription& node);
 
-// Limits of the check's parts: the preflight takes up to twice its budget.
+// Time limits of the check's parts. The preflight takes up to twice its budget.
 inline constexpr Duration kPreflightBudget = std::chrono::seconds(10);
-// A suspended driver with eight GPUs needs this long to wake up.
+// The driver of eight GPUs may need this long to wake up if it was suspended.
 inline constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
 
 }  // namespace assay::agent

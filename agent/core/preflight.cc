@@ -67,7 +67,7 @@ void JudgeGpu(const PreflightFacts::Gpu& gpu, Findings* findings) {
                                      ", its maximum is x" +
                                      std::to_string(inventory.pcie_width_max()));
   }
-  // An idle GPU lowers its generation, so a low one counts only at full clocks.
+  // An idle GPU lowers its PCIe generation, so a low one is a finding only at full clocks.
   const bool at_rest = !gpu.sample.sm_clock_mhz || !inventory.has_sm_clock_max_mhz() ||
                        *gpu.sample.sm_clock_mhz < 0.8 * inventory.sm_clock_max_mhz();
   if (!at_rest && inventory.has_pcie_generation() && inventory.has_pcie_generation_max() &&

@@ -18,11 +18,12 @@ namespace assay::agent {
 // cases.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
-// Runs a job's ranks on this node, each in its own process. The states are
-//   - starting, until every rank here is ready;
+// The ranks of a job on this node, each in its own process. The group has these states:
+//   - starting, until every rank of this node is ready;
 //   - waiting for Go, only if other nodes have ranks of this job too;
 //   - running, until every rank has finished;
-//   - stopping, after a crash, protocol error, timeout or Stop: SIGTERM to all, SIGKILL 2 s later.
+//   - stopping, after a crash, protocol error, timeout or Stop: sends SIGTERM to all processes, and
+//     SIGKILL 2 s later.
 // When a rank fails, the other ranks usually fail too, in any order. They get one second to end by
 // themselves. The group then reports the failure that is most informative about the cause.
 class RankGroup {
@@ -42,7 +43,7 @@ class RankGroup {
     std::string node_name;       // Named in messages of a gang over several nodes.
     // The result of GangEnvironment.
     std::map<std::string, std::string> nccl;
-    // The time limit until every rank here is ready. The limit until Go is twice as long.
+    // The time limit until every rank of this node is ready. The limit until Go is twice as long.
     Duration prepare{0};
   };
 
@@ -92,7 +93,8 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  // Returns when the ranks must be ready, or must begin; max() once they have begun.
+  // Returns the time at which the ranks must be ready or, once they are, must begin. Returns max()
+  // once they have begun.
   MonotonicTime PrepareDeadline() const;
   // How much a failure says about the cause of the group's end, in ascending order.
   enum class Detail {
@@ -103,7 +105,7 @@ class RankGroup {
     kCause,       // The rank or this agent reports the cause.
   };
 
-  // Keeps the failure if it says more than the one kept before.
+  // Keeps the failure if it says more about the cause than the failure that was kept before.
   void Keep(v1::Failure failure, Detail detail);
   // Keeps the failure of a rank that has ended, and gives the others time to end by themselves.
   void KeepOfEndedRank(v1::Failure failure, Detail detail);

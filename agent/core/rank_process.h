@@ -32,8 +32,8 @@ class RankProcess {
   RankProcess(RankProcess&&) = default;
   RankProcess& operator=(RankProcess&&) = default;
 
-  // Queues a command, which Service writes to the process as soon as the pipe has room. Does
-  // nothing if the process has ended.
+  // Queues a command. Service writes it to the process as soon as the pipe has room. Does nothing
+  // if the process has ended.
   void Send(const v1::RunnerCommand& command);
   // Ends stdin, which tells the runner to stop.
   void CloseInput();

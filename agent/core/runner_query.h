@@ -10,9 +10,9 @@
 
 namespace assay::agent {
 
-// Runs `assay-runner describe` and returns its list of benchmarks. Otherwise the error says whether
-// the runner is not installed, has crashed (with the end of its output), was too slow, or wrote
-// invalid output.
+// Runs `assay-runner describe` and returns its list of benchmarks. If this fails, the error says
+// whether the runner is not installed, has crashed (with the end of its output), was too slow, or
+// wrote invalid output.
 Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
 
 // Asks the runner program whether `parameters` of `benchmark` contradict each other. If they do,

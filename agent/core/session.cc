@@ -104,7 +104,7 @@ void Session::CloseLink(const std::string& reason, std::optional<ReconnectReques
 
 void Session::HandBack(const std::string& reason, std::function<void()> done) {
   handing_back_ = {reason, std::move(done), options_.clock->Now() + kHandBackTime};
-  // Goes first, so that the coordinator does not assign a job again to this agent.
+  // Send this first, so that the coordinator does not assign a job to this agent again.
   SendGoingAway();
   const v1::Failure stopped = MakeFailure(v1::REASON_AGENT_STOPPED, reason);
   for (auto& [id, job] : jobs_) {
@@ -303,7 +303,7 @@ void Session::OnCheckNode() {
 
 void Session::StartCheckIfIdle() {
   if (!check_wanted_ || checking_ || handing_back_) return;
-  // The start of a runner would disturb a measurement.
+  // Do not check while the node measures, because the start of a runner would disturb that.
   if (!options_.occupancy->TryEnterDirect()) return;
   check_wanted_ = false;
   checking_ = true;

@@ -88,16 +88,16 @@ struct AssignedJob {
   std::optional<MonotonicTime> finished_sent;
 };
 
-// The agent's end of a session. Its states:
+// The agent's side of its session with a coordinator. The states are:
 //
 //   Disconnected --Connected: Hello is sent--> Greeting --HelloAck: State, spooled
 //        ^                                       |        results and ends are sent--> Live
 //        +-----------Disconnected, Reconnect, no HelloAck within 30 s------------------+
 //
 // A newer link replaces an older one. Without a link, jobs keep running until they are done, are
-// cancelled, are replaced by a newer epoch, or lose their lease. The same applies to jobs of
-// another fleet than the current coordinator's. That coordinator is told neither about them nor
-// their results.
+// cancelled, are replaced by a newer epoch, or lose their lease. The same applies to jobs that were
+// assigned by another fleet than the current coordinator's. The current coordinator learns neither
+// of these jobs nor of their results.
 //
 // Call all methods except stats() on the executor, and destroy the session there as well. The
 // executor must have exactly one thread. The destructor stops all jobs and waits for them.
@@ -113,8 +113,8 @@ class Session {
     // Starts a check of the node (see CheckNode) and returns immediately. The implementation must
     // call `done` exactly once, from any thread.
     std::function<void(std::function<void(v1::NodeChecked)> done)> check_node;
-    // Returns the state of the GPUs, or nothing if it is not known. Must not block. Called at most
-    // once in a heartbeat period. Empty on nodes without GPUs.
+    // Returns the state of the GPUs, or an empty list if the state is unknown. Must not block.
+    // Called at most once per heartbeat period. This function is empty on nodes without GPUs.
     std::function<Telemetry()> telemetry = nullptr;
     // Called on the executor when a coordinator has welcomed this agent. May be empty.
     std::function<void()> welcomed = nullptr;
@@ -130,9 +130,10 @@ class Session {
   void Received(const std::shared_ptr<Link>& link, const v1::CoordinatorMessage& message);
   void Disconnected(const std::shared_ptr<Link>& link);
 
-  // Hands all jobs back, because the agent is stopping: sends GoingAway, stops the runners, and
-  // accepts no new jobs. Closes the link for good as soon as the coordinator has acknowledged the
-  // end of every job, but after 8 s at the latest. Then calls `done` on the executor.
+  // Gives all jobs back to the coordinator, because the agent is stopping. Sends GoingAway, stops
+  // the runners, and accepts no new jobs. Closes the link for good when the coordinator has
+  // acknowledged the end of every job, or after 8 s at the latest. Then calls `done` on the
+  // executor.
   void HandBack(const std::string& reason, std::function<void()> done);
 
   // Returns the longest time that the agent may wait before it reconnects. While the agent has jobs
@@ -150,7 +151,8 @@ class Session {
     std::function<void()> done;  // Empty after it was called.
     MonotonicTime deadline;
   };
-  // Through this, a check that outlives the session learns that it must not access it.
+  // A link from a node check to the session. The link becomes null if the session is destroyed
+  // first.
   struct CheckGate {
     Mutex mutex;
     Session* session ASSAY_GUARDED_BY(mutex) = nullptr;
@@ -178,8 +180,9 @@ class Session {
   void OnOutcome(const JobId& id, const JobOutcome& outcome);
   void End(AssignedJob* job, const JobOutcome& outcome);
 
-  // Sends a State, which is also a heartbeat. The first one in each heartbeat period has the state
-  // of the GPUs. The end of a job is reported by JobFinished alone.
+  // Sends a State message, which is also a heartbeat. The first State in each heartbeat period
+  // contains the state of the GPUs. The end of a job is not part of it, but reported by
+  // JobFinished.
   void SendState();
   void UpdateStats();
   void SendGangReady(const AssignedJob& job);
@@ -198,20 +201,22 @@ class Session {
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
-  // Keeps a result although the coordinator does not know its job, because the database may still
-  // be restored from a backup. The result is deleted when it is a week old.
+  // Keeps a result in the spool although the coordinator does not know its job, because the
+  // coordinator's database may still be restored from a backup that contains the job. The result is
+  // deleted when it is a week old.
   void KeepUnknown(const ResultKey& key);
   bool DeleteIfOld(const ResultKey& key);
   void DeleteUnknown(MonotonicTime now);
   MonotonicTime NextDeadline() const;
   void Arm();
   AssignedJob* Find(const std::string& job_id, int64_t epoch);
-  // Returns the job only if it is of the present session's fleet. For a coordinator's messages.
+  // Returns the job if it belongs to the fleet of the current session, and null otherwise. Use this
+  // for messages of a coordinator.
   AssignedJob* FindOfFleet(const std::string& job_id, int64_t epoch);
   void Post(std::function<void()> task);
 
   const Options options_;
-  // Tasks hold a weak reference: a task that outlives the session does nothing.
+  // Tasks hold a weak reference to this, so that a task that outlives the session does nothing.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   Phase phase_ = Phase::kDisconnected;
@@ -227,7 +232,8 @@ class Session {
   std::map<uint64_t, MonotonicTime> sent_states_;  // When each of the last States was sent.
 
   std::map<JobId, AssignedJob> jobs_;
-  // Acknowledged jobs; answers an Assign that arrives late.
+  // Jobs whose end was acknowledged. If an Assign for one of them arrives late, it is answered from
+  // here.
   std::deque<v1::JobFinished> recently_finished_;
   std::deque<ResultKey> unsent_;
   std::map<ResultKey, MonotonicTime> in_flight_;  // Sent but not acknowledged.

@@ -372,7 +372,7 @@ void Session::OnResultAck(const v1::ResultAck& ack) {
                Cut(ack.message(), kMaxReasonBytes), v1::ResultAck::Verdict_Name(ack.verdict()));
   }
   const ResultKey key{ack.job_id(), ack.epoch(), ack.case_index()};
-  // Another fleet's coordinator has no say about this result.
+  // Ignore the acknowledgement if the result belongs to another fleet.
   if (!options_.spool->Has(key, fleet_id_)) return;
   switch (ack.verdict()) {
     case v1::ResultAck::VERDICT_STORED:

@@ -254,7 +254,7 @@ Status FileSpool::Load() {
   std::error_code error;
   for (auto entry = fs::directory_iterator(folder_, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    // An agent died while writing; the result had not been promised.
+    // An agent ended while it wrote this file, before it counted the result as stored.
     if (entry->path().extension() == ".tmp") fs::remove(entry->path(), error);
   }
   const std::vector<std::string> names = ResultNames(folder_, &error);
@@ -327,7 +327,7 @@ void FileSpool::WriteLoop() {
       while (queue_.empty() && !stopping_) changed_.Wait(mutex_);
       if (queue_.empty()) return;
       files = std::exchange(queue_, {});
-      // Some may have been acknowledged meanwhile.
+      // Some results may have been acknowledged in the meantime.
       std::erase_if(files, [this](const Unwritten& file) ASSAY_REQUIRES(mutex_) {
         const auto entry = entries_.find(file.key);
         return entry == entries_.end() || entry->second.number != file.number;
@@ -409,7 +409,7 @@ void FileSpool::Remove(const ResultKey& key) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
-  // Not synced: a result that reappears after a power failure is only sent again.
+  // Do not sync the folder: if a power failure restores the file, the result is only sent again.
   ::unlink(PathOf(found->second.number).c_str());
   Forget(found);
 }

@@ -1,4 +1,4 @@
-// The present state of the node's GPUs, which heartbeats carry to the coordinator.
+// Reads the current state of the node's GPUs, which heartbeats carry to the coordinator.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ using Telemetry = std::vector<v1::GpuTelemetry>;
 // while the driver resets a GPU.
 Telemetry ReadTelemetry(const Nvml& nvml, const std::vector<int>& gpu_indices);
 
-// Reads telemetry without blocking its caller. Each read has a thread of its own, which is
+// A reader of telemetry that does not block its caller. Each read runs on its own thread, which is
 // abandoned if the driver does not answer. Thread-safe.
 class TelemetryReader {
  public:
@@ -28,8 +28,9 @@ class TelemetryReader {
   TelemetryReader(const TelemetryReader&) = delete;
   TelemetryReader& operator=(const TelemetryReader&) = delete;
 
-  // Returns the values of the read that the previous call began, and begins the next read. Returns
-  // nothing while that read has not ended, because older values would hide that the driver hangs.
+  // Returns the values of the read that the previous call started, and starts the next read. If the
+  // previous read has not ended, returns an empty list instead of older values, which would hide
+  // that the driver hangs.
   Telemetry Take();
 
  private:

@@ -28,13 +28,13 @@ namespace assay::agent {
 namespace {
 
 constexpr off_t kMaxLogBytes = off_t{8} << 20;
-// The agent's descriptor of the report; 0 to 2 are its standard streams.
+// The descriptor to which the agent writes its report; 0 to 2 are its standard streams.
 constexpr int kReportDescriptor = 3;
 // An agent ends within 10 s of SIGTERM.
 constexpr Duration kStopPatience = std::chrono::seconds(12);
 constexpr Duration kLeastDelay = std::chrono::seconds(1);
 constexpr Duration kMostDelay = std::chrono::minutes(1);
-// After a run of this length, the delay starts again at its least.
+// After a run of at least this length, the delay before the next start is kLeastDelay again.
 constexpr Duration kLongRun = std::chrono::minutes(2);
 
 std::string PidFile(const std::string& data) { return data + "/agent.pid"; }
@@ -49,7 +49,8 @@ int Milliseconds(Duration duration) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
 }
 
-// A log with one older part, of at most 8 MiB each.
+// A log file of at most 8 MiB. A full file is renamed to FILE.1, which replaces the previous
+// FILE.1.
 class LogFile {
  public:
   explicit LogFile(std::string path) : path_(std::move(path)) { Open(); }
@@ -98,7 +99,7 @@ class BackgroundProcess {
     signals_ = FileDescriptor(::signalfd(-1, &ending, SFD_CLOEXEC));
   }
 
-  // Returns when the agent is to stay stopped.
+  // Runs the agent and starts it again whenever it ends. Returns when it must not be started again.
   void Run() {
     Duration delay = kLeastDelay;
     bool first = true;
@@ -119,14 +120,14 @@ class BackgroundProcess {
     }
   }
 
-  // Tells the process that waits why the agent was never attached.
+  // Reports to the waiting process, which started this one, why the agent was never attached.
   void ReportFailure() {
     if (!failure_.ok()) static_cast<void>(TellFailed(report_.Release(), failure_));
     report_.Close();
   }
 
  private:
-  // Returns nullopt if a signal ended it.
+  // Runs the agent once. Returns its exit status, or nullopt if a signal told this process to end.
   std::optional<ExitStatus> RunOnce(bool first) {
     Result<Pipe> output = MakePipe();
     Result<Pipe> report = MakePipe();
@@ -190,8 +191,8 @@ class BackgroundProcess {
     return got < 0;
   }
 
-  // Hands the agent's line to the process that waits for it. A failure is kept until the agent has
-  // ended and the data folder is free again.
+  // Passes the agent's line on to the process that waits for it. Keeps back an error until the
+  // agent has ended and the data folder can be used again.
   void PassOn(const FileDescriptor& report) {
     char bytes[4096];
     const ssize_t got = ::read(report.get(), bytes, sizeof bytes);
@@ -283,8 +284,8 @@ Status StartInBackground(const BackgroundOptions& options, Duration patience) {
   if (child < 0) return Internal("cannot start a process: " + std::string(std::strerror(errno)));
   if (child == 0) {
     report.read.Close();
-    // The second fork keeps the process from ever getting a terminal, and makes it a child of
-    // PID 1.
+    // The second fork makes the process a child of PID 1. As it does not lead its session, it can
+    // never get a controlling terminal.
     if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
     RunDetached(options, std::move(pid_file), std::move(report.write));
   }

@@ -1,4 +1,4 @@
-// The identity of a node that has joined a fleet, in DATA/identity.
+// Loads the identity of a node that has joined a fleet. It is stored in DATA/identity.
 #pragma once
 
 #include <string>
@@ -15,12 +15,13 @@ std::string IdentityFolder(const std::string& data);
 // Returns INVALID_ARGUMENT if the identity is not a node's.
 Status CheckRole(const identity::Enrolled& enrolled);
 
-// Uses what this machine's provider says for options that are not given.
+// Fills options that were not given with the facts that this machine's cloud provider states.
 void UseRental(const Rental& rental, AgentOptions* options);
 
-// Uses the identity in the data folder if there is one and no TLS files are given: its certificate,
-// and its coordinators if none are given. Renews a certificate that has expired. Returns an error
-// if the identity cannot be used on this machine, or if the coordinator refuses the renewal.
+// Applies the identity in the data folder, if there is one and no TLS files were given: sets the
+// TLS files to those of the identity, and sets its coordinators if none were given. Renews the
+// certificate if it has expired. Returns an error if the identity cannot be used on this machine,
+// or if the coordinator refuses the renewal.
 Status UseEnrolment(const Rental& rental, AgentOptions* options);
 
 }  // namespace assay::agent

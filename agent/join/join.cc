@@ -30,7 +30,7 @@ std::string HostName() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// Prints at once, because the program may run for long and its output may be a pipe.
+// Flushes each line, because the program may run for a long time and its output may be a pipe.
 void Say(const std::string& line) { std::cout << line << std::endl; }
 
 // Returns false if the node has no usable GPU.
@@ -61,8 +61,8 @@ bool SayGpus() {
   return !parts.empty();
 }
 
-// Runs the self-test of a few benchmarks, on all GPUs at once. Its failure is no reason not to
-// join: the fleet then sees what is wrong with the node.
+// Runs the self-test of a few benchmarks on all GPUs at once, and prints the outcome. The node
+// joins even if the self-test fails, so that the problem is visible in the fleet.
 void SaySelfTest(const std::string& runner, bool gpus) {
   SubprocessOptions child;
   child.argv = {runner, "selftest", "cpu_gemm"};
@@ -79,8 +79,9 @@ void SaySelfTest(const std::string& runner, bool gpus) {
   }
 }
 
-// Returns true for errors with which a node that has joined can go on: the line that joins may
-// stand in a script that runs at each start of a machine.
+// Returns true for errors that a node can ignore if it has joined already, such as a used invite.
+// Such a join is common, because the command may be part of a script that runs at each start of the
+// machine.
 bool IsNoMatterToMembers(const Status& error) {
   switch (error.reason()) {
     case Reason::kInviteExpired:
@@ -112,7 +113,7 @@ Status JoinFleet(const Rental& rental, const JoinOptions& options) {
   const identity::Enrolled& enrolled = *joined;
   ASSAY_RETURN_IF_ERROR(CheckRole(enrolled));
   ASSAY_RETURN_IF_ERROR(CheckMachine(folder, machine));
-  // Another id is of a node that was removed, or that was in no fleet.
+  // A different id belongs to an earlier node that was removed, or that was in no fleet.
   const std::string id_file = options.agent.data + "/node_id";
   std::error_code error;
   if (FirstLineOf(id_file) != enrolled.id) std::filesystem::remove(id_file, error);

@@ -1,4 +1,4 @@
-// The command `assay-agent join`, up to the start of the agent.
+// Implements the command `assay-agent join`, up to the start of the agent.
 #pragma once
 
 #include "agent/options.h"
@@ -7,8 +7,8 @@
 
 namespace assay::agent {
 
-// Enrols this node, checks its GPUs and its runner, and says on stdout what it did. A node without
-// usable GPUs joins too, because benchmarks of the CPU run there. Blocks for at most about a
+// Enrols this node, checks its GPUs and its runner, and prints the outcomes on stdout. A node
+// without usable GPUs joins too, because it can run CPU benchmarks. Blocks for at most about a
 // minute.
 Status JoinFleet(const Rental& rental, const JoinOptions& options);
 

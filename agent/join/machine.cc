@@ -15,7 +15,7 @@ bool BothKnown(const std::string& one, const std::string& other) {
   return !one.empty() && !other.empty();
 }
 
-// A damaged file counts as one that does not exist, because it protects only against mistakes.
+// Treats a damaged file like a missing one, because the check only protects against mistakes.
 MachineFacts ReadRecord(const std::string& path) {
   const Result<std::string> text = ReadFile(path, kMaxFileBytes);
   const nlohmann::json json =
@@ -33,8 +33,8 @@ MachineFacts ReadMachine(const Rental& rental, const std::string& root) {
   MachineFacts facts;
   facts.boot_id = FirstLineOf(root + "/proc/sys/kernel/random/boot_id");
   facts.instance = rental.instance;
-  // Only a systemd that has booted the machine sees to its id. Machines without a disk get a new
-  // one at each boot, in /run.
+  // The machine id is reliable only if systemd booted the machine. On a machine without a disk,
+  // systemd makes a new id at each boot, which it keeps in /run.
   std::error_code error;
   if (std::filesystem::exists(root + "/run/systemd/system", error) &&
       !std::filesystem::exists(root + "/run/machine-id", error)) {

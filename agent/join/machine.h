@@ -1,4 +1,4 @@
-// Recognises that the identity of a node was copied to another machine.
+// Detects that the identity of a node was copied to another machine.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace assay::agent {
 
-// Empty where not known.
+// Facts that identify a machine. Unknown facts are empty.
 struct MachineFacts {
   std::string boot_id;     // The kernel's; new at each boot, the same in all containers of a host.
   std::string machine_id;  // Only where it is sure to survive reboots.
@@ -18,18 +18,19 @@ struct MachineFacts {
 // `root` replaces "/" in tests.
 MachineFacts ReadMachine(const Rental& rental, const std::string& root = "");
 
-// Returns true if these are two machines. The rule, whose first answer counts:
-//   1. The same boot is the same machine.
-//   2. If the provider's instance id is known for both, it decides. It survives restarts and
-//      upgrades of a container that keeps its volume.
-//   3. If the machine id is known for both, it decides. Containers have none: theirs comes with the
-//      image, so that an upgrade would change it.
-//   4. Otherwise, it may be a reboot, so it is the same machine. Two agents that run at the same
-//      time with one identity are found by the coordinator.
+// Returns true if `one` and `other` describe different machines. The first of these rules that
+// applies decides:
+//   1. If the boot ids are equal, it is the same machine.
+//   2. If the provider's instance id is known for both, it decides. When a container that keeps its
+//      volume is restarted or upgraded, the instance id stays the same.
+//   3. If the machine id is known for both, it decides. In containers it is not known: the id there
+//      comes from the image, so an upgrade would change it.
+//   4. Otherwise, it counts as the same machine, because it may have been rebooted. If two agents
+//      run at the same time with one identity, the coordinator detects that.
 bool AreTwoMachines(const MachineFacts& one, const MachineFacts& other);
 
-// Compares this machine with the one that `folder` (the identity) was made on, and remembers this
-// boot. Returns FAILED_PRECONDITION, COPIED_FOLDER if it is another machine.
+// Compares this machine with the one on which the identity in `folder` was made, and records the
+// current boot. Returns FAILED_PRECONDITION with reason COPIED_FOLDER if it is another machine.
 Status CheckMachine(const std::string& folder, const MachineFacts& present);
 
 }  // namespace assay::agent

@@ -12,28 +12,31 @@
 
 namespace assay::agent {
 
-// The ways to renew, and who is told. All block or are called on the renewer's thread.
+// The ways to renew the certificate, and callbacks for the outcome. All functions are called on the
+// renewer's thread. The first two may block.
 struct Renewal {
-  // Over gRPC, for which the present certificate must be valid.
+  // Renews with a gRPC call, which requires that the current certificate is valid.
   std::function<Result<identity::Enrolled>()> by_session;
-  // By proof of the key, which also works after the certificate has expired.
+  // Renews by proving possession of the key, which also works after the certificate has expired.
   std::function<Result<identity::Enrolled>()> by_key;
-  // The files have a new certificate. Must return quickly.
+  // Called when a new certificate has been stored in the files. Must return quickly.
   std::function<void()> renewed;
-  // The coordinator will never renew it again. Must return quickly.
+  // Called when the coordinator has refused to renew the certificate for good. Must return quickly.
   std::function<void(const Status&)> refused;
 };
 
-// Decides when to renew: after two thirds of the certificate's life, or up to a tenth earlier, so
-// that nodes that joined together do not renew together. After a failure, tries again every
-// thirtieth of its life. In the last sixth, and after the end, also uses the key. Measures lives on
-// the monotonic clock, so a wrong clock does not matter after the first renewal. Not thread-safe.
+// A schedule for the renewal of a certificate. Renews after two thirds of the certificate's life,
+// or randomly up to a tenth earlier, so that nodes that joined together do not all renew at the
+// same time. After a failure, tries again after a thirtieth of the life (at least 1 s, at most 5
+// min). If `by_session` fails in the last sixth of the life or after its end, also tries `by_key`.
+// Measures time on the monotonic clock, so a wrong wall clock has no effect after the first
+// renewal. Not thread-safe.
 class RenewalSchedule {
  public:
   RenewalSchedule(const Clock& clock, const identity::Enrolled& enrolled, Renewal renewal,
                   uint64_t seed);
 
-  // Renews if it is time, and returns the time until the next call.
+  // Renews if it is time, and returns the time to wait before the next call.
   Duration Step();
 
  private:
@@ -48,8 +51,8 @@ class RenewalSchedule {
   MonotonicTime end_;
 };
 
-// Follows a RenewalSchedule in a thread. The destructor does not wait for a renewal in progress,
-// after which nothing is called any more.
+// Runs a RenewalSchedule on a thread of its own. The destructor does not wait for a renewal in
+// progress, but no callback is called after it.
 class Renewer {
  public:
   Renewer(const identity::Enrolled& enrolled, const Renewal& renewal);
@@ -62,8 +65,9 @@ class Renewer {
   const std::shared_ptr<State> state_;
 };
 
-// Returns the error, with reason BANNED or NO_IDENTITY, if a coordinator has refused this node for
-// good. The checks before a call lose their reason in gRPC 1.51, so their code decides.
+// If `status` means that a coordinator has refused this node for good, returns the error with
+// reason BANNED or NO_IDENTITY. If the refusal came before the call was handled, gRPC 1.51 loses
+// the reason, so this function derives it from the error code.
 std::optional<Status> ExpulsionOf(const Status& status);
 
 }  // namespace assay::agent

@@ -29,7 +29,7 @@ class Family {
     family_.type = type;
   }
 
-  // An absent value is exported as no sample, not as zero.
+  // Export no sample for an absent value, because zero would look like a measured value.
   void Add(std::optional<double> value, Labels labels = {}) {
     if (!value) return;
     ClientMetric& metric = family_.metric.emplace_back();

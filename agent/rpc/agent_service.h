@@ -15,7 +15,8 @@
 
 namespace assay::agent {
 
-// The agent's parts that direct jobs need; all outlive every call.
+// The parts of the agent that direct jobs (those without a coordinator) need. They must outlive
+// every call.
 struct DirectJobHost {
   std::shared_ptr<Node> node;
   JobLauncher* launcher = nullptr;

@@ -15,7 +15,7 @@
 namespace assay::agent {
 namespace {
 
-// How long the coordinator may take to end a call that this side has closed.
+// The time that the coordinator may take to end a call after this side has closed it.
 constexpr Duration kCloseGrace = std::chrono::seconds(1);
 
 // Returns true if the coordinator has replaced this session by another session of the same agent,
@@ -71,7 +71,8 @@ class AttachClient::Stream
 
   void OnNoMoreReading() override { RemoveHold(); }
 
-  // Only a coordinator's acknowledgement may delete a result. A proxy forwards those of one.
+  // Trust only servers with the certificate of a coordinator or of a proxy, which forwards messages
+  // of coordinators, because an acknowledgement makes the agent delete a result.
   bool IsTrusted() const override {
     if (fleet_.empty()) return true;
     const Identity server = rpc::ServerOf(context_);
@@ -129,7 +130,8 @@ void AttachClient::BeginRound() {
 Result<v1::FleetService::Stub*> AttachClient::StubOf(const std::string& address) {
   const auto known = targets_.find(address);
   if (known != targets_.end()) {
-    // Only Backoff says when to try again: the channel's own pauses are longer than a short lease.
+    // Skip gRPC's own pause before reconnecting, which may be longer than a short lease. Backoff
+    // alone determines the delays.
     grpc::experimental::ChannelResetConnectionBackoff(known->second.channel.get());
     return known->second.stub.get();
   }
@@ -168,7 +170,7 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
   const bool replaced = WasReplaced(end.status);
   if (end.welcomed) {
     last_welcome_ = ended;
-    // A coordinator that asks to reconnect says itself how long to wait.
+    // Reset the delays if the coordinator asked to reconnect, because its message contains a delay.
     backoff_.SessionEnded(end.reconnect ? Duration::max() : Clock::Real().Now() - dial_time_);
   }
   if (end.welcomed || replaced) round_.clear();
@@ -177,7 +179,8 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
 
   const auto session = session_.lock();
   std::optional<Duration> within;
-  // Two agents with the same node id would otherwise replace each other all the time.
+  // Do not limit the delay if this session was replaced. If two agents have the same node id, they
+  // would otherwise replace each other all the time.
   if (session != nullptr && !replaced) within = session->ReconnectWithin();
   Duration delay = end.reconnect ? end.reconnect->after : Duration::zero();
   if (round_.empty()) delay = std::max(delay, backoff_.Next(within));
@@ -194,7 +197,8 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
 
 void AttachClient::PreferNamed(const std::string& address, bool next_round) {
   if (address.empty()) return;
-  // An address is tried once a round, so two coordinators that name each other make no fast loop.
+  // An address is tried once per round, so two coordinators that name each other cause no fast
+  // loop.
   if (next_round || tried_.contains(address)) {
     named_ = address;
     return;

@@ -1,4 +1,4 @@
-// Keeps a session with one of the fleet's coordinators: FleetService.Attach.
+// Keeps a session with one of the fleet's coordinators, through the call FleetService.Attach.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -20,8 +20,9 @@
 
 namespace assay::agent {
 
-// Keeps a session open: opens a stream and, whenever the stream ends, opens another one. Tries the
-// coordinators in rounds. A round tries each coordinator at most once, in this order:
+// A client that keeps a session open. It opens a stream and, whenever the stream ends, opens
+// another one. It tries the coordinators in rounds. A round tries each coordinator at most once, in
+// this order:
 //   1. the coordinator that a Reconnect message named,
 //   2. the coordinator of the last session,
 //   3. all others, in the order of the list.
@@ -30,7 +31,7 @@ namespace assay::agent {
 // must be called from another thread.
 class AttachClient {
  public:
-  // Makes a channel to HOST:PORT. The error says why there can be none.
+  // Creates a channel to HOST:PORT. The error says why that is impossible.
   using ChannelFactory =
       std::function<Result<std::shared_ptr<grpc::Channel>>(const std::string& address)>;
 
@@ -44,18 +45,18 @@ class AttachClient {
   AttachClient(const AttachClient&) = delete;
   AttachClient& operator=(const AttachClient&) = delete;
 
-  // Registers a callback for calls that have ended, before Start. It runs on the executor with the
-  // coordinator's address, the error (OK if the coordinator ended the call without one), and true
-  // if there has been a session since Start.
+  // Registers a callback for the ends of calls. Call this before Start. The callback runs on the
+  // executor. Its arguments are the coordinator's address, the error (OK if the coordinator ended
+  // the call without one), and true if there has been a session since Start.
   using CallEnded =
       std::function<void(const std::string& address, const Status& why, bool had_session)>;
   void OnCallEnd(CallEnded callback) { call_ended_ = std::move(callback); }
 
   void Start() { Dial(); }
-  // Makes new channels for the next calls, for example with a new certificate. A running call keeps
-  // its own.
+  // Makes later calls use new channels, for example with a new certificate. A running call keeps
+  // its channel.
   void RenewChannels() { targets_.clear(); }
-  // Stops connecting. A running call ends soon after the session has left it.
+  // Stops connecting. A running call ends soon after the session has closed its link.
   void Stop();
   // Stops connecting and breaks a running call, as if this machine had died. For simulated nodes.
   void Abort();
@@ -92,7 +93,7 @@ class AttachClient {
   const std::string fleet_;
   const std::weak_ptr<Session> session_;
   Executor* const executor_;
-  // Tasks and streams hold a weak reference: those that outlive this object do nothing.
+  // Tasks and streams hold a weak reference to this. If they outlive this object, they do nothing.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   const std::shared_ptr<Activity> activity_ = std::make_shared<Activity>();

@@ -16,10 +16,9 @@
 
 namespace assay::agent {
 
-// A FIFO queue of messages to send. A new AgentState message replaces a queued one, but keeps its
-// state of the GPUs, which only some of these messages have. The queue
-// itself has no size limit, but the session limits the number of unacknowledged results. Not
-// thread-safe.
+// A FIFO queue of messages to send. A new AgentState message replaces a queued one. If only the
+// queued message contains the state of the GPUs, the new message takes it over. The queue itself
+// has no size limit, but the session limits the number of unacknowledged results. Not thread-safe.
 class Outbox {
  public:
   void Push(v1::AgentMessage message) {
@@ -60,7 +59,7 @@ class SessionStream : public Reactor,
   SessionStream(std::weak_ptr<Session> session, Executor* executor)
       : session_(std::move(session)), executor_(executor) {}
 
-  // Introduces the stream to the session. Call once, when the call may be used.
+  // Connects the session to this stream. Call this once, when messages can be sent.
   void Begin() {
     self_ = this->shared_from_this();
     executor_->Post([self = self_] {
@@ -117,7 +116,7 @@ class SessionStream : public Reactor,
  protected:
   // Ends the call from this side. Called once, with no write in flight.
   virtual void End() = 0;
-  // Returns true if the peer, which has sent a message, is a coordinator.
+  // Returns true if the peer is a coordinator. Call this after a message has arrived.
   virtual bool IsTrusted() const { return true; }
   // Stops reading, because the peer ended the call or it broke.
   virtual void OnNoMoreReading() {}

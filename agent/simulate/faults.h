@@ -1,4 +1,4 @@
-// Faults that a file plants in a simulated fleet.
+// Reads the faults that a file adds to a simulated fleet.
 #pragma once
 
 #include <optional>

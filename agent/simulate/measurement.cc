@@ -45,7 +45,7 @@ double IdealSeconds(const Work& work, const Hardware& hardware, bool over_networ
   if (hardware.evidence.spec != nullptr) peaks = SheetPeaks(*hardware.evidence.spec, work);
   if (over_network || work.link == LinkKind::kNetwork) peaks.link_bytes = kNetworkBytes;
   if (const auto ideal = Ideal(work, peaks)) return ideal->seconds;
-  // The model does not cover caches, latencies and unknown GPUs.
+  // Values for caches, latencies and unknown GPUs, which the performance model does not cover.
   constexpr double kCacheBytes = 1e13;
   constexpr double kOperationSeconds = 1e-9;
   return std::max(work.payload_bytes / kCacheBytes, work.operations * kOperationSeconds);
@@ -101,7 +101,6 @@ SimulatedMeasurements::SimulatedMeasurements(uint64_t seed, std::vector<Fault> f
                                              uint64_t first_run)
     : seed_(seed), faults_(std::move(faults)), first_run_(first_run) {}
 
-// Returns the slowness of the slowest GPU, in which the time is proportional.
 namespace {
 
 bool RunsOn(const v1::JobSpec& job, const std::string& node) {
@@ -111,6 +110,7 @@ bool RunsOn(const v1::JobSpec& job, const std::string& node) {
 
 }  // namespace
 
+// Returns the slowness of the slowest GPU of the job. The time of the job is proportional to it.
 double SimulatedMeasurements::SlownessOf(const v1::JobSpec& job) const {
   const WallTime now = Clock::Real().WallNow();
   double slowest = 0;

@@ -1,4 +1,4 @@
-// Results of cases that nothing measured.
+// Produces simulated results.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace assay::agent {
 // the number of earlier runs of the case. Not thread-safe.
 class SimulatedMeasurements {
  public:
-  // `first_run` is the number of earlier runs of each case, in simulations before this one.
+  // `first_run` is the number of runs of each case in simulations before this one.
   SimulatedMeasurements(uint64_t seed, std::vector<Fault> faults, uint64_t first_run = 0);
 
   // Returns the result of one case of `job`; `node` is the node of rank 0. The simulated time is

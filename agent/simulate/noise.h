@@ -30,12 +30,14 @@ uint64_t HashOf(uint64_t seed, const std::string& text);
 //   two modes          normal with 0.4%, but 30% of the runs are 3% slower
 class CaseNoise {
  public:
-  // `case_seed` selects the kind, `series_seed` (case and hardware) the random numbers.
+  // `case_seed` selects the kind of noise. `series_seed`, a hash of the case and the hardware,
+  // selects the random numbers.
   CaseNoise(uint64_t case_seed, uint64_t series_seed);
 
-  // Returns the factor on the time of run number `run`, from 0. The mean is about 1.
+  // Returns the factor by which to multiply the time of run number `run`, from 0. The mean is about
+  // 1.
   double RunFactor(uint64_t run) const;
-  // Returns the factors on the times of the run's samples, relative to the run.
+  // Returns one factor per sample of the run, by which to multiply the time of the run.
   std::vector<double> SampleFactors(uint64_t run, int samples) const;
 
  private:

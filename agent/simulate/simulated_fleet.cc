@@ -61,7 +61,7 @@ class SimulatedFleet::SimulatedNode {
         channel_(std::move(channel)),
         telemetry_(fleet->options_.seed, description_, faults_, Clock::Real().WallNow()) {}
 
-  // Opens a session. Closes that of an earlier call, as a machine that died.
+  // Opens a session. Breaks the session of an earlier call, as if the machine had died.
   void Connect() {
     Vanish();
     v1::NodeDescription description = description_;
@@ -189,7 +189,8 @@ void SimulatedFleet::Add(int number, const v1::NodeDescription& profile,
   }
   std::vector<Fault> faults;
   for (const Fault& fault : faults_) {
-    // Rank 0 measures for all nodes of its job, so it knows the slow GPUs and links of others.
+    // Rank 0 simulates the result of the whole job, so its node needs the slow GPUs and links of
+    // other nodes too.
     const bool of_jobs =
         fault.kind == Fault::Kind::kSlowGpu || fault.kind == Fault::Kind::kSlowLink;
     if (fault.IsOf(node.name()) || of_jobs) faults.push_back(fault);
@@ -199,7 +200,7 @@ void SimulatedFleet::Add(int number, const v1::NodeDescription& profile,
                                                    this, channel));
 }
 
-// Plans the changes that the node's faults demand.
+// Schedules the changes over time that the node's faults require.
 void SimulatedFleet::Schedule(SimulatedNode* node) {
   const WallTime now = Clock::Real().WallNow();
   for (const Fault& fault : node->faults()) {

@@ -14,7 +14,7 @@ constexpr Duration kStep = std::chrono::seconds(5);
 constexpr double kIdleMhz = 345;
 // The GPU reduces its clocks at this temperature.
 constexpr double kSlowdownCelsius = 87;
-// "GPU memory page fault": the runner of a failing node crashes.
+// The Xid of a failing node, whose runner crashes: "GPU memory page fault".
 constexpr int kXid = 31;
 // "Contained memory error" and "NVLink error".
 constexpr int kMemoryXid = 94;

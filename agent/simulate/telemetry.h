@@ -1,4 +1,4 @@
-// Temperatures, clocks and loads of GPUs that do not exist.
+// Simulates the temperatures, clocks and loads of GPUs.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,14 @@
 namespace assay::agent {
 
 // Simulates the telemetry of one node. The values depend only on the seed, the node, the time in
-// steps of 5 s, and the GPUs that run jobs. Of the planted faults, kSlowGpu shows as a hot GPU with
-// reduced clocks, kFailingNode as an Xid on GPU 0, kMemoryErrors as remapped rows and ECC errors,
-// and kLinkErrors as a missing link and errors of the others.
+// steps of 5 s, and the GPUs that run jobs. These faults have an effect:
+//   kSlowGpu       a hot GPU with reduced clocks
+//   kFailingNode   an Xid on GPU 0
+//   kMemoryErrors  remapped rows and ECC errors
+//   kLinkErrors    a missing NVLink, and errors on the others
 class SimulatedTelemetry {
  public:
-  // Faults without a time count from `start`.
+  // Faults without a time begin at `start`.
   SimulatedTelemetry(uint64_t seed, const v1::NodeDescription& node,
                      const std::vector<Fault>& faults, WallTime start);
 
@@ -40,10 +42,11 @@ class SimulatedTelemetry {
     double max_memory_mhz = 0;
     int64_t memory_bytes = 0;
     std::optional<int> nvlinks;
-    // Errors of a healthy GPU's life.
+    // Counts of errors that a healthy GPU has collected over its life.
     int64_t remapped_rows = 0;
     int64_t link_errors = 0;
-    // The fraction of its clock that a slow GPU reaches, and from when.
+    // The fraction of its maximum clock that a slow GPU reaches, and the time from which it is
+    // slow.
     double slow_factor = 1;
     WallTime slow_since{};
     std::optional<WallTime> memory_errors_since;
@@ -51,7 +54,7 @@ class SimulatedTelemetry {
   };
 
   v1::GpuTelemetry One(const Gpu& gpu, WallTime now, bool busy) const;
-  // Adds counters of errors, which planted faults let grow.
+  // Adds the error counters, which grow over time if the node has a fault of memory or links.
   static void AddErrors(const Gpu& gpu, WallTime now, v1::GpuTelemetry& message);
 
   std::vector<Gpu> gpus_;
