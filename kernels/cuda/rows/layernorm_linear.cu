@@ -1,16 +1,17 @@
-// The layernorm_linear benchmark: y = LN(x) W + b, where LN normalizes each row of x as layernorm
-// does. Its variants are:
-// - unfused: the kernel of layernorm writes LN(x) to memory; a product multiplies it by W and adds
-//   b.
-// - fused: a kernel reads x and writes each row's mean and 1 / deviation. The same product then
-//   multiplies x itself. LN(x) W + b equals
+// The layernorm_linear benchmark: y = LN(x) W + b, where LN normalizes each row of x like the
+// layernorm benchmark. The variants are:
+// - unfused: the kernel of the layernorm benchmark writes LN(x) to memory. A matrix product then
+//   multiplies it by W and adds b.
+// - fused: a kernel reads x and writes only the mean and 1 / deviation of each row. The same
+//   product then multiplies x itself, because LN(x) W + b equals
 //     (x W' - mean * sums) / deviation + b'
 //   where row c of W' is gamma[c] times row c of W, `sums` are the sums of the columns of W', and
-//   b' = beta W + b. The product computes x W', and its epilogue the rest. W', sums and b' do not
-//   depend on x: a model folds them once when it loads its weights, so SetUp does, untimed.
-// - library: as unfused, but cuBLASLt multiplies and adds b in its own epilogue.
-// The rows of x have variance 1 and a mean of about 0, so the subtraction loses no bits. It would
-// in rows whose mean is large against their deviation.
+//   b' = beta W + b. The product computes x W', and its epilogue applies the rest. W', sums and b'
+//   do not depend on x. A model computes them once, when it loads its weights, so SetUp does the
+//   same, untimed.
+// - library: like unfused, but cuBLASLt multiplies, and adds b in its own epilogue.
+// The rows of x have variance 1 and a mean of about 0, so the subtraction loses no precision. It
+// would in rows whose mean is large compared with their deviation.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -34,12 +35,12 @@
 namespace assay {
 namespace {
 
-// Random sequences of W and b. Those of x, gamma and beta come before.
+// The random sequences of W and b. Lower numbers are those of x, gamma and beta.
 constexpr uint64_t kStreamMatrix = kRowStreamWeights + 2;
 constexpr uint64_t kStreamBias = kStreamMatrix + 1;
 
-// Computes the inputs. Element i of W, a row-major columns x outputs matrix, is element first + i
-// of its random sequence.
+// The values of the inputs. Element i of W, a row-major columns x outputs matrix, is element first
+// + i of a random sequence.
 template <typename T>
 struct LinearValues {
   RowValues<T> x;  // With gamma and beta.
@@ -54,7 +55,7 @@ struct LinearValues {
   }
 };
 
-// Mean and 1 / deviation of one row.
+// The mean and 1 / deviation of one row.
 struct RowStatistics {
   float mean;
   float inverse_deviation;
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
   statistics[row] = {total.mean, scale.inverse_deviation};
 }
 
-// The kernel for rows of one length: the smallest group that holds a row.
+// The kernel for rows of one length, with the smallest group of threads that holds a row.
 template <typename T>
 struct StatisticsProgram {
   void (*kernel)(const T*, int64_t, int, RowStatistics*);
@@ -102,7 +103,7 @@ __device__ float2 PairAt(const float* row, int column) {
   return __ldg(reinterpret_cast<const float2*>(row + column));
 }
 
-// Epilogues of the product; see mma::PlainEpilogue. This one adds b.
+// An epilogue of the product (see mma::PlainEpilogue) that adds b.
 struct BiasEpilogue {
   const float* bias;
 
@@ -116,7 +117,7 @@ struct BiasEpilogue {
   __device__ Row AtRow(int /*row*/) const { return {bias}; }
 };
 
-// Turns x W' into LN(x) W + b.
+// An epilogue of the product that turns x W' into LN(x) W + b.
 struct NormalizingEpilogue {
   const RowStatistics* statistics;
   const float* sums;  // Of the columns of W'.
@@ -138,8 +139,9 @@ struct NormalizingEpilogue {
   __device__ Row AtRow(int row) const { return {statistics[row], sums, bias}; }
 };
 
-// Folds gamma and beta into the layer, with one thread per column of W. `sums` are of W' as it is
-// rounded to T, so that the mean of a row cancels exactly.
+// Computes W', `sums` and b', into which gamma and beta are folded, with one thread per column of
+// W. Computes `sums` from the elements of W' after rounding to T, because the product uses these.
+// The mean of a row then cancels exactly.
 template <typename T>
 __global__ void FoldKernel(LinearValues<T> values, T* folded, float* sums, float* bias) {
   const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -168,8 +170,8 @@ constexpr int kCheckDepth = 16;  // Columns of x per step.
 constexpr int kCheckSide = 16;   // Threads per side; each computes kCheckPer x kCheckPer elements.
 constexpr int kCheckPer = kCheckTile / kCheckSide;
 
-// Computes one tile of the layer in fp64 and compares it with y. Each block computes one tile; the
-// grid is (tiles of columns) x (tiles of rows). `row_sums` has two sums per row, by RowSumsKernel.
+// Computes y in fp64 and compares it with the result. Each block computes one tile; the grid is
+// (tiles of columns) x (tiles of rows). `row_sums` has two sums per row, from RowSumsKernel.
 template <typename T>
 __global__ void __launch_bounds__(kCheckSide* kCheckSide)
     CompareLinearKernel(LinearValues<T> values, const double* row_sums, const T* y,
@@ -356,14 +358,14 @@ class LayerNormLinearCase : public GpuCase {
     return {Array<void>(set, y_), rows_ * outputs_ * kElementBytes};
   }
 
-  // Besides y, one operand is rounded to T: LN(x), or W'. The two errors are independent, so the
-  // limit is sqrt(2) times that of a product.
+  // Allows errors up to sqrt(2) times those of a matrix product. Besides y, one operand is rounded
+  // to T: LN(x) or W'. The two rounding errors are independent, so their squares add up.
   Result<Verdict> Check(int64_t set) override {
     ErrorLimits limits;
     limits.tolerance = std::sqrt(2.0) * GemmTolerance(Shape());
     limits.element = 8 * limits.tolerance;
-    // The elements of LN(x) have variance 2 because gamma and beta have variance 1; if x is 0, it
-    // is beta.
+    // The elements of LN(x) have variance 2, because gamma and beta have variance 1. If x is 0,
+    // LN(x) is beta and has variance 1.
     limits.typical = std::sqrt((zeros() ? 1.0 : 2.0) * static_cast<double>(columns_));
     return CheckLinear(ValuesOf(set), Array<T>(set, y_), limits, stream());
   }
@@ -394,7 +396,7 @@ class LayerNormLinearCase : public GpuCase {
     return {Array<void>(set, normalized_), Array<void>(set, matrix_), Array<void>(set, y_)};
   }
 
-  // Comes before the matrices, so that cuBLASLt's workspace is not counted as memory for them.
+  // Must precede AllocateSets, so that cuBLASLt's workspace is not counted as memory for matrices.
   Status PrepareKernels() {
     if (variant_ == Variant::kFused) return fused_.Prepare(device(), "layernorm_linear");
     ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_, device().compute_major >= 9));
@@ -432,7 +434,7 @@ class LayerNormLinearCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Lets cuBLASLt choose its algorithm on normalized rows, as gemm does on random ones.
+  // Lets cuBLASLt choose its algorithm on normalized rows, as gemm does on random matrices.
   Status Tune() {
     for (int64_t set = 0; set < sets(); ++set) ASSAY_RETURN_IF_ERROR(EnqueueNormalization(set));
     int64_t set = 0;

@@ -1,4 +1,5 @@
-// layernorm_linear: y = LN(x) W + b, a layer normalisation whose result is multiplied by weights.
+// Declares the benchmark layernorm_linear: y = LN(x) W + b, a layer normalization whose result is
+// multiplied by weights.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {
@@ -8,7 +9,7 @@ constexpr int64_t kMaxRows = 1 << 20;
 // A row must fit the registers of a block.
 constexpr int64_t kMaxColumns = 1 << 15;
 constexpr int64_t kMaxOutputs = 1 << 17;
-// Every element is verified in fp64, which takes the check about a second.
+// The check computes every element in fp64, which takes about a second for this many products.
 constexpr int64_t kMaxProducts = int64_t{1} << 40;
 
 Work LayerNormLinearWork(const ParameterMap& parameters, int) {
