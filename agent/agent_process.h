@@ -57,7 +57,7 @@ struct AgentEvents {
   std::function<void(const Status& why)> refused;
 };
 
-// Use this from one thread only.
+// A running agent. Not thread-safe.
 class AgentProcess {
  public:
   // Starts the agent: reads the node's hardware, asks the runner program for its benchmarks, and

@@ -1,4 +1,4 @@
-// The address at which ranks on other nodes reach this one, and its network interface.
+// Determines the address at which ranks on other nodes reach this node, and its network interface.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A job that a caller starts on one agent, without a coordinator.
+// Plans a job that a caller starts directly on one agent, without a coordinator.
 #pragma once
 
 #include "assay/v1/agent_service.pb.h"

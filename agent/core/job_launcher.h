@@ -26,10 +26,10 @@ struct JobOutcome {
   Duration runner_time{0};
 };
 
-// Callbacks for the events of a job. All of them must be set. The job calls them one at a time, on
-// its own thread. `finished` is called last.
+// Callbacks for the events of a job. All of them must be set. They are called one at a time, on the
+// job's own thread, and `finished` is called last.
 struct JobEvents {
-  // The phase is "starting", "ready", or one that the runner reports.
+  // Called when the job enters a phase: "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;
   // Called when all ranks of this node are ready and waiting for LaunchedJob::Go. If rank 0 runs on
   // this node, the other ranks need `token` to connect to rank 0. Otherwise `token` is empty.

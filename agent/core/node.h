@@ -21,12 +21,13 @@ struct Benchmarks {
   const std::string hash;
 };
 
-// Thread-safe.
+// The agent's description of its node, of which some parts change while it runs. Thread-safe.
 class Node {
  public:
   // `description` must not contain health.
   explicit Node(v1::NodeDescription description);
-  // For simulated nodes, which share their benchmarks: `description` contains none.
+  // Creates a simulated node, which shares `benchmarks` with others. `description` must contain
+  // none.
   Node(v1::NodeDescription description, std::shared_ptr<const Benchmarks> benchmarks);
 
   // Returns the constant part of the description: health and the address of /metrics are empty.
@@ -39,7 +40,7 @@ class Node {
   // contains only a hash of the list of benchmarks, because most nodes of a fleet have the same
   // list.
   v1::Hello Greeting() const;
-  // Returns the benchmarks that the hash stands for.
+  // Returns the list of benchmarks whose hash is in the greeting.
   const v1::Schemas& Schemas() const { return benchmarks_->schemas; }
 
   // Replaces the health findings of earlier checks with `findings`. Keeps permanent findings, such

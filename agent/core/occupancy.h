@@ -10,7 +10,7 @@
 
 namespace assay::agent {
 
-// Thread-safe.
+// The jobs that occupy this node. Thread-safe.
 class Occupancy {
  public:
   // Enters a job of a coordinator. Several may run at once. Returns false while a direct job runs.
@@ -20,7 +20,8 @@ class Occupancy {
   bool TryEnterDirect();
   void LeaveDirect();
 
-  // Called when a direct job has left, on its thread. Set once, before use.
+  // Sets a callback that runs when a direct job has left, on that job's thread. Call this once,
+  // before use.
   void OnDirectLeft(std::function<void()> callback) { on_direct_left_ = std::move(callback); }
 
  private:

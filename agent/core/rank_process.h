@@ -17,7 +17,7 @@
 
 namespace assay::agent {
 
-// Used by one thread. Destruction kills the process group.
+// The process of one rank. Its destructor kills the process group. Not thread-safe.
 class RankProcess {
  public:
   struct Options {
@@ -35,7 +35,7 @@ class RankProcess {
   // Queues a command. Service writes it to the process as soon as the pipe has room. Does nothing
   // if the process has ended.
   void Send(const v1::RunnerCommand& command);
-  // Ends stdin, which tells the runner to stop.
+  // Closes the process's stdin, which tells the runner to stop.
   void CloseInput();
 
   // Adds the descriptors that Service waits for to `fds`, for poll(2).

@@ -15,7 +15,7 @@ namespace assay::agent {
 struct ResultContext {
   v1::NodeDescription node;
   v1::JobSpec job;
-  // The GPUs of this node's ranks just before the job, in rank order.
+  // The state of the GPUs of this node's ranks just before the job, in rank order.
   std::vector<v1::GpuInventory> gpus;
   // Warnings of the preflight, which become condition flags.
   std::vector<std::string> flags;

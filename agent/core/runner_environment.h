@@ -1,4 +1,4 @@
-// The environment of runners: NCCL's variables, GPUs and nothing secret.
+// Builds the environment of runner processes: variables of NCCL and of GPUs, but no secrets.
 #pragma once
 
 #include <map>

@@ -23,7 +23,7 @@ struct ResultKey {
   auto operator<=>(const ResultKey&) const = default;
 };
 
-// Results that wait for an acknowledgement. Thread-safe.
+// A store of results that wait for an acknowledgement. Thread-safe.
 class Spool {
  public:
   virtual ~Spool() = default;
@@ -38,7 +38,7 @@ class Spool {
   // file is renamed to NAME.corrupt and kept.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
-  // Called on a thread of the spool.
+  // A callback for results that could not be stored. Called on a thread of the spool.
   using OnLost = std::function<void(Status)>;
 
   // Stores a result of a job that the fleet `fleet_id` assigned. Returns immediately, and counts
@@ -49,7 +49,7 @@ class Spool {
   virtual Status Append(const v1::CaseResult& result, const std::string& fleet_id,
                         OnLost on_lost) = 0;
 
-  // Blocks until all results that are stored are on disk, and no call of an OnLost is left.
+  // Blocks until all stored results are on disk and all calls of OnLost callbacks have returned.
   virtual void Flush() = 0;
 
   // Returns the stored result with this key, or NOT_FOUND if there is none. If the result's file is

@@ -13,7 +13,7 @@ namespace assay::agent {
 struct SupervisorOptions {
   std::string runner;  // Path of assay-runner.
   std::string advertise_address;
-  // The limit for the rest of an event that a runner has begun.
+  // The time limit for the rest of an event of which a runner has written the beginning.
   Duration event_patience = std::chrono::seconds(10);
   std::string cache_folder;  // See RunnerEnvironment.
   std::string nccl_host_id;  // See GangEnvironment; empty: the node's id.
@@ -21,7 +21,8 @@ struct SupervisorOptions {
   Duration prepare = std::chrono::seconds(60);
 };
 
-// Each launched job has a thread of its own. Thread-safe; must outlive its jobs.
+// Starts and supervises the processes of jobs. Each launched job has a thread of its own.
+// Thread-safe; must outlive its jobs.
 class Supervisor : public JobLauncher {
  public:
   Supervisor(SupervisorOptions options, std::shared_ptr<Node> node,

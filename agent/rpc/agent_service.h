@@ -25,13 +25,14 @@ struct DirectJobHost {
   std::string runner;  // Path of the program.
 };
 
-// Thread-safe. The host's members must outlive the server's shutdown.
+// The implementation of the agent's gRPC service. Thread-safe. The members of `host` must exist
+// until the server has shut down.
 class AgentServiceImpl : public v1::AgentService::CallbackService {
  public:
   AgentServiceImpl(std::weak_ptr<agent::Session> session, DirectJobHost host)
       : session_(std::move(session)), host_(std::move(host)) {}
 
-  // There is at most one session. A new one replaces it.
+  // Opens a session. There is at most one session, so a new one replaces the previous one.
   grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* Session(
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* GetInventory(grpc::CallbackServerContext* context,

@@ -1,4 +1,5 @@
-// Logs exceptions from reactions of gRPC, which would otherwise be lost without a trace.
+// Logs exceptions from callbacks of gRPC (reactions), which would otherwise be lost without a
+// trace.
 #pragma once
 
 #include <exception>
@@ -8,7 +9,7 @@
 
 namespace assay::agent {
 
-// Runs the body of a reaction; an exception is logged and ends there.
+// Runs the body of a reaction. If it throws an exception, logs and discards the exception.
 template <typename Body>
 void React(const char* what, Body&& body) noexcept {
   try {

@@ -10,7 +10,7 @@
 
 namespace assay::agent {
 
-// One fault of one node.
+// A fault of one node, or of all nodes.
 struct Fault {
   enum class Kind {
     kSlowGpu,        // A GPU has `factor` times its speed.

@@ -1,4 +1,4 @@
-// Many simulated nodes in one process, each with a session of its own.
+// Runs many simulated nodes in one process, each with its own session.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,12 @@
 
 namespace assay::agent {
 
-// Simulates nodes until it is destroyed. All sessions share one thread, all jobs another one.
+// A fleet of simulated nodes, which runs until it is destroyed. All sessions share one thread, and
+// all jobs share another one.
 class SimulatedFleet {
  public:
-  // Begins to connect the nodes, 500 a second. The error says which option or file is wrong.
+  // Starts to connect the nodes, at a rate of 500 per second. If this fails, the error says which
+  // option or file is wrong.
   static Result<std::unique_ptr<SimulatedFleet>> Start(const SimulateOptions& options);
 
   // Hands all jobs back (see Session::HandBack) and stops. Takes up to 10 s.

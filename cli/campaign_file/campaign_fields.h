@@ -1,5 +1,5 @@
-// The list of all fields that a campaign file may contain. The parser, the reference documentation
-// and the JSON Schema are based on this list.
+// Lists all fields that a campaign file may contain. The parser, the reference documentation and
+// the JSON Schema are based on this list.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct CampaignField {
   // The default value. "required" if there is none and the field must be given.
   std::string_view default_text;
   std::string_view description;
-  // Whether entries of `benchmarks` may also have this field, which then overrides the campaign's.
+  // True if entries of `benchmarks` may also have this field, which then overrides the campaign's.
   bool in_entry = false;
   std::vector<std::string> choices = {};  // kChoice.
   int64_t minimum = 0;                    // kInteger, inclusive.

@@ -15,7 +15,7 @@
 namespace assay::cli {
 
 struct CampaignFile {
-  // Complete if there are no faults.
+  // The campaign. Complete only if there are no faults.
   v1::CampaignSpec spec;
   // Every fault, in the order of the file.
   std::vector<FileFault> faults;

@@ -153,7 +153,7 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddImportCommand(*app, context);
   AddVersionCommand(*app);
   AddCompletionCommand(*app);
-  // Commands that are added later would inherit it.
+  // Set the footer last, because commands that are added later would inherit it.
   app->footer(
       "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad or undecided link, a "
       "regression in a comparison); 2 the command line or a file is wrong; 3 the coordinator or "
@@ -174,7 +174,7 @@ int RunApp(int argc, const char* const* argv) {
   }
   try {
     app->parse(argc, argv);
-    // Without this check, a full disk would look like a short list.
+    // Without this check, output that is cut by a full disk would look like a short list.
     if (std::ferror(stdout) != 0) {
       PrintError("assay: cannot write the output\n");
       return kExitRefused;

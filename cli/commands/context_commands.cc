@@ -30,7 +30,7 @@ struct ContextOptions {
 
 Result<ExitCode> RunLogin(Context& context, const LoginOptions& options) {
   const identity::JoinPoint join{options.url, options.pin};
-  // The global option chooses a context. Here it names the new one.
+  // The global option --context, which normally chooses a context, names the new context here.
   const std::string& given = context.client.context;
   ASSAY_ASSIGN_OR_RETURN(const std::string host, HostOfUrl(options.url));
   const std::string name = given.empty() ? host : given;
@@ -168,7 +168,7 @@ void AddContextCommands(CLI::App& app, Context& context) {
   auto remove_options = std::make_shared<ContextOptions>();
   remove->add_option("name", remove_options->name, "Name of the context")->required();
   OnRun(*remove, context, remove_options, RemoveContext);
-  // Commands that are added later would inherit it.
+  // Set the footer last, because commands that are added later would inherit it.
   command->footer(
       "Contexts are kept in ~/.config/assay/config ($XDG_CONFIG_HOME/assay/config), which may be "
       "edited. --coordinator, ASSAY_COORDINATOR and the --tls options win over the context.");

@@ -13,9 +13,9 @@ enum ExitCode {
   kExitUsage = 2,
   kExitUnreachable = 3,
   kExitRefused = 4,
-  // As timeout(1) reports it: `campaign wait --timeout` ended before the campaign.
+  // `campaign wait --timeout` ended before the campaign. timeout(1) uses the same code.
   kExitTimedOut = 124,
-  // As shells report a program that SIGINT or SIGTERM ended.
+  // SIGINT or SIGTERM ended the program. Shells use the same codes.
   kExitInterrupted = 128 + SIGINT,
   kExitTerminated = 128 + SIGTERM,
 };

@@ -17,14 +17,15 @@ struct ResultsQuery {
   std::string filter;
   // The id or name of a campaign. Of several with this name, the newest is used. Empty for all.
   std::string campaign;
-  // Bounds of the end of the case, as in filters: "2026-11-20" or an age such as "12h".
+  // Limits on the time at which the case ended, in the syntax of filters, such as "2026-11-20", or
+  // as an age such as "12h".
   std::string since;
   std::string until;
-  // Only results with another outcome than ok.
+  // If true, only results with another outcome than ok.
   bool failing = false;
-  // As in ListResultsRequest. Empty: newest first.
+  // The order, in the syntax of ListResultsRequest. Empty for newest first.
   std::string order_by;
-  // 0 for all.
+  // The maximum number of results; 0 for all.
   int limit = 0;
 };
 
@@ -44,8 +45,8 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
 // Fetches the results that match `query`, in the order that the query specifies. Returns only the
-// primary metric of each case, unless the filter contains the field `metric`. If the query's limit
-// leaves out results, sets `left` to their number, counting at most 10,000 of them.
+// primary metric of each case, unless the filter contains the field `metric`. Sets `left` to the
+// number of results that the query's limit leaves out, counting at most 10,000 of them.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
                                                    int* left = nullptr);
 

@@ -15,7 +15,7 @@ namespace assay::cli {
 inline constexpr int kNoLimit = 0;
 inline constexpr int kPageSize = 1000;
 
-// The items of one page.
+// Return the items of one page.
 inline auto& ItemsOf(v1::ListCampaignsResponse& page) { return *page.mutable_campaigns(); }
 inline auto& ItemsOf(v1::ListJobsResponse& page) { return *page.mutable_jobs(); }
 inline auto& ItemsOf(v1::ListNodesResponse& page) { return *page.mutable_nodes(); }

@@ -79,7 +79,8 @@ Result<std::string> FindIncident(Client& client, const RegressionsOptions& optio
                          JoinSome(ids, 4));
 }
 
-// Removes incidents without a listed regression, because the coordinator lists those of all nodes.
+// Removes the incidents of which no regression is listed. The coordinator lists the incidents of
+// all nodes, even if the regressions are limited to one node.
 void KeepIncidentsOfRegressions(v1::ListRegressionsResponse& found) {
   std::set<std::string> ids;
   for (const v1::Regression& one : found.regressions()) ids.insert(one.incident_id());
@@ -119,7 +120,7 @@ void PrintText(const v1::ListRegressionsResponse& found, const RegressionsOption
 }
 
 Result<ExitCode> List(Context& context, const RegressionsOptions& options) {
-  // The parser also runs this after a subcommand, which has set the exit code.
+  // The parser also calls this function after a subcommand, which has already set the exit code.
   if (!options.command->get_subcommands().empty()) return context.exit_code;
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::ListRegressionsRequest request;

@@ -69,7 +69,7 @@ Result<std::map<std::string, std::string>> GivenInputs(const TopicOptions& optio
   return inputs;
 }
 
-// Completes what a file or a node implies.
+// Adds the inputs that a model file or a node implies to `inputs`, unless they were given.
 Status AddImplied(Context& context, const TopicOptions& options,
                   std::map<std::string, std::string>& inputs) {
   if (options.figures.model_files.size() == 1 && options.topic->Find("model") != nullptr &&
@@ -95,7 +95,8 @@ Status AddImplied(Context& context, const TopicOptions& options,
   return Status::Ok();
 }
 
-// Refuses options before the topic, which belong to --check and would have no effect.
+// Returns an error if options stand before the topic. There, they would apply to --check and have
+// no effect.
 Status CheckPosition(const TopicOptions& options) {
   for (const char* name : {"--output", "--simulated"}) {
     const CLI::Option* const option = options.parent->get_option_no_throw(name);
@@ -114,7 +115,8 @@ Result<ExitCode> AskTopic(Context& context, const TopicOptions& options) {
   ASSAY_RETURN_IF_ERROR(AddImplied(context, options, inputs));
   const bool asks = HasKind(topic, {Input::Kind::kGpu, Input::Kind::kGpus});
   if (asks && !options.figures.offline) {
-    // A wrong address or broken TLS files are no fault of an input.
+    // Check the connection's options first, so that their errors are not reported as those of an
+    // input.
     const Result<Client> client = Client::ToCoordinator(context.client);
     if (!client.ok()) return client.status();
   }

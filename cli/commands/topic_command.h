@@ -1,4 +1,5 @@
-// Makes a command of a topic.
+// Creates the command that answers a topic, which is one kind of question for `assay predict` and
+// similar commands.
 #pragma once
 
 #include "cli/commands/app.h"

@@ -48,7 +48,8 @@ Result<std::string> ReadInput(const std::string& path) {
 
 std::string FileText(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-// Returns a UUID made of the file and the campaign's name, so that the same import is stored once.
+// Returns a request id that depends only on the program, the file and the campaign's name. The
+// coordinator stores only one of several requests with the same id.
 std::string RequestId(const ImportOptions& options, const std::string& name,
                       const std::string& text) {
   std::string id =

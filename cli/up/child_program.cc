@@ -18,7 +18,7 @@ constexpr Duration kReadyTimeout = std::chrono::seconds(60);
 constexpr Duration kStopGrace = std::chrono::seconds(15);
 constexpr int kReadyFd = 3;
 constexpr size_t kMaxReadyBytes = 4096;
-// The exit status of our servers if they refuse their arguments.
+// The exit status with which Assay's servers refuse their arguments.
 constexpr int kUsageError = 2;
 
 }  // namespace

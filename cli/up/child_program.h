@@ -1,4 +1,4 @@
-// One of our servers as a child process.
+// Runs one of Assay's servers as a child process.
 #pragma once
 
 #include <cstdint>

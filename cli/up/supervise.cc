@@ -15,7 +15,7 @@ constexpr Duration kFirstDelay = std::chrono::seconds(1);
 constexpr Duration kLongestDelay = std::chrono::seconds(30);
 constexpr Duration kStable = std::chrono::minutes(1);
 
-// One program and its next restart.
+// A program and the time of its next restart.
 class Watched {
  public:
   explicit Watched(const Supervised& program) : program_(program) {}

@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-// A program that was started.
+// A program that was started, with functions to watch and restart it.
 struct Supervised {
   std::string name;                           // "assay-agent".
   std::function<int()> pidfd;                 // Becomes readable when the program has ended.

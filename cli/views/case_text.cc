@@ -12,7 +12,7 @@
 namespace assay::cli {
 namespace {
 
-// Letters of a UUID that tell a fleet's GPUs apart: "GPU-5d81be3d".
+// The number of leading characters of a UUID that distinguish the GPUs of a fleet: "GPU-5d81be3d".
 constexpr size_t kShortUuid = 12;
 
 const std::set<std::string>& ValuesOf(

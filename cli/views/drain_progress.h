@@ -10,7 +10,7 @@ namespace assay::cli {
 
 class DrainProgress {
  public:
-  // Time after the deadline in which the coordinator stops the jobs.
+  // The time that the coordinator may take after the deadline to stop the jobs.
   static constexpr Duration kGrace = std::chrono::seconds(60);
 
   // The coordinator stops jobs that still run after `deadline`.
@@ -21,7 +21,7 @@ class DrainProgress {
     std::string line;  // Printable. Empty if nothing has changed.
     End end = End::kNone;
   };
-  // Returns what to say about the node's state at `elapsed`, the time since the drain began.
+  // Returns a message about the node's state at `elapsed`, the time since the drain began.
   Step Apply(const v1::Node& node, Duration elapsed);
 
  private:

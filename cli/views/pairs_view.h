@@ -11,7 +11,7 @@ namespace assay::cli {
 // Renders the report as text: a matrix of medians and a list of the bad pairs for each case,
 // followed by the failed jobs and advice on what the user should check.
 std::string PairsText(const analysis::PairReport& report, const Style& style);
-// One record per case, pair and direction, failed and missing ones included.
+// Returns one CSV record per case, pair and direction, including failed and missing pairs.
 std::string PairsCsv(const analysis::PairReport& report);
 std::string PairsJson(const analysis::PairReport& report);
 

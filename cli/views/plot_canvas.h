@@ -7,9 +7,9 @@
 namespace assay::cli {
 
 struct PlotStyle {
-  // Columns of the whole plot.
+  // The width of the whole plot in columns.
   int width = 80;
-  // Lines of the curve, without axis and legend.
+  // The number of lines of the curve, without axis and legend.
   int rows = 10;
   // True if the terminal shows braille and block characters. Otherwise the plot is plain ASCII.
   bool unicode = false;

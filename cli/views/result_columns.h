@@ -10,11 +10,11 @@
 
 namespace assay::cli {
 
-// A field of results, or one member of a field that is a map: parameters.dtype.
+// A field of results, or one member of a field that is a map, such as parameters.dtype.
 struct ResultColumn {
   std::string name;
   const schema::ResultField* field = nullptr;
-  // Empty for the whole field.
+  // The name of the member; empty for the whole field.
   std::string member;
 
   schema::FieldValue Value(const v1::StoredResult& result) const;

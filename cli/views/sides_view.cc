@@ -28,12 +28,13 @@ int64_t CountOf(const v1::CompareResultsResponse& comparison, v1::ComparisonVerd
                        [&](const v1::CaseComparison& one) { return one.verdict() == verdict; });
 }
 
-// Returns "driver 590.10 against 580.95.05". Repeats the labels' first word only if it differs.
+// Returns a name for the comparison, such as "driver 590.10 against 580.95.05". If both labels
+// begin with the same word, such as "driver", shows this word only once.
 std::string SidesName(const v1::CompareResultsResponse& comparison) {
   const std::string a = comparison.label_a().empty() ? "A" : comparison.label_a();
   const std::string b = comparison.label_b().empty() ? "B" : comparison.label_b();
   const size_t word = a.find(' ');
-  // Filters are shown whole: their first word is followed by an operator.
+  // Show filters unabridged, because their first word belongs to the operator that follows it.
   const bool filters = a.find_first_of("=<>:!(") != std::string::npos;
   const bool shared = !filters && word != std::string::npos && b.starts_with(a.substr(0, word + 1));
   return Sanitize(b + " against " + (shared ? a.substr(word + 1) : a));
