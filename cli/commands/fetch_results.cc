@@ -58,7 +58,7 @@ bool SimulatedMatch(Client& client, ResultsQuery query) {
   return results.ok() && !results->empty();
 }
 
-// Returns a suggestion for a misspelt name in the filter, or an empty string if there is none.
+// Returns a suggestion for a misspelled name in the filter, or an empty string if there is none.
 std::string Misspelt(Client& client, const ResultsQuery& query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || filter->kind == Filter::Kind::kAll) return "";

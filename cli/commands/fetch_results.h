@@ -51,7 +51,7 @@ Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const Results
                                                    int* left = nullptr);
 
 // Prints to stderr that no result matches the query. Adds a hint if imported results would match,
-// or if a name in the filter may be misspelt.
+// or if a name in the filter may be misspelled.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
 // Does what PrintNoMatch does. Also adds a hint if simulated results would match, or if the

@@ -1,4 +1,4 @@
-// Finds names in a valid filter that match nothing and may be misspelt.
+// Finds names in a valid filter that match nothing and may be misspelled.
 #pragma once
 
 #include <string>

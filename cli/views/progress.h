@@ -74,10 +74,10 @@ class CampaignProgress {
   double estimated_at_ = 0;  // In seconds since 1970.
   std::map<std::string, v1::Job> jobs_;
   bool told_pause_ = false;
-  std::set<std::string> told_waits_;  // Serialised messages without the number of jobs.
+  std::set<std::string> told_waits_;  // Serialized messages without the number of jobs.
 };
 
-// Returns "PASSED", "FAILED", "CANCELLED" or "running" in its colour.
+// Returns "PASSED", "FAILED", "CANCELLED" or "running" in its color.
 Cell CampaignOutcome(const v1::Campaign& campaign);
 
 // Returns "queued", "running", "succeeded", ...

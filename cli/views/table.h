@@ -21,7 +21,7 @@ std::string Truncate(std::string_view text, int width);
 std::string Wrap(std::string_view text, int width, int indent);
 
 enum class Align { kLeft, kRight };
-// The meaning of a cell, shown as its colour.
+// The meaning of a cell, shown as its color.
 enum class Tone { kPlain, kDim, kGood, kBad, kDoubtful };
 
 struct Column {
@@ -41,7 +41,7 @@ struct Cell {
   Tone tone = Tone::kPlain;
 };
 
-// Width and colour of output.
+// The width and color of output.
 struct Style {
   // In columns; 0 for no limit, as for a file or a pipe.
   int width = 0;
@@ -52,7 +52,7 @@ struct Style {
 // and also colors unless NO_COLOR is set or TERM is "dumb".
 Style StyleOf(int descriptor);
 
-// Returns `text` in the colour of `tone`, or unchanged if `colour` is false.
+// Returns `text` in the color of `tone`, or unchanged if `colour` is false.
 std::string Paint(std::string_view text, Tone tone, bool colour);
 
 class Table {
