@@ -1,4 +1,4 @@
-// Which hosts of other ranks answer, as far as this rank can tell.
+// Finds out which hosts of other ranks answer, as seen from this rank.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,8 @@ struct Contacts {
   std::vector<int> absent;  // Never connected, or was never reached.
 };
 
-// A running host acknowledges one heartbeat per second, even if its ranks are busy or frozen.
+// PeerWatch sends a heartbeat every second. The kernel of a running host acknowledges each of them,
+// even if the host's ranks are busy or frozen.
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
@@ -30,14 +31,15 @@ inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 // open. Returns nullopt if this host's kernel does not report the time.
 std::optional<Duration> SilenceOf(int fd);
 
-// The error for a rank whose host has not answered for `silence`.
+// Returns the error for a rank whose host has not answered for `silence`.
 Status PeerUnreachable(int rank, Duration silence);
 
-// The error for a rank that has sent nothing for `silence` while its host answers.
+// Returns the error for a rank that has sent nothing for `silence` although its host answers.
 Status PeerFrozen(int rank, Duration silence);
 
 // Returns which ranks' hosts answer and which are silent. Leaves `absent` empty. `heartbeats` must
-// be the open connections from Peers::Heartbeats(), with a PeerWatch at both ends. Thread-safe.
+// be the open connections from Peers::Heartbeats(), on which a PeerWatch at each end sends
+// heartbeats. Thread-safe.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

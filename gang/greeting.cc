@@ -22,7 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A greeting is PURPOSE NONCE RANK, without blanks around the nonce. Encrypted ones have no nonce.
+// A greeting consists of one of these purposes, the nonce and the rank number, with nothing in
+// between. On an encrypted connection, the nonce is empty.
 constexpr std::string_view kMessagesMagic = "assay-rank/1 ";
 constexpr std::string_view kHeartbeatsMagic = "assay-beat/1 ";
 constexpr size_t kMagicSize = kMessagesMagic.size();
@@ -30,11 +31,13 @@ static_assert(kHeartbeatsMagic.size() == kMagicSize);
 constexpr size_t kNonceSize = 32;
 constexpr size_t kKeySize = 64;
 constexpr size_t kRankSize = 8;  // Decimal, padded with zeros.
-// Connections that have not greeted yet.
+// Maximum number of connections that have not sent their greeting yet. For a new one, DropOne()
+// drops an old one.
 constexpr size_t kMaxPending = 64;
-// Accepted in a row, so that strangers who connect without a pause do not keep ranks from greeting.
+// Maximum number of connections that are accepted in a row. Without this limit, strangers who
+// connect without a pause would keep this rank from reading the greetings of other ranks.
 constexpr int kMostAccepted = 64;
-// Added to the deadline once, for greetings that have begun.
+// Extension of the deadline, granted once, for connections that have not finished their greeting.
 constexpr Duration kLastChance = 500ms;
 constexpr char kWelcome = 'w';
 
@@ -47,7 +50,7 @@ std::string Greeting(const std::string& nonce, const Caller& caller) {
          std::string(kRankSize - digits.size(), '0') + digits;
 }
 
-// Compares in constant time.
+// Compares two secrets in a time that does not depend on where they differ.
 bool SameSecret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char difference = 0;
@@ -74,7 +77,8 @@ bool Advance(Pending* pending, size_t size, MonotonicTime now) {
   return pending->said.size() == size || now < pending->patience;
 }
 
-// Returns the caller that sent this complete greeting; nullopt if it is not one of ours.
+// Returns the caller that sent this complete greeting; nullopt if it is not a valid greeting for
+// this gang.
 std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce) {
   const auto rank = ParseInteger(said.substr(said.size() - kRankSize));
   if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::nullopt;
@@ -85,7 +89,8 @@ std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce
   return std::nullopt;
 }
 
-// Makes room for one more: drops the oldest connection of the address that has the most.
+// Makes room for a new connection: drops the oldest connection from the address that has the most
+// connections.
 void DropOne(std::vector<Pending>* pending) {
   std::map<std::string, int> counts;
   for (const Pending& one : *pending) ++counts[one.address];
@@ -161,8 +166,8 @@ class ArrivedHosts {
   struct Host {
     int rank;
     int fd;
-    int silent = 0;     // Consecutive checks.
-    bool left = false;  // Its agent reports the cause.
+    int silent = 0;     // Consecutive checks without an answer.
+    bool left = false;  // It closed its connection; its agent reports why.
   };
 
   Status CheckHost(Host* host) const {
@@ -173,7 +178,8 @@ class ArrivedHosts {
     host->left = ended && *silence < kSilentAfter;
     if (host->left) return Status::Ok();
     host->silent = ended || *silence >= rule_.host_patience ? host->silent + 1 : 0;
-    // At the first check this process or its host may just have been suspended.
+    // A single check is not enough, because this process or its own host may just have been
+    // suspended.
     return host->silent > 1 ? PeerUnreachable(host->rank, *silence) : Status::Ok();
   }
 
@@ -212,7 +218,7 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
                      std::map<Caller, Socket>* arrived) {
   const auto process_count = static_cast<std::ptrdiff_t>(watch.processes.size());
   const size_t greeting_size = GreetingSize(nonce);
-  std::vector<Pending> pending;  // In order of patience.
+  std::vector<Pending> pending;  // In the order of their time limits.
   ArrivedHosts hosts(watch.hosts);
   bool last_chance = false;
   while (!callers.empty()) {
@@ -226,7 +232,8 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     const MonotonicTime now = Clock::Real().Now();
     const bool left = std::any_of(entries.begin(), entries.begin() + process_count,
                                   [](const pollfd& process) { return process.revents != 0; });
-    // Ranks that have connected by now count, even if this rank is late itself.
+    // Accept the ranks that have connected by now even if the deadline has passed, because this
+    // rank itself may be late.
     AcceptWaitingOnes(listener, watch, &pending);
     std::vector<Pending> still_pending;
     for (Pending& one : pending) {
@@ -245,7 +252,8 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     pending = std::move(still_pending);
     if (callers.empty()) break;
     if (now >= deadline) {
-      // An encrypted greeting takes a round trip, which this rank may only now have begun.
+      // An encrypted greeting takes a round trip. If this rank is late, that round trip may only
+      // now have begun.
       if (last_chance || pending.empty()) return NotConnected(callers);
       last_chance = true;
       deadline = now + kLastChance;

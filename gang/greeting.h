@@ -23,8 +23,8 @@ Result<std::string> NewNonce();
 // Returns 256 random bits as 64 hexadecimal digits.
 Result<std::string> NewKey();
 
-// The address at which a rank listens, and the secret for it: a nonce for data connections, or the
-// gang's key for control connections. The other one is empty.
+// The address at which a rank listens, and the secret that callers need: a nonce for data
+// connections, or the gang's key for control connections. The unused field is empty.
 struct MeetingPoint {
   std::string host;
   int port = 0;
@@ -33,19 +33,19 @@ struct MeetingPoint {
 
   // Returns "HOST:PORT/NONCE" or "HOST:PORT/KEY".
   std::string ToString() const;
-  // Parses either. Returns BadToken() if the text is malformed.
+  // Parses both forms. Returns BadToken() if the text is malformed.
   static Result<MeetingPoint> Parse(const std::string& text);
 };
 
-// The INVALID_ARGUMENT (BAD_TOKEN) for a malformed token. It does not contain the token, because
-// that is a secret.
+// Returns the error INVALID_ARGUMENT (BAD_TOKEN) for a malformed token. The message does not
+// contain the token, because the token is a secret.
 Status BadToken();
 
 // The use of a connection.
 enum class Purpose { kMessages, kHeartbeats };
 inline constexpr Purpose kPurposes[] = {Purpose::kMessages, Purpose::kHeartbeats};
 
-// The rank that connects, and the purpose.
+// The rank that opens a connection, and the purpose of the connection.
 struct Caller {
   int rank = 0;
   Purpose purpose = Purpose::kMessages;
@@ -55,7 +55,7 @@ struct Caller {
   }
 };
 
-// Limits and deadlines for callers.
+// The conditions under which AcceptCallers() waits for other ranks.
 struct AcceptWatch {
   // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends, the wait
   // fails at once with PEER_LOST.
@@ -71,16 +71,17 @@ struct AcceptWatch {
 };
 
 // Waits until each of `callers` has connected to `listener` and has sent a valid greeting. Drops
-// all other connections. A connection that sends nothing is dropped after
-// `watch.greeting_patience` and does not delay the others. If strangers open many connections,
-// those of the address with the most connections are dropped first. If callers are missing at the
-// deadline, the error lists their ranks, and Status::peer is the lowest of these. Stores the
-// accepted connections in `*arrived`, even on failure.
+// all other connections. A connection that sends nothing is dropped after `watch.greeting_patience`
+// and does not delay the others. If strangers open many connections, those of the address with the
+// most connections are dropped first. If callers are missing at the deadline, the error lists their
+// ranks, and Status::peer is the lowest of these ranks. Stores the accepted connections in
+// `*arrived`, even on failure.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
 
-// Like AcceptCallers, for one connection for messages from each of `ranks`.
+// Accepts one message connection from each of `ranks` by AcceptCallers(). Returns the connections
+// by rank.
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
@@ -88,10 +89,10 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 // kPeerTimeout, so that both ranks can report a failure while the other ranks are still waiting.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
-// Connects to a rank and sends a greeting, encrypted unless `tls` is null. Retries until
-// `deadline`. On failure, sets
-// `*host_answers` (unless `host_answers` is null): true means that the other host received the
-// greeting and still answers, so only the rank's process is silent.
+// Connects to the rank that listens at `point` and sends a greeting, encrypted unless `tls` is
+// null. Retries until `deadline`. On failure, sets `*host_answers` unless `host_answers` is null.
+// True means that the other host received the greeting and still answers, so only the rank's
+// process is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr,
                                const GangTls* tls = nullptr);

@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 
 constexpr Duration kAfterError = std::chrono::milliseconds(100);
-constexpr int kMostBeats = 256;  // That are read at once.
+constexpr int kMostBeats = 256;  // Heartbeats of one rank that are read at once.
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void PeerWatch::Watch() {
       entries.push_back({one.ended ? -1 : one.socket->fd(), POLLRDHUP, 0});
     }
     if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) {
-      // Continues after an error, for example a lack of memory.
+      // Continue after an error of poll(), for example a lack of memory.
       std::this_thread::sleep_for(std::min<Duration>(rule_.interval, kAfterError));
     }
     if (stopping_) return;
@@ -85,7 +85,8 @@ void PeerWatch::Beat() {
 
 void PeerWatch::Listen() {
   for (Watched& one : watched_) {
-    // An encrypted connection returns one heartbeat at a time. Several minutes of them suffice.
+    // An encrypted connection returns one heartbeat per call. kMostBeats is several minutes' worth
+    // of heartbeats; any others are read after the next beat.
     for (int beats = 0; !one.ended && beats < kMostBeats; ++beats) {
       char beat = 0;
       const auto got = ReceiveSome(*one.socket, &beat, 1);
@@ -108,11 +109,13 @@ Status PeerWatch::LossOf(const Watched& one) const {
   return stopped ? PeerFrozen(one.rank, one.patience * rule_.interval) : Status::Ok();
 }
 
-// Both ends of a cut link see each other silent. The coordinator decides which of them is at fault.
+// Returns PEER_UNREACHABLE if the other rank's host is silent. If a network link is cut, the ranks
+// at both ends report each other. The coordinator decides which of the two nodes is at fault.
 Status PeerWatch::LostHost(const Watched& one) const {
   const std::optional<Duration> silence = SilenceOf(one.socket->fd());
   if (!silence) return Status::Ok();
-  // After a single heartbeat, this rank or its host may just have been suspended.
+  // One unanswered heartbeat is not enough, because this rank or its host may just have been
+  // suspended.
   const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
                               : one.silent > 1 && *silence >= rule_.host_patience;
   return lost ? PeerUnreachable(one.rank, *silence) : Status::Ok();

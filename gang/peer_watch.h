@@ -19,8 +19,8 @@ namespace assay {
 // counts as a single heartbeat.
 struct HeartbeatRule {
   Duration interval = std::chrono::seconds(1);
-  // A rank counts as frozen after this many heartbeats without an answer. That takes longer than a
-  // busy host may delay a thread, but less time than the timeout of any measurement.
+  // A rank counts as frozen after this many heartbeats without an answer. The limit is longer than
+  // a busy host may delay a thread, and shorter than the timeout of any measurement.
   int patience = 15;
   // The same limit for a rank that has not sent its first heartbeat yet.
   int first_patience = patience;
@@ -40,7 +40,7 @@ class PeerWatch {
   // silent too, and PEER_LOST if the connection has ended. The callback may end the process.
   using OnLost = std::function<void(const Status& lost)>;
 
-  // `connections` holds those of Peers::Heartbeats, which stay open until this is destroyed.
+  // `connections` must come from Peers::Heartbeats() and stay open until this object is destroyed.
   PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_lost,
             const HeartbeatRule& rule = {});
   ~PeerWatch();

@@ -25,7 +25,7 @@ struct Link {
   Socket heartbeats;
 };
 
-// Returns `error` as one of the connection to `rank`.
+// Adds to `error` that it concerns the connection to `rank`.
 Status OfPeer(int rank, const Status& error) {
   return error.WithContext("rank " + std::to_string(rank)).WithPeer({rank});
 }
@@ -42,7 +42,8 @@ Result<std::optional<std::string>> Poll(Link* link) {
 
 class TcpPeers : public Peers {
  public:
-  // `sockets` has those of every other rank at rank 0, and those of rank 0 elsewhere.
+  // At rank 0, `sockets` contains the connections to all other ranks. At any other rank, it
+  // contains the connections to rank 0.
   TcpPeers(int rank, int world_size, std::map<Caller, Socket>&& sockets)
       : rank_(rank), world_size_(world_size) {
     for (auto& [peer, socket] : sockets) {
@@ -86,7 +87,7 @@ class TcpPeers : public Peers {
     return received;
   }
 
-  // Frames that wait to be read stay unread.
+  // Leaves frames that have arrived unread.
   Status Check() const override {
     for (const auto& [peer, link] : links_) {
       pollfd entry = {link.socket.fd(), POLLRDHUP, 0};
@@ -165,7 +166,8 @@ class TcpRendezvous : public Rendezvous {
 
   std::vector<PeerConnection> Arrived() const override {
     std::vector<PeerConnection> connections;
-    // The connection for heartbeats comes last of each rank's.
+    // The map sorts each rank's heartbeat connection after its message connection, so the heartbeat
+    // connection replaces the other.
     for (const auto& [caller, socket] : arrived_) {
       if (connections.empty() || connections.back().rank != caller.rank) {
         connections.push_back({caller.rank, nullptr});
@@ -182,7 +184,8 @@ class TcpRendezvous : public Rendezvous {
   std::map<Caller, Socket> arrived_;
 };
 
-// The fields of a Status on the wire; its message follows. All ranks run the same build.
+// The fields of a Status as they are sent; the message follows. The bytes of this struct can be
+// sent as they are, because all ranks run the same build.
 struct StatusHeader {
   Code code;
   Reason reason;
@@ -228,14 +231,16 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 
 Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   const auto all = AllGather(peers, EncodeStatus(mine), timeout);
-  // A rank whose own wait timed out knows more than the failed exchange shows.
+  // If this rank's own wait timed out earlier, that error says more about the cause than the failed
+  // exchange does.
   if (!all.ok()) return mine.code() == Code::kDeadlineExceeded ? mine : all.status();
   Status agreed;
   for (size_t rank = 0; rank < all->size(); ++rank) {
     const Status status = DecodeStatus((*all)[rank]);
-    // PEER_LOST is a consequence of another rank's error.
+    // PEER_LOST is usually a consequence of another rank's error, so any other error takes
+    // precedence.
     if (status.ok() || (!agreed.ok() && status.reason() == Reason::kPeerLost)) continue;
-    // An error that was agreed before keeps its rank.
+    // An error from an earlier Agree() keeps its rank number.
     agreed = status.rank() >= 0 ? status : status.WithRank(static_cast<int>(rank));
     if (agreed.reason() != Reason::kPeerLost) break;
   }

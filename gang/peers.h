@@ -44,7 +44,8 @@ class Peers {
   virtual Status Barrier(Duration timeout) = 0;
   // Copies rank 0's `bytes`, at most kMaxFrameBytes, to all other ranks.
   virtual Status Broadcast(std::string* bytes, Duration timeout) = 0;
-  // Returns all ranks' bytes, by rank, at rank 0; nothing elsewhere.
+  // At rank 0, returns the bytes of all ranks, indexed by rank. At other ranks, returns an empty
+  // vector.
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
 
   // Returns PEER_LOST if a connection of this rank has ended. Returns at once, and may be called on
@@ -54,7 +55,7 @@ class Peers {
   virtual Status Check() const = 0;
 };
 
-// Returns all ranks' bytes, by rank, at every rank.
+// Returns the bytes of all ranks, indexed by rank, at every rank.
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
 // Combines the statuses of all ranks. Returns OK on every rank if `mine` is OK on every rank.

@@ -15,16 +15,17 @@
 
 namespace assay {
 
-// Encrypts and decrypts what passes through a socket.
+// A cipher that encrypts and decrypts all bytes that pass through a socket.
 class Cipher {
  public:
   virtual ~Cipher() = default;
-  // Like ReceiveSome() and SendSome(). At most one thread may use a cipher at a time.
+  // These functions behave like ReceiveSome() and SendSome(). At most one thread may use a cipher
+  // at a time.
   virtual Result<size_t> Receive(void* data, size_t size) = 0;
   virtual Result<size_t> Send(const void* data, size_t size) = 0;
 };
 
-// Owns a descriptor.
+// A socket's file descriptor, which is closed when the object is destroyed.
 class Socket {
  public:
   Socket() = default;
@@ -89,7 +90,7 @@ Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size);
 // Sends as much as fits now and returns its size; 0 if nothing fits.
 Result<size_t> SendSome(const Socket& socket, const void* data, size_t size);
 
-// Like these two functions, but without a cipher.
+// Receive and send like the two functions above, but on a descriptor and without encryption.
 Result<size_t> ReceiveFrom(int fd, void* data, size_t size);
 Result<size_t> SendTo(int fd, const void* data, size_t size);
 

@@ -27,7 +27,7 @@ std::string WhyTlsFailed() {
   return std::string("TLS: ") + (reason == nullptr ? "unknown error" : reason);
 }
 
-// The connection as OpenSSL reads and writes it.
+// The functions through which OpenSSL reads from and writes to a connection (a BIO).
 class Wire {
  public:
   explicit Wire(int fd) : fd_(fd) {}
@@ -56,7 +56,7 @@ class Wire {
   static int Write(BIO* bio, const char* data, size_t size, size_t* sent) {
     return Of(bio).Note(bio, SendTo(Of(bio).fd_, data, size), BIO_FLAGS_WRITE, sent);
   }
-  // Nothing is buffered here, so that every flush succeeds.
+  // Answers OpenSSL's control commands. Nothing is buffered here, so every flush succeeds.
   static long Control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
 
  private:
@@ -64,7 +64,8 @@ class Wire {
   Status lost_;
 };
 
-// OpenSSL's own BIO for sockets writes without MSG_NOSIGNAL.
+// Returns the BIO type that calls Wire. OpenSSL's own BIO for sockets is not used, because it
+// writes without MSG_NOSIGNAL: a write to a closed connection would raise SIGPIPE.
 const BIO_METHOD* WireMethod() {
   static BIO_METHOD* const method = [] {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "rank");
@@ -133,8 +134,9 @@ class TlsCipher : public Cipher {
     return PeerLost(error == SSL_ERROR_ZERO_RETURN ? "the connection was closed" : WhyTlsFailed());
   }
 
-  // OpenSSL calls a session resumed if the key began it. Without the key a handshake fails anyway,
-  // because neither end has or accepts a certificate.
+  // Returns OK if the other end has proven that it knows the key. OpenSSL reports a session as
+  // resumed if a pre-shared key began it. Without the key, a handshake fails anyway, because
+  // neither end has or accepts a certificate.
   Status Proven() const {
     return SSL_session_reused(ssl_.get()) == 1 ? Status::Ok() : PeerLost("TLS: without the key");
   }
@@ -165,7 +167,8 @@ class OpenSslGangTls : public GangTls {
 
   Status Connect(Socket* socket, MonotonicTime deadline) const override {
     ASSAY_ASSIGN_OR_RETURN(auto cipher, NewCipher(socket->fd()));
-    // Trusts no certificate, so that only the key can prove the other end.
+    // Demand a proof of the other end's identity but trust no certificate, so that only the key is
+    // a proof.
     SSL_set_verify(cipher->ssl(), SSL_VERIFY_PEER, nullptr);
     SSL_set_connect_state(cipher->ssl());
     ASSAY_RETURN_IF_ERROR(cipher->Handshake(socket->fd(), deadline));

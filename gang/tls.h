@@ -11,18 +11,19 @@
 
 namespace assay {
 
-// The settings that all control connections of a gang share. Must outlive their handshakes.
+// The settings that all control connections of a gang share. Must outlive the handshakes of these
+// connections.
 class GangTls {
  public:
-  // Only who knows `key` can take part. The key must be random, with at least 128 bits.
+  // Only processes that know `key` can take part. The key must be random, with at least 128 bits.
   static Result<std::unique_ptr<GangTls>> Create(const std::string& key);
   virtual ~GangTls() = default;
 
-  // Encrypts a connection that this process opened. Returns once the other end has proven the key.
-  // Returns PEER_LOST if the other end does not know it.
+  // Encrypts a connection that this process opened. Returns once the other end has proven that it
+  // knows the key. Returns PEER_LOST if the other end does not know the key.
   virtual Status Connect(Socket* socket, MonotonicTime deadline) const = 0;
-  // Encrypts a connection that this process accepted, without waiting. The other end proves the key
-  // before ReceiveSome() returns any byte. ReceiveSome() fails if the other end does not know it.
+  // Encrypts a connection that this process accepted, without waiting. The other end must prove
+  // that it knows the key before ReceiveSome() returns any byte. Otherwise, ReceiveSome() fails.
   virtual Status Accept(Socket* socket) const = 0;
 };
 
