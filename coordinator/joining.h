@@ -1,4 +1,5 @@
-// The parts of a coordinator that has an authority: who may join, and who may call.
+// The parts of a coordinator that has its own certificate authority. They decide which nodes and
+// users may join the fleet and which callers are accepted.
 #pragma once
 
 #include <memory>
@@ -19,17 +20,18 @@
 
 namespace assay::coordinator {
 
-// Thread-safe.
+// The authority, the bans, the enrolment and the join listener of a coordinator. Thread-safe.
 class Joining {
  public:
-  // Opens or makes the authority, issues this coordinator's certificate, and starts the join
-  // listener. `listens` is the address of gRPC with its actual port. `executor` and `store` must
-  // outlive the object.
+  // Opens or creates the authority, issues this coordinator's certificate, and starts the join
+  // listener. `listens` is the address of the gRPC server with its actual port. `executor` and
+  // `store` must outlive the object.
   static Result<std::unique_ptr<Joining>> Start(const CoordinatorOptions& options,
                                                 const HostPort& listens, Executor& executor,
                                                 storage::IdentityStore& store);
 
-  // This coordinator's certificate, for both servers and for dialling agents.
+  // Returns the files of this coordinator's certificate. Its gRPC server and its join listener
+  // present this certificate, and it identifies the coordinator when it dials agents.
   const assay::rpc::TlsFiles& tls() const { return tls_; }
   const rpc::Membership& membership() const { return *membership_; }
   bool listens() const { return server_ != nullptr; }
@@ -48,7 +50,8 @@ class Joining {
   std::unique_ptr<rpc::Membership> membership_;
 };
 
-// Makes an invite without a running coordinator and prints what to run. Blocks on the database.
+// Creates an invite without a running coordinator and prints the command that uses it. Blocks on
+// the database.
 Status RunInvite(const CoordinatorOptions& options, storage::IdentityStore& store);
 
 }  // namespace assay::coordinator

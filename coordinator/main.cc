@@ -30,8 +30,8 @@ int Invite(const CoordinatorOptions& options) {
 
 // Returns the exit code.
 int Main(int argc, char** argv) {
-  // Each thread that parses messages would otherwise keep a heap of its own as large as its largest
-  // message.
+  // Limit malloc to two heaps. Otherwise, each thread that parses messages would keep its own heap,
+  // as large as the largest message that it has parsed.
   ::mallopt(M_ARENA_MAX, 2);
   int exit_status = 0;
   const std::optional<CoordinatorOptions> options = ParseOptions(argc, argv, exit_status);
@@ -46,7 +46,8 @@ int Main(int argc, char** argv) {
   auto process = std::make_unique<Process>();
   if (const Status started = process->Start(*options); !started.ok()) {
     std::cerr << "assay-coordinator: " << started << "\n";
-    // Best effort: the starting program may have ended. The text above is for people.
+    // Report the error also to the program that started this process. It may have ended already, so
+    // an error is ignored.
     static_cast<void>(TellFailed(options->ready_fd, started));
     return ExitStatus(started);
   }

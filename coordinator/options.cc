@@ -285,7 +285,7 @@ Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
   if (options.judge_period < kMinHeartbeat) {
     return InvalidArgument("--judge-every: " + flags.judge_every + " is less than 100ms");
   }
-  // There is no flag for it, because `ps` shows flags and a connection string may hold a password.
+  // The connection string has no flag, because `ps` shows flags and the string may hold a password.
   const char* const database = std::getenv("ASSAY_DATABASE");
   if (database == nullptr || *database == '\0') {
     return InvalidArgument(

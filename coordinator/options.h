@@ -17,7 +17,7 @@ namespace assay::coordinator {
 // Exit status for invalid flags.
 inline constexpr int kUsageError = 2;
 
-// The fleet's own authority and who may join.
+// Options of the fleet's own authority and of its join listener.
 struct AuthorityOptions {
   std::string folder;
   std::string fleet;
@@ -57,12 +57,13 @@ struct CoordinatorOptions {
   int ready_fd = -1;
 };
 
-// Returns the address that agents and other coordinators are told, for a coordinator that listens
-// on `listens`. Empty if it is not known: an address such as 0.0.0.0 leads nowhere.
+// Returns the address that a coordinator advertises to agents and other coordinators: `given`, or
+// otherwise `listens`, on which it listens. Returns an empty string if neither can be used, because
+// others cannot connect to an address such as 0.0.0.0.
 std::string AdvertisedAddress(const std::optional<HostPort>& given, const HostPort& listens);
 
 // Parses and checks the command line and the environment. If the program must end, because of an
-// error or because it was asked for help, prints why and returns nullopt and the exit status.
+// error or because help was requested, prints the text, stores the exit status and returns nullopt.
 std::optional<CoordinatorOptions> ParseOptions(int argc, char** argv, int& exit_status);
 
 }  // namespace assay::coordinator

@@ -26,22 +26,24 @@ constexpr int kDatabaseConnections = 6;
 constexpr Duration kDatabasePatience = std::chrono::seconds(30);
 constexpr Duration kDatabaseRetry = std::chrono::seconds(1);
 constexpr Duration kShutdownPatience = std::chrono::seconds(2);
-// Time that the database has to take note of the end of the process.
+// The time that a shutdown waits for calls to the database before it aborts them.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
-// Time that the database has to tell about nodes. Then a request is answered with what was read for
-// an earlier one.
+// The time that a scrape waits for the database to return the nodes. After that, the scrape is
+// answered with the nodes that were read for an earlier one.
 constexpr Duration kScrapePatience = std::chrono::milliseconds(200);
 constexpr Duration kDiscoveryPatience = std::chrono::seconds(5);
-// Age up to which an earlier state of the fleet is used.
+// The age up to which an earlier state of the fleet may replace the current one.
 constexpr Duration kMostFleetAge = std::chrono::minutes(2);
-// Outliers have a gauge per kind and model of GPU.
+// Maximum number of gauges for outliers. There is one per kind of outlier and GPU model.
 constexpr int kMaxOutlierGauges = 100;
-// Partitions are created long before they are needed, and old data deleted some hours late.
+// The period may be long, because partitions are created long before they are needed, and old data
+// may be deleted some hours late.
 constexpr Duration kMaintainPeriod = std::chrono::hours(6);
 
-// Identifies this host and its network: on it, an address has one listener. Host names are not
-// unique, and containers share the host's boot id.
+// Returns an id of this host and its network namespace, in which an address has at most one
+// listener. Host names are not used, because they are not unique. The boot id alone is not enough,
+// because containers share that of their host.
 std::string HostId() {
   char network[64] = {};
   const ssize_t length = ::readlink("/proc/self/ns/net", network, sizeof(network) - 1);
@@ -78,7 +80,7 @@ Status MigrateWithPatience(storage::Database& database) {
   }
 }
 
-// Calls `expired` on a thread of its own unless it is destroyed within `patience`.
+// A timer that calls `expired` on its own thread unless the timer is destroyed within `patience`.
 class Deadline {
  public:
   Deadline(Duration patience, std::function<void()> expired)
@@ -109,7 +111,8 @@ class Deadline {
   std::thread thread_;
 };
 
-// Without the fleet, Prometheus keeps the targets that it has.
+// Answers with the nodes of `fleet` as targets for Prometheus. If `fleet` is null, answers with an
+// error, so that Prometheus keeps the targets that it has.
 void RespondWithDiscovery(http::Exchange& exchange,
                           const std::shared_ptr<const FleetView::Snapshot>& fleet) {
   if (!fleet) return exchange.Respond(http::PlainText(503, "the database does not answer\n"));
@@ -146,7 +149,7 @@ Process::~Process() {
   console_ = nullptr;
   if (joining_) joining_->StopListening();
   if (server_) server_->Shutdown(kShutdownPatience);
-  // Tasks end before the objects that they use.
+  // End the tasks before the objects that they use.
   exporter_ = nullptr;
   judging_ = nullptr;
   maintenance_ = nullptr;
@@ -162,7 +165,8 @@ Status Process::Start(const CoordinatorOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(database_, OpenCurrentDatabase(options.database, database_options));
 
   executor_ = NewThreadPool(kExecutorThreads, "coordinator");
-  // Deleting old data may take an hour, and judging many results a minute.
+  // These tasks have separate threads, because deleting old data may take an hour, and judging many
+  // results may take a minute.
   maintenance_ = NewThreadPool(1, "maintenance");
   judging_ = NewThreadPool(1, "judge");
   exporter_ = NewThreadPool(kExporterThreads, "exporter");
@@ -226,7 +230,7 @@ Status Process::Serve(const CoordinatorOptions& options) {
   server.counter = [this](const char* method, Code code) { metrics_.CallEnded(method, code); };
   ASSAY_ASSIGN_OR_RETURN(server_, rpc::Server::Start(*coordinator_, std::move(server)));
   Log().info("gRPC on {}", server_->address().ToString());
-  // BanList logs its errors and tries again.
+  // The error can be ignored, because BanList logs it and tries again.
   if (joining_) static_cast<void>(joining_->membership().bans.Start());
   if (options.console) ASSAY_RETURN_IF_ERROR(ServeConsole(options));
   if (!options.http) return Status::Ok();
@@ -257,7 +261,8 @@ Status Process::Serve(const CoordinatorOptions& options) {
   return Status::Ok();
 }
 
-// Several coordinators on one host share the default port, which is the first one's.
+// Serves the web console. An error is fatal only if the user has set the console's address: of
+// several coordinators on one host, only the first can listen on the default port.
 Status Process::ServeConsole(const CoordinatorOptions& options) {
   web::ConsoleOptions console = *options.console;
   console.services = server_->LocalChannel();
@@ -295,7 +300,9 @@ Process::SnapshotPointer Process::RecentFleet() {
   return recent ? fleet_ : nullptr;
 }
 
-// Only the leader has sessions. The others would repeat what it exports of lost nodes.
+// Answers a scrape with the metrics of the fleet's nodes. Only the leader reads nodes from the
+// database, because only the leader has sessions with agents. Other coordinators would export the
+// lost nodes a second time.
 void Process::AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange) {
   const auto answer = [this, exchange](const SnapshotPointer& fleet) {
     FleetMetricsSources sources;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr Duration kRefreshPeriod = std::chrono::seconds(2);
 constexpr size_t kMaxUnknown = 10'000;
-// A refresh may have begun before the caller came, so only the second one settles it.
+// The number of refreshes after which an unknown caller is certainly not enrolled. One is not
+// enough, because it may have begun before the caller came.
 constexpr int64_t kSettling = 2;
 
 std::string MomentText(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
@@ -86,7 +87,7 @@ Status BanList::Refresh() {
       }
       entries_.swap(entries);
       revision_ = (*changed)->revision;
-      // Those that were removed are refused at once.
+      // Record removed identities as unknown since long ago, so that Check() refuses them at once.
       for (const auto& [key, entry] : entries) {
         if (entries_.count(key) == 0) NoteUnknown(key, entry.key_hash, refreshes_ - kSettling);
       }
@@ -108,8 +109,8 @@ int64_t BanList::NoteUnknown(const std::string& key, const std::string& key_hash
 void BanList::Put(const v1::EnrolledIdentity& identity) {
   MutexLock refreshing(refreshing_);
   MutexLock lock(mutex_);
-  // An entry that was read meanwhile may be newer, such as a ban, so it stays for the same key. The
-  // next refresh reads everything.
+  // Keep an existing entry for the same key: a refresh has read it in the meantime, so it may be
+  // newer, for example contain a ban. The next refresh reads everything.
   Entry& entry = entries_[KeyOf(identity.role(), identity.identity_id())];
   if (entry.key_hash != identity.key_hash()) entry = EntryOf(identity);
   if (revision_ > 0) revision_ = -1;

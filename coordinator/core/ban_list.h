@@ -1,4 +1,4 @@
-// Knows who may call a coordinator that has an authority of its own.
+// Decides who may call a coordinator that has its own certificate authority.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@
 namespace assay::coordinator {
 
 // Keeps all identities of the fleet and their bans in memory, so that every call can be checked.
-// Reads changes from the database every two seconds; while the database is away, the last state
-// remains. Thread-safe.
+// Reads changes from the database every two seconds. While the database is unreachable, the last
+// state stays in use. Thread-safe.
 //
 // A coordinator without an authority has no BanList: another authority decides who is in the fleet,
 // and every certificate that it signs may call. With an authority, nodes and users that are not
-// enrolled are refused. Coordinators and proxies are not enrolled; whoever can read the authority's
-// folder makes their certificates.
+// enrolled are refused. Coordinators and proxies are not enrolled; anyone who can read the
+// authority's folder can create their certificates.
 class BanList : public std::enable_shared_from_this<BanList> {
  public:
   // All must outlive the BanList.
   BanList(const Clock& clock, Executor& executor, storage::IdentityStore& store)
       : clock_(clock), executor_(executor), store_(store) {}
 
-  // Reads the identities, and then their changes every two seconds. Blocks on the database. If this
-  // fails, tries again later.
+  // Reads the identities, and from then on their changes every two seconds. Blocks on the database.
+  // If the first read fails, returns its error and tries again later.
   Status Start();
 
   // Returns OK if the caller may call. Does not block. Use it before every call, and for every open
@@ -43,8 +43,9 @@ class BanList : public std::enable_shared_from_this<BanList> {
   //   another coordinator, and before the identities have been read.
   Status Check(const Identity& caller);
 
-  // Registers a callback for changes that may end someone's permission. It runs on the thread that
-  // found the change, with no lock held, and must return quickly. Call it before Start.
+  // Registers a callback for changes that may end a caller's permission. The callback runs on the
+  // thread that found the change, with no lock held, and must return quickly. Call OnChange()
+  // before Start().
   void OnChange(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
   // Reads changes now. Blocks on the database.
@@ -64,10 +65,10 @@ class BanList : public std::enable_shared_from_this<BanList> {
     return std::string(role) + "/" + id;
   }
   static Entry EntryOf(const v1::EnrolledIdentity& identity);
-  // Returns whether an identity has ended since the last time.
+  // Returns true if the enrolment of an identity has ended since the previous call.
   bool HasOneEnded(WallTime now) ASSAY_REQUIRES(mutex_);
-  // Notes that a caller is not known after so many refreshes. Returns the number of refreshes when
-  // it was noted first.
+  // Records that a caller was unknown after this number of refreshes. Returns the number at which
+  // the caller was first recorded.
   int64_t NoteUnknown(const std::string& key, const std::string& key_hash, int64_t refreshes)
       ASSAY_REQUIRES(mutex_);
   void RefreshLater();

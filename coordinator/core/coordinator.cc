@@ -22,13 +22,13 @@
 namespace assay::coordinator {
 namespace {
 
-// Nodes that ListNodes reads with one query, at least.
+// Minimum number of nodes that ListNodes reads with one query.
 constexpr int kMinNodes = 64;
 
 // Removes what NODE_VIEW_BASIC leaves out.
 void LeaveOutDetails(v1::NodeDescription& node) {
   node.clear_benchmarks();
-  // Tables name the failed checks.
+  // Keep the names of failed checks, which tables show, but not their messages.
   for (v1::HealthFinding& finding : *node.mutable_health()) finding.clear_message();
   node.mutable_inventory()->clear_gpu_links();
 }
@@ -266,7 +266,8 @@ Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
 }
 
 Result<std::vector<v1::WaitingJobs>> Coordinator::ListWaiting(const std::string& campaign_id) {
-  // After a start or an outage, silence says nothing about a node: only removed nodes are gone.
+  // After a start or an outage, the silence of a node means nothing, so only removed nodes count as
+  // absent.
   const storage::JobStore::Silence silence =
       !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.Silence()}
                        : storage::JobStore::Silence{Duration::max(), Duration::max()};
@@ -281,7 +282,8 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
                          environment_.jobs.CancelCampaign(found.campaign_id()));
   attempts_.Cancel(running);
   watchers_.Notify(found.campaign_id());
-  // If nothing is running, the campaign has ended, and no job's end will cause the verdict.
+  // If nothing was running, the campaign has already ended, and the end of a job will not trigger
+  // the verdict.
   scheduler_->JudgeSoon(found.campaign_id());
   return environment_.jobs.GetCampaign(found.campaign_id());
 }
@@ -368,7 +370,8 @@ Result<Page<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::Nod
   using Benchmarks = storage::NodeStore::Benchmarks;
   const bool full = view == v1::NODE_VIEW_FULL;
   const bool benchmarks = full || Mentions(*parsed, "benchmark");
-  // With benchmarks, about 40 nodes fill a page. Without, most pages need one query.
+  // With their benchmarks, about 40 nodes fill a page. Without benchmarks, one query suffices for
+  // most pages.
   const int limit = benchmarks ? kMinNodes : std::max(kMinNodes, PageSize(request) + 1);
   PageFiller<v1::Node> filler(kTokens, request);
   bool more = true;
@@ -397,7 +400,8 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
           sessions_.FindTelemetry(node.description().node_id(), options_.Silence())) {
     node.mutable_telemetry()->Assign(gpus->begin(), gpus->end());
   }
-  // A stopped job leaves the database before its processes have ended.
+  // Add the jobs that the agent still reports, because a stopped job leaves the node's record in
+  // the database before its processes have ended.
   for (const std::string& job_id : sessions_.RunningJobIds(node.description().node_id())) {
     if (std::find(node.job_ids().begin(), node.job_ids().end(), job_id) == node.job_ids().end()) {
       node.add_job_ids(job_id);
@@ -427,7 +431,8 @@ Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
                               "once");
   }
   if (enrolled && node.job_ids().empty()) {
-    // First, because otherwise the agent could connect again in between. A ban remains.
+    // Remove the identity before the node. Otherwise, the agent could connect again in between. A
+    // ban remains.
     const Status removed = environment_.identities->RemoveIdentity(node.description().node_id());
     if (removed.code() == Code::kUnavailable) return removed;
   }

@@ -80,7 +80,7 @@ class Coordinator {
   // Pauses or resumes a campaign.
   Result<v1::Campaign> SetPaused(const std::string& id_or_name, bool paused,
                                  const Identity& caller = kLocalAdmin);
-  // Queues jobs of a campaign that has ended again.
+  // Queues the jobs of an ended campaign for another run.
   Result<v1::Campaign> RerunCampaign(const v1::RerunCampaignRequest& request,
                                      const Identity& caller = kLocalAdmin);
   Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page);
@@ -94,12 +94,13 @@ class Coordinator {
   Result<v1::StoredResult> GetResult(const std::string& result_id);
   // Stores all results or none.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
-  // Comparisons, histories, costs and baselines. These read many runs, so call them on a thread for
-  // queries of results.
+  // Returns the object that answers questions about comparisons, histories, costs and baselines.
+  // Its methods read many runs, so call them on a thread for queries of results.
   const Questions& questions() const { return questions_; }
-  // Answers for figures and large tables. Call it on a thread for queries of results.
+  // Returns the object that answers queries for figures and large tables. Call its methods on a
+  // thread for queries of results.
   const Figures& figures() const { return figures_; }
-  // Judges new results. Call it on a thread of its own.
+  // Returns the judge of new results. Call its methods on a separate thread.
   Judge& judge() { return judge_; }
   Schedules& schedules() { return schedules_; }
   // The next methods implement AnalysisService and NoteService.
@@ -113,19 +114,22 @@ class Coordinator {
                                     const Identity& caller);
   // Returns the benchmarks of the connected nodes, merged by name.
   Result<std::vector<v1::FleetBenchmark>> ListFleetBenchmarks();
-  // Returns the nodes sorted by name. A node whose agent was silent for a lease is disconnected.
+  // Returns the nodes sorted by name. A node counts as disconnected if its agent has been silent
+  // for Options::Silence().
   Result<Page<v1::Node>> ListNodes(const std::string& filter, v1::NodeView view,
                                    const PageRequest& request);
   // The answer contains the node's telemetry if its session is with this coordinator.
   Result<v1::Node> GetNode(const std::string& id_or_name);
-  // The state of all nodes. Its methods read much, so call them on a thread for queries of results.
+  // Returns the object that knows the state of all nodes. Its methods read many rows, so call them
+  // on a thread for queries of results.
   FleetView& fleet_view() { return fleet_view_; }
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);
   // Deletes the node and its identity, and ends its session. The answer contains its dial address.
-  // An agent that is connected and has no identity would come back: FAILED_PRECONDITION.
+  // Returns FAILED_PRECONDITION if the agent is connected and has neither an identity nor a dial
+  // address, because such an agent would connect again at once.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
-  // The next methods return the node as it is afterwards.
+  // The next methods return the node as it is after the change.
   Result<v1::Node> CordonNode(const v1::CordonNodeRequest& request, const Identity& caller);
   Result<v1::Node> UncordonNode(const std::string& id_or_name, const Identity& caller);
   Result<v1::Node> DrainNode(const v1::DrainNodeRequest& request, const Identity& caller);

@@ -34,9 +34,10 @@ constexpr size_t kMaxUserBytes = 64;
 constexpr size_t kMaxBanReasonBytes = 1000;
 constexpr size_t kMaxStoredMessageBytes = 500;
 constexpr size_t kMaxAddressBytes = 64;
-// A host name may get a number, and a node's name has at most 200 bytes.
+// A node's name has at most 200 bytes. A name that is made from a host name needs room for a
+// number.
 constexpr size_t kMaxHostNameBytes = 190;
-// Attempts that are stored at once, and then one per second.
+// Number of refused attempts that are stored in a burst. After that, one per second is stored.
 constexpr double kMaxBudget = 100;
 
 constexpr Duration kMaxDrift = std::chrono::minutes(5);
@@ -162,7 +163,7 @@ std::string HostName(const std::string& sent) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::strchr("-._", c) != nullptr);
   });
-  // An id as name would be mistaken for the node with this id.
+  // A name that is a UUID would be mistaken for a node's id.
   return plain && schema::IsNodeName(name) && name.front() != '-' && !IsUuid(name) ? name
                                                                                    : kNodeRole;
 }
@@ -454,7 +455,8 @@ Result<v1::EnrolledIdentity> Enrolment::Ban(const v1::BanIdentityRequest& reques
       store_.Ban(request.identity(), request.reason(), caller.id, clock_.WallNow()));
   Log().warn("{} {} was banned by {}: {}", identity.role(), Quote(identity.name()),
              caller.id.empty() ? RoleName(caller.role) : caller.id, Quote(request.reason(), 200));
-  // The ban holds. If this read fails, the next one closes the streams.
+  // The ban is stored already. If this refresh fails, the next one closes the streams of the banned
+  // identity.
   static_cast<void>(bans_.Refresh());
   return identity;
 }
@@ -482,7 +484,8 @@ Status Enrolment::RemoveGone() {
       watched_from_ = wall;
     }
     if (removed_at_ && now - *removed_at_ < kRemovalPeriod) return Status::Ok();
-    // A clock that was set moves all ends, so time begins anew.
+    // Begin the hour again if the wall clock was set, because the absences that are computed from
+    // it are then wrong.
     const Duration drift = (wall - watched_from_) - (now - *watched_since_);
     if (drift > kMaxDrift || drift < -kMaxDrift) {
       watched_since_ = now;

@@ -1,4 +1,4 @@
-// Invites, enrolment and renewal: who gets a certificate of the fleet's authority.
+// Issues certificates of the fleet's authority to invited nodes and users, and renews them.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace assay::coordinator {
 
-// Lifetimes of certificates; that of nodes may be set.
+// Lifetimes of certificates. For nodes, this is the default.
 inline constexpr Duration kNodeCertificate = std::chrono::hours(1);
 inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 
@@ -39,26 +39,28 @@ inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 // A further attempt can succeed only after UNAVAILABLE and INTERNAL, which are not stored.
 class Enrolment {
  public:
-  // All must outlive the Enrolment. `coordinators` are the addresses, HOST:PORT, that enrolled
-  // nodes and users are told. `node_certificate` is the life of a node's certificate.
+  // All references must outlive this object. `coordinators` are the addresses, HOST:PORT, that are
+  // returned to enrolled nodes and users. `node_certificate` is the lifetime of a node's
+  // certificate.
   Enrolment(const identity::Authority& authority, const Clock& clock, storage::IdentityStore& store,
             BanList& bans, std::vector<std::string> coordinators,
             Duration node_certificate = kNodeCertificate);
 
   // Enrols a key with the token of an invite. Without a token, renews the certificate of an
-  // enrolled key, also for 30 days after it has expired. `address` is the peer's.
+  // enrolled key, which is possible until 30 days after it has expired. `address` is the peer's.
   Result<v1::EnrolResponse> Enrol(const v1::EnrolRequest& request, const std::string& address);
   // Renews the caller's certificate. The request must be for the caller's own key.
   Result<v1::RenewCertificateResponse> Renew(const v1::RenewCertificateRequest& request,
                                              const Identity& caller, const std::string& address);
 
-  // The response has no `command`; the transport knows its addresses.
+  // Returns a response without `command`. The caller adds it with AddCommands, because only the
+  // caller knows the join listener's address.
   Result<v1::CreateInviteResponse> CreateInvite(const v1::CreateInviteRequest& request,
                                                 const Identity& caller);
   Result<std::vector<v1::Invite>> ListInvites();
   Status RevokeInvite(const std::string& invite_id);
 
-  // Sorted by name.
+  // Returns the identities sorted by name.
   Result<Page<v1::EnrolledIdentity>> ListIdentities(const std::string& role,
                                                     const PageRequest& request);
   Result<v1::EnrolledIdentity> Ban(const v1::BanIdentityRequest& request, const Identity& caller);
@@ -66,15 +68,16 @@ class Enrolment {
   Status RemoveIdentity(const std::string& id_or_name);
   Result<std::vector<v1::EnrolmentAttempt>> ListAttempts() { return store_.ListAttempts(); }
 
-  // Removes ephemeral nodes that were absent for an hour, and old records. The leader calls it in
-  // every poll. Removes nothing within an hour after the first call or one that failed, because
-  // heartbeats may not have been noted before, nor after the wall's clock was set.
+  // Removes ephemeral nodes that have been absent for an hour, and old records. The leader calls
+  // this in every poll. Removes nothing during the hour after the first call or after a failed
+  // call, because heartbeats may not have been recorded before that. Also removes nothing during
+  // the hour after the wall clock was set.
   Status RemoveGone();
 
  private:
   struct Attempt {
     std::string address;
-    std::string subject;  // Known invite or identity.
+    std::string subject;  // Id of the invite or name of the identity, if known.
   };
 
   Result<v1::EnrolResponse> EnrolWithToken(const v1::EnrolRequest& request, Attempt& attempt);
@@ -88,7 +91,7 @@ class Enrolment {
   // Returns INVALID_ARGUMENT with all errors of the scope.
   Status CheckInvite(const v1::CreateInviteRequest& request) const;
   Status CheckClock(const v1::EnrolRequest& request) const;
-  // Returns when a certificate that is issued now ends.
+  // Returns the time at which a certificate that is issued now expires.
   WallTime CertificateEnd(const std::string& role,
                           const google::protobuf::Timestamp* identity_end) const;
   // Stores a refusal.
@@ -102,11 +105,12 @@ class Enrolment {
   const Duration node_certificate_;
 
   Mutex mutex_;
-  // Attempts that may be stored now, because a peer must not fill the database.
+  // Number of refused attempts that may be stored now. The limit keeps peers from filling the
+  // database.
   double budget_ ASSAY_GUARDED_BY(mutex_);
   MonotonicTime budget_time_ ASSAY_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> watched_since_ ASSAY_GUARDED_BY(mutex_);
-  WallTime watched_from_ ASSAY_GUARDED_BY(mutex_){};  // The wall's clock at `watched_since_`.
+  WallTime watched_from_ ASSAY_GUARDED_BY(mutex_){};  // The wall clock at `watched_since_`.
   std::optional<MonotonicTime> removed_at_ ASSAY_GUARDED_BY(mutex_);
 };
 

@@ -21,7 +21,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
-  // Called when a job is assigned, so that its counts exist before the first one ends.
+  // Called when a job is assigned, so that the counters of its benchmark exist before the first job
+  // ends.
   virtual void JobStarted(const std::string& /*benchmark*/) {}
   // Called when an attempt to run a job has ended. `running` is the duration of the attempt. The
   // outcome is "succeeded", "failed", "skipped", "cancelled" or "requeued".
@@ -64,7 +65,8 @@ struct Options {
   // in the database are shorter, so the job may be started again elsewhere meanwhile. Epochs then
   // ensure that only one of the attempts counts.
   Duration outage = std::chrono::minutes(5);
-  // Interval for finding lost notifications, expired leases and campaigns without a verdict.
+  // Interval of the poll that finds lost notifications, expired leases and campaigns without a
+  // verdict.
   Duration poll = std::chrono::seconds(3);
   // Time limit within which all agents of a job on several nodes must be ready. When it expires,
   // the attempt fails and its nodes become free. The limit is longer than the agents' own limit,
@@ -72,9 +74,10 @@ struct Options {
   Duration prepare = std::chrono::seconds(75);
   // Reruns that confirm regressions, as a fraction of all runs. 0: none.
   double rerun_share = 0.02;
-  // Time between two reruns of a case. Runs shortly after each other share a disturbance.
+  // Time between two reruns of a case. Runs in short succession may suffer from the same
+  // disturbance.
   Duration rerun_spacing = std::chrono::minutes(10);
-  // Age from which the state of the fleet is read again for viewers.
+  // Age from which the state of the fleet is read again when a viewer requests it.
   Duration fleet_period = std::chrono::seconds(5);
   // Time after which a stream to a viewer sends something even if nothing changed. A browser that
   // was closed is noticed only then.

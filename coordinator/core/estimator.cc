@@ -15,7 +15,7 @@ using storage::KindOfWork;
 using storage::Work;
 using Costs = Estimator::Costs;
 
-// Time of a job outside its cases: its processes start, and its results are stored.
+// Time that a job needs in addition to its cases: its processes start, and its results are stored.
 constexpr double kJobSeconds = 2;
 
 Effort EffortOf(v1::Effort effort) {
@@ -29,7 +29,7 @@ Effort EffortOf(v1::Effort effort) {
   }
 }
 
-// Returns the longest time that a case is measured.
+// Returns the maximum time for which a case is measured.
 double LimitSeconds(Effort effort) {
   MeasureRule rule;
   ApplyEffort(effort, &rule);
@@ -70,7 +70,7 @@ void Spread(const Work& work, double seconds, std::map<std::string, Load>& loads
   std::vector<Load*> candidates;
   for (const std::string& id : work.node_ids) candidates.push_back(&loads[id]);
   if (candidates.empty() || work.jobs == 0) return;
-  // The nodes with the least work get the remainder.
+  // If the parts cannot be spread evenly, the nodes with the least work get one more each.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Load* a, const Load* b) { return a->Seconds() < b->Seconds(); });
   const bool whole = work.exclusive_node || work.gpu_indices.empty();

@@ -18,10 +18,11 @@ namespace assay::coordinator {
 // Blocks on the database, so do not call this on threads that renew leases.
 class Estimator {
  public:
-  // The time of cases of each kind, and the nodes. Does not change while a campaign runs.
+  // The mean time of a case for each kind of work, and the price of each node. These costs do not
+  // change while a campaign runs.
   struct Costs {
     struct Case {
-      double seconds = 0;       // Mean of the kind's cases.
+      double seconds = 0;       // Mean of the cases of this kind.
       double from_history = 0;  // Share of the cases whose time comes from history.
     };
     struct Node {
@@ -40,9 +41,9 @@ class Estimator {
   Result<v1::Estimate> OfExpansion(const campaign::Expansion& expansion, v1::Effort effort,
                                    const std::vector<v1::Node>& fleet) const;
 
-  // Returns the costs of a campaign that was created, for OfRest.
+  // Returns the costs that OfRest needs for a campaign that exists already.
   Result<Costs> CostsOf(const std::string& campaign_id, v1::Effort effort) const;
-  // Estimates what is left of that campaign.
+  // Estimates the remaining work of the campaign. `costs` must come from CostsOf.
   Result<v1::Estimate> OfRest(const std::string& campaign_id, const Costs& costs) const;
 
  private:

@@ -15,15 +15,16 @@
 namespace assay::coordinator {
 namespace {
 
-// Places with regressions that are read. More than that is one problem of the whole fleet.
+// Maximum number of places (GPUs, sets of GPUs, nodes) with regressions that are read. If there are
+// more, the problem concerns the whole fleet.
 constexpr int kMostPlaces = 10'000;
 constexpr int kMostCampaigns = 1000;
-// Campaigns for which the waiting jobs are read.
+// Maximum number of campaigns whose waiting jobs are read.
 constexpr int kMostExamined = 20;
-// Nodes with benchmarks that are read with one query.
+// Number of nodes, with their benchmarks, that are read with one query.
 constexpr int kNodesAtOnce = 64;
 
-// Differences that are not worth a message to every viewer.
+// Changes of telemetry that are too small to be sent to every viewer.
 constexpr double kNoiseCelsius = 2;
 constexpr double kNoiseFraction = 0.05;
 constexpr double kNoiseWatts = 5;
@@ -32,11 +33,11 @@ constexpr double kNoisePercent = 5;
 
 bool IsClose(double a, double b, double difference) { return std::abs(a - b) <= difference; }
 
-// Returns whether `now` shows the same as `before`, apart from noise.
+// Returns true if `now` differs from `before` only by noise.
 bool IsSameButForNoise(const v1::FleetNode& now, const v1::FleetNode& before) {
   if (now.gpus_size() != before.gpus_size()) return false;
   v1::FleetNode rest = now;
-  // A heartbeat changes nothing as long as they come.
+  // While the node is connected, the time of its latest heartbeat does not count as a change.
   if (now.state() == v1::NODE_STATE_CONNECTED && before.has_last_heartbeat_time()) {
     *rest.mutable_last_heartbeat_time() = before.last_heartbeat_time();
   }
@@ -91,7 +92,8 @@ void AddTelemetry(const v1::GpuTelemetry& telemetry, v1::FleetGpu& gpu) {
   if (telemetry.has_last_xid()) gpu.set_last_xid(telemetry.last_xid());
 }
 
-// Removes what neither the view nor its filters need, because every viewer's snapshot holds it.
+// Removes the fields that neither the view nor its filters need, because snapshots keep the node in
+// memory.
 void LeaveOutUnfiltered(v1::NodeDescription& node) {
   node.clear_benchmarks();
   node.clear_health();
@@ -149,7 +151,8 @@ Result<std::shared_ptr<const FleetView::Snapshot>> FleetView::Latest() {
   std::shared_ptr<const Snapshot> previous;
   {
     MutexLock lock(mutex_);
-    // Viewers who come during a read get the previous snapshot, or wait for the first.
+    // Viewers who come during a read get the previous snapshot. If there is none, they wait for the
+    // first.
     while (reading_ && !latest_) changed_.Wait(mutex_);
     const bool fresh = latest_ && environment_.clock.Now() - latest_->time < options_.fleet_period;
     if (fresh || reading_) return latest_;
@@ -253,7 +256,7 @@ Result<FleetView::Findings> FleetView::ReadFindings(const std::vector<v1::Node>&
   ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::PlaceRegressions> places,
                          environment_.analysis.CountOpenRegressions(kMostPlaces));
   for (const storage::PlaceRegressions& place : places) {
-    // A regression of several GPUs is of what connects them.
+    // A regression of several GPUs concerns what connects them, so it counts for their nodes.
     if (place.gpu_uuids.size() == 1) {
       findings.gpu_regressions[place.gpu_uuids[0]] += place.count;
       continue;

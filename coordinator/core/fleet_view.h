@@ -1,5 +1,5 @@
-// The state of the whole fleet, for people who look at it. All viewers share one snapshot, so that
-// their number hardly matters to the database.
+// Provides the state of the whole fleet to viewers, such as browsers. All viewers share one
+// snapshot, so that the load on the database hardly depends on their number.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class FleetView {
   // One node.
   struct Row {
     v1::FleetNode node;
-    // Description and state of the node, without benchmarks. For filters.
+    // Description and state of the node, without benchmarks. Filters are applied to these fields.
     v1::Node facts;
     // The number of the snapshot in which the row last changed by more than noise: a temperature
     // that moves by a degree is no change, nor is a heartbeat.
@@ -52,8 +52,8 @@ class FleetView {
   FleetView(const Environment& environment, const Options& options, const Sessions& sessions,
             Sources sources);
 
-  // Returns the latest snapshot, after replacing it if it is older than
-  // Options::fleet_period. Blocks on the database. Reads nothing unless it is called.
+  // Returns the latest snapshot. If it is older than Options::fleet_period, first replaces it with
+  // a new one. Blocks on the database. No snapshots are read while this is not called.
   Result<std::shared_ptr<const Snapshot>> Latest();
 
   // Returns the rows that match a filter over nodes. Blocks on the database if the filter names
@@ -84,16 +84,19 @@ class FleetView {
   std::shared_ptr<const Snapshot> latest_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Follows the fleet for one viewer: says what the viewer has not seen yet. Not thread-safe.
+// The record of what one viewer has seen of the fleet, which yields the changes since then. Not
+// thread-safe.
 class FleetChanges {
  public:
-  // Returns the rows that are new or changed since the previous call, and the ids of nodes that no
-  // longer match. `matching` are the rows of `snapshot` that the viewer wants to see.
+  // The rows that are new or changed since the previous call of Since(), and the ids of nodes that
+  // matched then but do not match now.
   struct Changes {
     FleetView::Rows rows;
     std::vector<std::string> removed;
     bool summary_changed = false;
   };
+  // Returns the changes since the previous call. `matching` contains the rows of `snapshot` that
+  // the viewer wants to see.
   Changes Since(const FleetView::Snapshot& snapshot, const FleetView::Rows& matching);
 
  private:

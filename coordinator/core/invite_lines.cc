@@ -5,7 +5,7 @@
 namespace assay::coordinator {
 namespace {
 
-// Returns a text for printf's %b.
+// Returns `pem` with escaped line ends, as printf's %b reads it.
 std::string Escaped(const std::string& pem) {
   std::string escaped;
   for (const char c : pem) {

@@ -1,4 +1,4 @@
-// Lines to paste for joining with an invite.
+// Builds the command lines that a person pastes to join with an invite.
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace assay::coordinator {
 
-// The join listener of a coordinator, as those who join know it.
+// The address of a coordinator's join listener, with the data by which nodes and users verify it.
 struct JoinAddress {
   std::string url;        // "https://HOST:PORT"
   std::string pin;        // See Authority::ServerPin.
   std::string authority;  // The authority's certificate in PEM.
 };
 
-// Fills `command` and `wget_command` of a response that has the invite and its token.
+// Fills the fields `command` and `wget_command` of a response that contains the invite and its
+// token.
 void AddCommands(const JoinAddress& join, v1::CreateInviteResponse& response);
 
 }  // namespace assay::coordinator

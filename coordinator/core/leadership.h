@@ -53,7 +53,7 @@ class Leadership {
   bool IsLeader() const { return Now().term != 0; }
   // Returns the term of this leader, or 0 for a follower.
   int64_t Term() const { return Now().term; }
-  // Returns the address of the leader. Empty if it is unknown or this coordinator.
+  // Returns the address of the leader. Empty if it is unknown or if this coordinator is the leader.
   std::string LeaderAddress() const { return Now().address; }
 
  private:
