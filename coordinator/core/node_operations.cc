@@ -83,7 +83,7 @@ Result<v1::Node> Coordinator::UpdateNode(const v1::UpdateNodeRequest& request,
                                          const Identity& caller) {
   ASSAY_RETURN_IF_ERROR(schema::CheckBounds(request, Reason::kInvalidArgument));
   ASSAY_RETURN_IF_ERROR(environment_.nodes.Update(request));
-  // If it fails, the next poll does it.
+  // If this refresh fails, the next poll repeats it.
   const Status refreshed = scheduler_->RefreshSettings();
   if (!refreshed.ok()) Log().warn("settings of nodes are not in use yet: {}", refreshed.ToString());
   ASSAY_ASSIGN_OR_RETURN(v1::Node node, GetNode(request.node()));

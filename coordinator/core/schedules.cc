@@ -19,12 +19,12 @@ namespace {
 using campaign::Cron;
 
 constexpr size_t kMaxNameBytes = 200;
-// Together, 1,000 schedules must fit into memory.
+// Maximum size of the campaign of one schedule, so that 1,000 schedules fit into memory.
 constexpr size_t kMaxSpecBytes = 64 * 1024;
 constexpr size_t kMaxMessageBytes = 400;
 constexpr int kNextTimes = 5;
 constexpr int kDueAtOnce = 100;
-// A run that is later than this was missed.
+// A run that is later than this counts as missed.
 constexpr Duration kMissed = std::chrono::minutes(5);
 // Time until the next try if the time zone of a schedule is unknown on this machine.
 constexpr Duration kZoneRetry = std::chrono::hours(1);
@@ -33,7 +33,7 @@ Result<Cron> CronOf(const v1::Schedule& schedule) {
   return Cron::Parse(schedule.cron(), schedule.time_zone());
 }
 
-// Returns a UUID that is the same for the same run.
+// Returns a UUID that depends only on the schedule and on the time at which the run was due.
 std::string RunId(const std::string& schedule_id, WallTime due) {
   std::string id = Sha256Hex(schedule_id + " " +
                              std::to_string(due.time_since_epoch() / std::chrono::microseconds(1)))
@@ -169,8 +169,8 @@ Status Schedules::RunOne(const v1::Schedule& schedule, WallTime now) {
   const Result<Cron> cron = CronOf(schedule);
   if (cron.ok()) {
     ASSAY_ASSIGN_OR_RETURN(recorded.run, Run(schedule, now));
-    // Times that were missed have no runs of their own. Only a schedule that skips missed runs may
-    // still have one that is late by less than kMissed.
+    // Continue after the present time, so that times that were missed get no separate runs. A
+    // schedule that skips missed runs may still run a time that is late by less than kMissed.
     const bool skipped = recorded.run.outcome() == v1::ScheduledRun::OUTCOME_SKIPPED &&
                          schedule.missed_runs() == v1::MISSED_RUNS_SKIP && now - due >= kMissed;
     recorded.next_time = cron->NextTime(std::max(due, skipped ? now - kMissed : now));
@@ -233,7 +233,8 @@ Result<v1::ScheduledRun> Schedules::Run(const v1::Schedule& schedule, WallTime n
   spec.set_submitted_by(schedule.created_by());
   spec.set_schedule(schedule.name());
   const Status created = campaigns_.create(spec, id).status();
-  // A campaign that takes the database too long would keep all other schedules waiting.
+  // Do not retry after a statement has timed out: a campaign that takes the database too long would
+  // keep all other schedules waiting.
   if (created.code() == Code::kUnavailable && created.reason() != Reason::kStatementTimeout) {
     return created;
   }

@@ -16,8 +16,8 @@ namespace assay::coordinator {
 
 // The operations on campaigns that schedules need.
 struct ScheduledCampaigns {
-  // Returns the campaign as it would be created now, or OK without a campaign if its only errors
-  // are nodes that are not there now.
+  // Returns the campaign as it would be created now, or OK without a campaign if the only error is
+  // that some of its nodes are absent now.
   std::function<Result<std::optional<v1::Campaign>>(const v1::CampaignSpec&)> check;
   // Creates the campaign with this id, or returns ALREADY_EXISTS. The spec's fields submitted_by
   // and schedule become the campaign's.
@@ -26,10 +26,10 @@ struct ScheduledCampaigns {
   std::function<Status(const std::string& campaign_id)> cancel;
 };
 
-// Stores schedules, and creates their campaigns when they are due. The id of a run's campaign
-// follows from the schedule and the time at which it was due. So a campaign is created only once,
-// even if a coordinator ends between creating it and recording the run. Thread-safe. Methods block
-// on the database.
+// Stores schedules, and creates their campaigns when they are due. The id of a run's campaign is
+// derived from the schedule and the time at which the run was due. Therefore, the campaign is
+// created only once, even if a coordinator ends between creating it and recording the run.
+// Thread-safe. Methods block on the database.
 class Schedules {
  public:
   // All arguments must outlive this object.
@@ -44,18 +44,19 @@ class Schedules {
   // again has no effect.
   Result<v1::CreateScheduleResponse> Create(const v1::CreateScheduleRequest& request,
                                             const std::string& schedule_id, const Identity& caller);
-  // The campaigns have only their names, because all schedules must fit into one answer.
+  // Returns all schedules. Their campaigns contain only the names, because all schedules must fit
+  // into one answer.
   Result<std::vector<v1::Schedule>> List();
   Status Delete(const std::string& id_or_name, const Identity& caller);
 
   // Creates the campaigns that are due. Only the leader may call this. Returns UNAVAILABLE if the
-  // database does not answer; the runs stay due then. Stops after one poll's time and leaves the
-  // others to the next call.
+  // database does not answer; the runs then stay due. Stops after Options::poll and leaves the
+  // remaining runs to the next call.
   Status RunDue();
 
  private:
   Status RunOne(const v1::Schedule& schedule, WallTime now);
-  // Decides about a run, and creates its campaign.
+  // Decides whether a run takes place, and if so, creates its campaign.
   Result<v1::ScheduledRun> Run(const v1::Schedule& schedule, WallTime now);
 
   const Environment& environment_;

@@ -8,7 +8,7 @@
 namespace assay::coordinator {
 namespace {
 
-// Adds the ranks of the placement's node number `position`.
+// Adds the ranks that run on the job's node number `position`. Each node runs `each` ranks.
 void AddRanks(v1::JobSpec& spec, const storage::NewJob& job, int position, int each) {
   for (int i = 0; i < each; ++i) {
     v1::RankPlacement* placement = spec.add_ranks();

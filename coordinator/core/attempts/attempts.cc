@@ -103,7 +103,7 @@ Status Attempts::Begin(const LeasedJob& job) {
 
 void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
   const std::optional<Agent> agent = sessions_.Find(node_id);
-  // A node without a session is assigned the job when its next State lacks it.
+  // A node without a session gets the job later, when its next State message does not list the job.
   if (!agent) return;
   v1::CoordinatorMessage message;
   *message.mutable_assign() = MakeAssign(job, node_id, options_.lease + options_.outage,
@@ -113,7 +113,8 @@ void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
 }
 
 Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
-  // After a restart of this process, the State that adopts the job may arrive later.
+  // After a restart of this process, this message may arrive before the agent's State message, by
+  // which this process would take over (adopt) the job.
   ASSAY_RETURN_IF_ERROR(FindOrAdopt({ready.job_id(), ready.epoch()}, node_id).status());
   for (Outbound& outbound : running_.NoteReady(node_id, ready)) {
     sessions_.Send(outbound.node_id, std::move(outbound.message));
@@ -157,7 +158,8 @@ Result<bool> Attempts::EndIfCauseIsKnown(const LeasedJob& job, bool last_call) {
   for (RunningJobs::NodeStatus& node : running_.NodesOf(epoch)) {
     const bool silent = !sessions_.Has(node.node_id) ||
                         (node.last_seen && environment_.clock.Now() - *node.last_seen > patience);
-    // An agent that has reported its end does not list the job in its States any more.
+    // After an agent has reported its end, its State messages do not list the job, so its silence
+    // means nothing.
     const bool ended = node.failure || node.finished;
     bool lost = !ended && node.last_seen && silent && evidence.silence_counts;
     if (lost) {
@@ -190,7 +192,7 @@ Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
   if (!at_fault.empty()) at_fault.erase(at_fault.begin());
   // Failures of Assay itself blame no node.
   if (failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE) failure.clear_node_id();
-  // The record may be older than a cancel request, which FinishAttempt sees as well.
+  // The record `job` may be older than a cancel request, but FinishAttempt also checks for one.
   const RetryDecision decision = DecideRetry(job, failure, at_fault);
   const bool planned =
       failure.reason() == v1::REASON_AGENT_STOPPED || failure.reason() == v1::REASON_NODE_DRAINED;
@@ -211,7 +213,7 @@ Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
 void Attempts::Cancel(const std::vector<JobEpoch>& jobs) {
   for (const JobEpoch& epoch : jobs) {
     const std::optional<LeasedJob> job = running_.Find(epoch);
-    // Another coordinator leads it and sees the request when it renews the lease.
+    // Another coordinator leads the attempt and sees the request when it renews the lease.
     if (!job) continue;
     for (const std::string& node_id : job->node_ids) {
       SendCancel(node_id, epoch, "the campaign was cancelled");
@@ -230,12 +232,12 @@ Result<std::optional<LeasedJob>> Attempts::FindOrAdopt(const JobEpoch& epoch,
   return std::optional(held.front());
 }
 
-// Decides an attempt that finished without failure by the outcomes of its cases.
+// Ends an attempt that finished without a failure. The outcomes of its cases determine how.
 Status Attempts::Conclude(const LeasedJob& job) {
   const size_t cases = job.job.cases.size();
   CaseOutcomes outcomes = running_.OutcomesOf(EpochOf(job));
   if (outcomes.by_index.size() < cases) {
-    // Earlier attempts, or an earlier coordinator, received the others.
+    // Earlier attempts, or an earlier coordinator, received the other outcomes.
     ASSAY_ASSIGN_OR_RETURN(outcomes, LoadOutcomes(job));
   }
   if (outcomes.by_index.size() < cases) {
@@ -259,7 +261,7 @@ Status Attempts::Mend(const LeasedJob& job) {
   return Status::Ok();
 }
 
-// Returns how an attempt ends whose cases all have a result.
+// Returns the record of how an attempt ends if all its cases have a result.
 storage::FinishedAttempt Attempts::AttemptOf(const LeasedJob& job, const CaseOutcomes& outcomes) {
   const size_t cases = job.job.cases.size();
   storage::FinishedAttempt attempt;
@@ -335,7 +337,8 @@ Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt) {
     if (finished.count(node_id) > 0) {
       SendFinishedAck(node_id, epoch);
     } else if (outcome.held) {
-      // Otherwise another coordinator may lead the attempt. The next State tells.
+      // Otherwise, another coordinator may lead the attempt. The agent's next State message shows
+      // whether it must stop.
       SendCancel(node_id, epoch, "the attempt is over");
     }
   }

@@ -34,7 +34,7 @@ class Attempts {
     bool requeued = false;
     Duration delay{0};
   };
-  // Called after each attempt's end, on the caller's thread.
+  // Called after the end of each attempt, on the thread that ended the attempt.
   using OnEnded = std::function<void(const Ended&)>;
 
   Attempts(const Environment& environment, const Options& options, RunningJobs& running,
@@ -53,7 +53,8 @@ class Attempts {
   Status Ready(const std::string& node_id, const v1::GangReady& ready);
   // Handles an agent's report that its part of the job has ended. Ignores reports of old epochs.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
-  // Decides attempts whose other agents have not reported within kReportsWait.
+  // Ends attempts that failed more than kReportsWait ago, without waiting longer for the reports of
+  // their other agents.
   Status DecideOverdue();
   // Ends the attempt with a failure that the coordinator itself has detected. `at_fault` lists the
   // ids of the nodes at fault; the stored failure names the first of these nodes.

@@ -34,7 +34,8 @@ class Decision {
     for (const NodeEvidence& node : evidence_.nodes) {
       if (node.failure && IsFrozen(*node.failure)) return OfFrozenRank(*node.failure);
     }
-    // Rank 0 hears all others; they hear only rank 0.
+    // Prefer the report of rank 0, because it is connected to all other ranks. They are connected
+    // only to rank 0.
     const NodeEvidence& first = evidence_.nodes.front();
     const bool all_reported =
         std::all_of(evidence_.nodes.begin(), evidence_.nodes.end(),
@@ -133,7 +134,7 @@ class Decision {
     const NodeSet heard = NodesOf(loss.heard_ranks(), *own);
     NodeSet silent = NodesOf(loss.silent_ranks(), *own);
     NodeSet missing = NodesOf(loss.absent_ranks(), *own);
-    // A host that answers for one of its ranks works, whatever became of the others.
+    // A host that answers for one of its ranks works, even if its other ranks are silent.
     for (const size_t node : heard) silent.erase(node), missing.erase(node);
     for (const size_t node : silent) missing.erase(node);
     if (silent.empty() && missing.empty()) return std::nullopt;
@@ -178,7 +179,8 @@ class Decision {
                               Silence(report)));
   }
 
-  // Returns the failure of `report` with this text, at this node or at none.
+  // Returns the failure of `report` with the message `text`. Blames `node`, or no node if it is
+  // nullopt.
   Blame AtNode(v1::Failure report, std::optional<size_t> node, const std::string& text) const {
     report.set_message(text + ReportedBy(report));
     report.set_failure_class(node ? v1::FAILURE_CLASS_NODE : v1::FAILURE_CLASS_INFRASTRUCTURE);

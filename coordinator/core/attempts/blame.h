@@ -15,8 +15,8 @@ namespace assay::coordinator {
 struct NodeEvidence {
   std::string node_id;
   std::string name;
-  bool heard = false;  // The agent has spoken of the job to this process.
-  bool lost = false;   // The agent has left or fallen silent, not for the coordinator's absence.
+  bool heard = false;  // The agent has mentioned the job to this process.
+  bool lost = false;   // The agent has left or is silent, and the coordinator was present.
   std::optional<v1::Failure> failure;  // What the agent reported.
   bool finished = false;               // The agent reported its end without failure.
 };
@@ -26,7 +26,7 @@ struct Evidence {
   int world_size = 1;
   // Set while a gang's start waits for nodes, as far as this process knows.
   std::optional<GangWait> wait;
-  // False if this process was absent, because late nodes may have reported meanwhile.
+  // False if this process was absent, because nodes that seem late may have reported in that time.
   bool silence_counts = true;
 };
 

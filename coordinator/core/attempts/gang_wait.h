@@ -1,4 +1,5 @@
-// A gang that waits for nodes whose ranks are not ready.
+// Describes a gang (a job on several nodes) that has not started yet, because it waits for nodes
+// whose ranks are not ready.
 #pragma once
 
 #include <optional>
@@ -26,8 +27,8 @@ struct GangWait {
 };
 
 // Explains to the user why a job on several nodes has not started. The text names the ranks that
-// are not ready and says when their agents last mentioned the job. Then it lists the ready ranks
-// and how long they have been ready.
+// are not ready and says when their agents last mentioned the job. The text also lists the ready
+// ranks and how long they have been ready.
 std::string DescribeWait(const GangWait& wait);
 
 // Returns the ids of the nodes that are not ready, in rank order.
@@ -37,8 +38,8 @@ std::vector<std::string> LateNodes(const GangWait& wait);
 std::string WhyLate(const GangWait& wait);
 
 // Returns true if all nodes that are ready became ready in less than half of the waiting time. In
-// that case, the late nodes cause a timeout, rather than a time limit that is too short. Returns
-// false if no node is ready.
+// that case, a timeout is caused by the late nodes rather than by a time limit that is too short.
+// Returns false if no node is ready.
 bool OthersWereQuick(const GangWait& wait);
 
 }  // namespace assay::coordinator

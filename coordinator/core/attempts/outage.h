@@ -11,10 +11,11 @@
 
 namespace assay::coordinator {
 
-// Thread-safe.
+// The state of the database, up or down, as the last calls have found it. Thread-safe.
 class Outage {
  public:
-  // Records the outcome of work that certainly used the database. Returns true if it was down.
+  // Records the outcome of work that certainly used the database. Returns true if the database was
+  // down.
   bool Note(const Status& status) {
     if (NoteFailure(status)) return true;
     MutexLock lock(mutex_);
@@ -23,7 +24,8 @@ class Outage {
     return false;
   }
 
-  // Records the outcome of work that may not have used it, so that success proves nothing.
+  // Records the outcome of work that may not have used the database, so that a success does not
+  // show that the database is up. Returns true if the database was down.
   bool NoteFailure(const Status& status) {
     if (status.code() != Code::kUnavailable) return false;
     MutexLock lock(mutex_);

@@ -16,17 +16,19 @@ namespace assay::coordinator {
 // The nodes of a job, in rank order.
 using JobNodes = std::vector<std::shared_ptr<const v1::NodeDescription>>;
 
-// Returns the error in a result's metrics: they must be those of the benchmark as the node declares
-// it, by name, unit and direction. Empty if there is none.
+// Checks that a result has only metrics that the node declares for the benchmark, with the same
+// name, unit and direction. Returns the error, or an empty string.
 std::string WhyOtherMetrics(const v1::Schemas& schemas, const v1::CaseResult& result);
 
-// Returns the error in a result's prediction: its numbers must be finite and positive, and an
-// efficiency must follow from the predicted and the measured time. Empty if there is none.
+// Checks that the numbers in a result's prediction are finite and not negative, and that an
+// efficiency follows from the predicted and the measured time. Returns the error, or an empty
+// string.
 std::string WhyImpossible(const v1::CaseResult& result);
 
-// Replaces what `sender`, a node of `job`, says about its provenance and its hardware by what the
-// coordinator knows. Leaves what only the node can know: versions of libraries, the power limit and
-// clocks during the measurement. Moves times into the attempt, which lasts until `now`.
+// Replaces what `sender`, a node of `job`, reports about its provenance and its hardware by what
+// the coordinator knows. Keeps the facts that only the node can know: versions of libraries, the
+// power limit and clocks during the measurement. Clamps times to the duration of the attempt, which
+// ends at `now`.
 void SetFacts(const storage::LeasedJob& job, const JobNodes& nodes,
               const v1::NodeDescription& sender, WallTime now, v1::CaseResult* result);
 

@@ -26,8 +26,9 @@ const v1::BenchmarkCase* CaseOf(const LeasedJob& job, int case_index) {
   return nullptr;
 }
 
-// Returns whether results of the job may still come although its attempt is over: the coordinator
-// gave the attempt up, or the agent handed it back. After another failure the agent has none left.
+// Returns true if results of the job may still arrive although its attempt is over, because the
+// coordinator gave up the attempt or the agent handed it back. After any other failure, the agent
+// has no results left to send.
 bool MayBeLate(const LeasedJob& job) {
   if (job.cancel_requested || job.failures.empty()) return false;
   const v1::Reason reason = job.failures.back().reason;
@@ -189,7 +190,8 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
     sound_at.push_back(i);
   }
   if (!unheld.empty()) {
-    // Such a result is a replay, or stale. It is never stored, whatever job it names.
+    // A result that belongs to no such job is a replay or stale. It is compared with the stored
+    // results but never stored.
     ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::CommitOutcome> outcomes,
                            environment_.results.Compare(unheld));
     for (size_t i = 0; i < unheld.size() && i < outcomes.size(); ++i) {

@@ -20,7 +20,7 @@ namespace assay::coordinator {
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 
-// Thread-safe; blocks on the database.
+// The part of the coordinator that takes results from agents. Thread-safe; blocks on the database.
 class ResultIntake {
  public:
   using OnStored = std::function<void(const std::string& campaign_id)>;
@@ -41,7 +41,7 @@ class ResultIntake {
   Result<Node> Describe(const std::string& node_id);
   // Returns the schemas of the node's benchmarks; empty if the node was removed.
   Result<std::shared_ptr<const v1::Schemas>> SchemasOf(const std::string& node_id);
-  // Completes a result by what the coordinator knows.
+  // Adds to a result the facts that the coordinator knows (see SetFacts), and its hash.
   Result<storage::SentResult> Complete(const storage::LeasedJob& job,
                                        const v1::NodeDescription& sender,
                                        const v1::CaseResult& result);

@@ -11,7 +11,7 @@ namespace {
 using storage::Disposition;
 using NodeSet = std::set<std::string>;
 
-// Returns whether the job fits on the candidates that are not in `nodes`.
+// Returns true if the job fits on the candidates that are not in `nodes`.
 bool EnoughOthers(const storage::LeasedJob& job, const NodeSet& nodes) {
   const auto others =
       std::count_if(job.job.candidate_node_ids.begin(), job.job.candidate_node_ids.end(),
@@ -122,7 +122,8 @@ RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& fail
         return BudgetOf(earlier.failure_class) != Budget::kInfrastructure;
       }));
   if (BudgetOf(failure.failure_class()) == Budget::kInfrastructure) {
-    // Drains are a person's decision. They spend nothing, and need no delay.
+    // Drains are decisions of an operator. They do not count against the limit of retries and need
+    // no delay.
     const auto drains = static_cast<size_t>(std::count_if(
         job.failures.begin(), job.failures.end(), [](const storage::AttemptFailure& earlier) {
           return earlier.reason == v1::REASON_NODE_DRAINED;

@@ -16,7 +16,7 @@ enum class Budget {
   kInfrastructure,  // kInfrastructureRetries.
 };
 
-// The consequences of a failure, by its class. The documentation prints this table.
+// The consequences of a failure of one class. The documentation prints a table of these rules.
 struct RetryRule {
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   Budget budget = Budget::kNone;
@@ -34,7 +34,7 @@ struct RetryDecision {
   storage::Disposition disposition = storage::Disposition::kFailed;
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
-  bool same_nodes = false;  // As of storage::FinishedAttempt.
+  bool same_nodes = false;  // See storage::FinishedAttempt.
 };
 
 // Decides whether and where a job is retried. This depends on the class of `failure`:

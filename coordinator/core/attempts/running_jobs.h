@@ -45,7 +45,8 @@ struct CaseOutcomes {
   std::optional<v1::Failure> first_failure;
 };
 
-// Thread-safe; never blocks.
+// The attempts that this coordinator leads, with the reports of their agents. Thread-safe; never
+// blocks.
 class RunningJobs {
  public:
   explicit RunningJobs(const Clock& clock) : clock_(clock) {}
@@ -102,7 +103,7 @@ class RunningJobs {
   struct NodeStatus {
     std::string node_id;
     std::string name;                        // Its id if this process has not heard the name.
-    std::optional<MonotonicTime> last_seen;  // When its agent spoke of the job last.
+    std::optional<MonotonicTime> last_seen;  // When its agent last mentioned the job.
     std::optional<v1::Failure> failure;      // As noted by NoteFailure.
     bool finished = false;                   // As noted by NoteFinished.
   };
@@ -147,7 +148,7 @@ class RunningJobs {
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
-    MonotonicTime last_seen;  // When it spoke of the job.
+    MonotonicTime last_seen;  // When its agent last mentioned the job.
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
@@ -160,25 +161,26 @@ class RunningJobs {
   // Returns the reasons for waiting if the job is a gang whose agents are not all ready.
   std::optional<GangWait> WaitOf(const storage::JobEpoch& job) const;
 
-  // Returns the jobs that have run for `slack` more than their timeout.
+  // Returns the jobs that have run for longer than their timeout plus `slack`.
   std::vector<storage::LeasedJob> OverdueSince(Duration slack) const;
 
  private:
   struct Member {
-    bool finished = false;  // Well or not.
+    bool finished = false;  // With or without success.
     std::optional<v1::Failure> failure;
     bool reported = false;
     std::optional<MonotonicTime> ready;
     std::string agent_instance_id;  // Empty until known.
-    std::string name;               // As well.
-    std::string phase;              // See RunningJob.phase. As well.
+    std::string name;               // Empty until known.
+    std::string phase;              // See RunningJob.phase. Empty until known.
     MonotonicTime assigned;
     // When the agent last mentioned the job. Not set if this process adopted the job and the agent
     // has not reported the job yet, perhaps because the agent's session is with another
     // coordinator.
     std::optional<MonotonicTime> last_seen;
   };
-  // The stage of a job on several nodes; kStarted for all other jobs.
+  // The stage of a job on several nodes. kAdopted means that an earlier process assigned the job,
+  // so that this process does not know whether the job has started. All other jobs are in kStarted.
   enum class Stage { kPreparing, kAdopted, kStarted };
   struct Entry {
     storage::LeasedJob job;
@@ -205,7 +207,8 @@ class RunningJobs {
   const Clock& clock_;
   mutable Mutex mutex_;
   Entries entries_ ASSAY_GUARDED_BY(mutex_);
-  // The ids of the jobs in `entries_` by node, so that a State costs only its own node's jobs.
+  // The ids of the jobs in `entries_` by node, so that the work for a State message depends only on
+  // the number of jobs of its node.
   std::map<std::string, std::set<std::string>> jobs_of_node_ ASSAY_GUARDED_BY(mutex_);
 };
 

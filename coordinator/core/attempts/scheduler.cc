@@ -26,7 +26,8 @@ using storage::LeasedJob;
 constexpr int kClaimLimit = 64;
 constexpr int kExpiredLimit = 256;
 constexpr int kDrainedLimit = 256;
-// Time after a job's timeout in which its agent starts, stops and reports.
+// Time in addition to a job's timeout that its agent may need to start the job, to stop it and to
+// report its end.
 constexpr Duration kTimeoutSlack = std::chrono::minutes(5);
 
 }  // namespace
@@ -48,7 +49,8 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Lea
       run_schedules_(std::move(run_schedules)) {}
 
 void Scheduler::Start() {
-  // Before the first agent comes, which a follower would send away.
+  // Take part in the election before the first agent connects, because a follower would send it
+  // away.
   outage_.Note(Elect());
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
 }
@@ -116,11 +118,11 @@ Status Scheduler::ClaimOnce(bool& more) {
   for (const LeasedJob& job : claimed) {
     environment_.observer.JobStarted(job.job.benchmark);
     const Status begun = attempts_.Begin(job);
-    // Its lease expires, and the sweep ends the attempt.
+    // An error can be ignored: the job's lease expires, and then SweepExpired ends the attempt.
     if (!begun.ok()) Log().warn("job {} did not begin: {}", job.job.job_id, begun.ToString());
     watchers_.Notify(job.campaign_id);
   }
-  // For jobs on several nodes only the head of a queue was examined.
+  // Claim again after a job on several nodes: for such jobs, only the head of a queue was examined.
   more = static_cast<int>(claimed.size()) == kClaimLimit ||
          std::any_of(claimed.begin(), claimed.end(),
                      [](const LeasedJob& job) { return job.node_ids.size() > 1; });
@@ -133,11 +135,11 @@ void Scheduler::Poll() {
   const Status status = Guarded("Poll", [this]() -> Status {
     ASSAY_RETURN_IF_ERROR(Elect());
     if (!leadership_.IsLeader()) return Status::Ok();
-    // Another coordinator may have changed them.
+    // Another coordinator may have changed labels and prices.
     ASSAY_RETURN_IF_ERROR(RefreshSettings());
     ASSAY_RETURN_IF_ERROR(Sweep());
     ASSAY_RETURN_IF_ERROR(JudgeAll());
-    // Before all agents have had time to connect, a campaign would miss nodes.
+    // Until all agents have had time to connect, a scheduled campaign would miss nodes.
     return grace_.Active() ? Status::Ok() : run_schedules_();
   });
   const bool away = outage_.Note(status);
@@ -152,7 +154,7 @@ Status Scheduler::Elect() {
   ASSAY_ASSIGN_OR_RETURN(const Leadership::Change change, leadership_.Renew());
   if (change == Leadership::Change::kGained) {
     grace_.Begin();
-    // Before the first agent comes, whose results have them.
+    // Read the labels and prices before the first agent connects, because its results contain them.
     ASSAY_RETURN_IF_ERROR(RefreshSettings());
   }
   if (change == Leadership::Change::kLost) {
@@ -213,7 +215,8 @@ Status Scheduler::SweepUnprepared() {
   return Status::Ok();
 }
 
-// Ends attempts long after their time. An agent does so itself, unless it is broken or hostile.
+// Ends attempts that have long exceeded their timeout. An agent ends them itself unless it is
+// broken or hostile.
 Status Scheduler::SweepOverdue() {
   for (const LeasedJob& job : running_.OverdueSince(kTimeoutSlack)) {
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
@@ -246,7 +249,7 @@ Status Scheduler::SweepExpired() {
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));
   for (const LeasedJob& job : expired) {
     const storage::JobEpoch epoch{job.job.job_id, job.epoch};
-    // An agent reported it lately, and its renewal is under way.
+    // An agent has reported the job recently, and the renewal of its lease is under way.
     if (running_.AwaitsHeard(epoch)) continue;
     const char* const why =
         running_.Find(epoch)
@@ -290,7 +293,7 @@ Status Scheduler::JudgeOne(const std::string& campaign_id) {
       campaign.verdict() != v1::VERDICT_UNSPECIFIED) {
     return Status::Ok();
   }
-  // The verdict is of the latest run of all jobs.
+  // Judge only the latest run of all jobs.
   const int latest =
       storage::LatestRun(campaign.reruns(), campaign::RepetitionsOf(campaign.spec()));
   if (latest > 1) {

@@ -37,11 +37,12 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Stops claiming jobs. Tasks that are queued on the executor will do nothing.
   void Stop() { stopped_ = true; }
 
-  // Soon claims the jobs that can run now and assigns them. Several calls may share one pass.
+  // Starts a pass on the executor that claims the jobs that can run now and assigns them. Several
+  // calls may share one pass.
   void Kick();
   // Handles the end of an attempt: its nodes are free again, and its campaign may have ended.
   void OnAttemptEnded(const Attempts::Ended& ended);
-  // Soon decides the campaign's verdict if all its jobs have ended.
+  // Decides the campaign's verdict, on the executor, if all its jobs have ended.
   void JudgeSoon(const std::string& campaign_id);
   // Gives the sessions the labels and prices that operators have set. Blocks on the database.
   Status RefreshSettings();
@@ -50,7 +51,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Claim();
   Status ClaimOnce(bool& more);
   void Poll();
-  // Takes part in the election, and follows its outcome.
+  // Takes part in the election, and acts on its outcome.
   Status Elect();
   // Fails attempts whose agent or coordinator is gone.
   Status Sweep();
@@ -61,7 +62,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Status SweepDrained();
   Status JudgeAll();
   Status JudgeOne(const std::string& campaign_id);
-  // Counts the campaign's jobs of this and later repetitions.
+  // Counts the campaign's jobs that belong to `repetition` or to a later one.
   Result<v1::JobCounts> CountJobsFrom(int repetition, const std::string& campaign_id);
 
   const Environment& environment_;

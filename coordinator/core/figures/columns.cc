@@ -83,7 +83,8 @@ class ColumnMaker {
   std::unordered_map<std::string, int> indices_;  // Of the column's texts.
 };
 
-// The unit `unit` refers to the field of that name.
+// Returns the unit of a field. Returns "" for a unit in backquotes, which names another field that
+// holds the unit.
 std::string UnitOf(const schema::ResultField& field) {
   return field.unit.starts_with('`') ? "" : std::string(field.unit);
 }

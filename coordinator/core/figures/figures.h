@@ -13,7 +13,8 @@
 
 namespace assay::coordinator {
 
-// Thread-safe. Calls block on the database and may take a second.
+// The queries behind figures and large tables. Thread-safe. Calls block on the database and may
+// take a second.
 class Figures {
  public:
   // Both must outlive this object.

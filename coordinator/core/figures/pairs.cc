@@ -20,10 +20,11 @@ using analysis::PairReport;
 using analysis::Verdict;
 
 constexpr int kMostResults = 200'000;
-// An answer has at most this many cells of pairs of GPUs. The worst nodes come first.
+// Maximum number of cells for pairs of GPUs in an answer. The nodes with the most suspects come
+// first.
 constexpr int kMostGpuCells = 20'000;
 constexpr int kMostFindings = 200;
-// Parameters of benchmarks between two GPUs: the ranks that take part.
+// Parameters of benchmarks that measure between two GPUs: the ranks that send and receive.
 constexpr char kFrom[] = "from";
 constexpr char kTo[] = "to";
 
@@ -50,7 +51,8 @@ Result<Fleet> ReadFleet(const Environment& environment) {
   return fleet;
 }
 
-// Results and jobs between the ends of one report.
+// The results and jobs of one report. It is about pairs of ends, which are either nodes or the GPUs
+// of one node.
 struct Measured {
   std::vector<v1::StoredResult> results;
   std::vector<v1::Job> jobs;
@@ -76,7 +78,7 @@ v1::StoredResult Slim(const v1::CaseResult& run) {
 
 std::string GpuName(int index) { return "GPU " + std::to_string(index); }
 
-// Makes `names` those of two GPUs.
+// Replaces `names` by the names of two GPUs.
 void SetEnds(int first, int second, google::protobuf::RepeatedPtrField<std::string>* names) {
   names->Clear();
   *names->Add() = GpuName(first);
@@ -92,8 +94,9 @@ std::optional<int> RankOf(const v1::CaseResult& run, const std::string& paramete
   return valid ? std::optional(static_cast<int>(*rank)) : std::nullopt;
 }
 
-// Returns the two GPUs of one node that a result was measured between, that which sends first. They
-// are those of the ranks `from` and `to`, or of the only two ranks. nullopt if they are not known.
+// Returns the indices of the two GPUs of one node between which a result was measured, the sending
+// GPU first. These are the GPUs of the ranks `from` and `to`, or of the only two ranks. Returns
+// nullopt if they are not known.
 std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet& fleet) {
   const v1::Provenance& provenance = run.provenance();
   if (provenance.gpu_uuids_size() < 2 || provenance.node_names_size() != 1) return std::nullopt;
@@ -109,7 +112,8 @@ std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet
   return std::pair(first->second, second->second);
 }
 
-// The measurements of a campaign, sorted by what they were measured between.
+// The results and jobs of a campaign, sorted by the ends between which they measure: two nodes, or
+// two GPUs of one node.
 class Sorter {
  public:
   explicit Sorter(const Fleet& fleet) : fleet_(fleet) {}
@@ -208,7 +212,7 @@ class ReportFindings {
   }
 
  private:
-  // Returns the text with its case, if there are several.
+  // Returns the text, preceded by the name of its case if the report has several cases.
   std::string InCase(const PairCase& one, const std::string& text) const {
     return report_.cases.size() > 1 ? CaseName(one) + ": " + text : text;
   }
@@ -303,7 +307,8 @@ v1::PairsVerdict Worse(v1::PairsVerdict a, Verdict b) {
   return std::max(a, other);
 }
 
-// Returns a filter for the results of these benchmarks and of those between two of more GPUs.
+// Returns a filter for the results of `benchmarks`, and for results on more than two GPUs that were
+// measured between two of them.
 std::string FilterOf(const v1::Campaign& campaign, const std::set<std::string>& benchmarks,
                      bool all_metrics) {
   std::string any = std::string("parameters.") + kFrom + " >= 0";
@@ -361,11 +366,13 @@ Result<v1::GetPairsResponse> Figures::GetPairs(const v1::GetPairsRequest& reques
                            analysis::MakePairReport(measured.results, measured.jobs, query));
     report.noun = "GPU";
     if (report.cases.empty() && report.failures.empty()) continue;
-    // One pair, such as that of a collective over two GPUs, is no comparison of links.
+    // A single pair, such as that of a collective over two GPUs, cannot be compared with other
+    // pairs.
     const bool compares = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const PairCase& one) { return one.cells.size() > 1; });
     if (!compares && report.failures.empty()) continue;
-    // Fewer GPUs cannot be judged, which says nothing about the campaign.
+    // A report about fewer GPUs is always undecided, which must not make the whole campaign
+    // undecided.
     constexpr size_t kLeastJudged = 4;
     const bool judged = report.nodes.size() >= kLeastJudged || report.verdict() == Verdict::kBad;
     if (judged) verdict = Worse(verdict, report.verdict());

@@ -1,4 +1,4 @@
-// Says where a campaign stands, by benchmark and node.
+// Reports the progress of a campaign, by benchmark and node.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -87,7 +87,7 @@ class ProgressMaker {
   explicit ProgressMaker(const RunningJobs& running) : running_jobs_(running) {}
 
   void Add(const v1::Job& job) {
-    // Imported jobs belong to no entry of a spec.
+    // Imported jobs have no index, because they belong to no entry of a campaign's spec.
     const int index = job.has_benchmark_index() ? job.benchmark_index() : -1;
     const std::string place = PlaceOf(job);
     Count(job, counts_[{index, job.benchmark()}][place]);
@@ -112,7 +112,8 @@ class ProgressMaker {
     failures.nodes.insert(job.node_names().begin(), job.node_names().end());
   }
 
-  // Returns the places that have columns of their own: all, or those where most happens.
+  // Returns the places that have their own columns: all places or, if there are too many, those
+  // with the most running and failed jobs.
   std::set<std::string> ShownPlaces() const {
     std::set<std::string> shown;
     if (places_.size() <= kMostPlaces) {

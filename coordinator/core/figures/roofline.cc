@@ -19,14 +19,14 @@ namespace assay::coordinator {
 namespace {
 
 constexpr int kMostPoints = 10'000;
-// Results are examined until there are enough points, but not more than these.
+// Maximum number of results that are examined to get enough points.
 constexpr int kMostExamined = 20'000;
-// Results with the highest bandwidth among which one without doubts is looked for.
+// Number of results with the highest bandwidths that are searched for one that is beyond doubt.
 constexpr int kBestExamined = 100;
-// If there are too many results to sort, the best of the newest is taken.
+// Number of the newest results that are searched instead if there are too many results to sort.
 constexpr int kNewestExamined = 1000;
 
-// The hardware that shares a roofline.
+// A kind of hardware. Results on the same kind of hardware share a roofline.
 struct Hardware {
   std::string gpu_model;  // Empty for CPUs.
   std::string mig_profile;
@@ -49,17 +49,18 @@ Hardware HardwareOf(const v1::CaseResult& run) {
   return hardware;
 }
 
-// The points of one roofline, and what its roofs are made of.
+// The points of one roofline, and the data from which its roofs are made.
 struct Group {
   std::vector<v1::RooflinePoint> points;
   std::map<std::string, int> specs;      // Number of points by spec sheet.
   std::vector<double> clocks;            // In MHz.
   std::set<std::string> compute_roofs;   // Those that apply to a point.
-  std::map<std::string, v1::Roof> best;  // By name, of points without doubts.
+  std::map<std::string, v1::Roof> best;  // By name, of points beyond doubt.
 };
 
 bool IsBeyondDoubt(const v1::CaseResult& run) {
-  // A result that exceeds the sheet by more is a wrong measurement, or the node lies.
+  // If a result exceeds the spec sheet by more, the measurement is wrong or the node reports false
+  // values.
   constexpr double kMostOfSheet = 1.1;
   return run.verification().passed() && run.conditions().flags().empty() &&
          run.prediction().efficiency_spec() <= kMostOfSheet;
@@ -71,7 +72,7 @@ struct Rate {
   std::optional<std::pair<double, double>> interval;
 };
 
-// Returns the FLOP/s that a measurement means. nullopt if its metric does not say.
+// Converts a measurement to FLOP/s. Returns nullopt if its value or its unit does not allow that.
 std::optional<Rate> FlopsPerSecond(const v1::Measurement& measured,
                                    const v1::Prediction& prediction) {
   using campaign::UnitFactor;
@@ -97,15 +98,15 @@ std::optional<Rate> FlopsPerSecond(const v1::Measurement& measured,
   return rate;
 }
 
-// Returns the beginning of the columns of a spec sheet that may apply to elements of a type.
+// Returns the prefix of those columns of a spec sheet that may apply to elements of type `dtype`.
 std::string ColumnPrefix(const std::string& dtype) {
   if (dtype == "fp16") return "bf16";
   return dtype.substr(0, dtype.find('_'));  // "fp8" of "fp8_e4m3".
 }
 
-// Returns the name of the compute peak that a prediction used. Messages do not name it, but the
-// ridge point is this peak over the memory bandwidth. Columns with equal peaks are told apart by
-// the type of the elements.
+// Returns the name of the compute peak that a prediction used. Results do not contain the name, but
+// the ridge point is this peak divided by the memory bandwidth. Columns with equal peaks are
+// distinguished by the type of the elements.
 std::string ComputeRoofOf(const v1::CaseResult& run) {
   constexpr double kRounding = 1e-6;
   const auto dtype = run.parameters().find("dtype");
@@ -181,7 +182,7 @@ void AddPoint(const v1::StoredResult& result, v1::RooflinePoint point, Group& gr
   if (run.conditions().has_sm_clock_mhz()) group.clocks.push_back(run.conditions().sm_clock_mhz());
   const std::string name = point.compute_roof();
   if (!name.empty()) group.compute_roofs.insert(name);
-  // A point that memory or launches limit says nothing about the peak of compute.
+  // A point that is limited by memory or by launches says nothing about the compute peak.
   if (IsBeyondDoubt(run) && !name.empty() && point.regime() == "compute") {
     v1::Roof& best = group.best[name];
     if (point.flops_per_second() > best.value()) {
@@ -204,8 +205,8 @@ double MedianClock(std::vector<double> clocks) {
   return *middle;
 }
 
-// Adds the roofs that a spec sheet gives: its own, and its compute peaks at the clock of the
-// points.
+// Adds the roofs from a spec sheet: the values in the sheet, and its compute peaks at the median
+// clock of the points.
 void AddSheetRoofs(const Group& group, v1::Roofline& roofline) {
   const GpuSpec* const spec = SheetNamed(MostFrequent(group.specs));
   if (spec == nullptr) return;
@@ -235,7 +236,7 @@ std::vector<std::pair<std::string, std::string>> BandwidthFilters(const Hardware
 }
 
 // Returns the result with the highest bandwidth among those that `filter` selects on this hardware,
-// as a roof. nullopt if there is none without doubts.
+// as a roof. Returns nullopt if no such result is beyond doubt.
 Result<std::optional<v1::Roof>> BestBandwidth(const Environment& environment,
                                               const Hardware& hardware, const std::string& name,
                                               const std::string& filter) {
@@ -294,7 +295,8 @@ Result<v1::GetRooflineResponse> Figures::GetRoofline(const v1::GetRooflineReques
                              BestBandwidth(environment_, hardware, name, filter));
       if (best) *roofline.add_roofs() = *best;
     }
-    // Points of a CPU mean little without a roof, because there is no spec sheet.
+    // A CPU has no spec sheet, so without a measured roof there is nothing to compare its points
+    // with.
     if (hardware.is_cpu() && roofline.roofs().empty()) continue;
     roofline.mutable_points()->Assign(group.points.begin(), group.points.end());
     *response.add_rooflines() = std::move(roofline);

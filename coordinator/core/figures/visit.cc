@@ -5,8 +5,8 @@
 namespace assay::coordinator {
 namespace {
 
-// Stores read as many items as a page may have, and then cut the page by its size. These pages are
-// never cut.
+// The stores read as many items as a page may have, and then cut the page to this number of bytes.
+// The limit is so high that pages are never cut here.
 constexpr size_t kPageBytes = 64 << 20;
 constexpr int kResultsPerPage = 2500;
 constexpr int kJobsPerPage = 5000;

@@ -10,7 +10,7 @@
 namespace assay::coordinator {
 
 // Calls `visit` for at most `most` results, without samples, until it returns false. Returns the
-// number of the other results that match, counting at most kMaxCountedResults.
+// number of matching results that were not visited, but at most kMaxCountedResults.
 Result<int> VisitResults(const Environment& environment, const std::string& filter,
                          const std::string& order, int most,
                          const std::function<bool(const v1::StoredResult&)>& visit);
@@ -23,7 +23,7 @@ Status VisitJobs(const Environment& environment, const std::string& campaign_id,
 // `most`.
 Result<int> LimitOf(int limit, int normal, int most);
 
-// Returns a text as a filter takes it, in quotation marks.
+// Returns `text` as a value for a filter, in quotation marks.
 std::string FilterText(const std::string& text);
 
 }  // namespace assay::coordinator

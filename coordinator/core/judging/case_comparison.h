@@ -9,7 +9,7 @@
 
 namespace assay::coordinator {
 
-// The histories that are compared. Each has runs.
+// The two sides of a comparison, with the histories of one case. Each history must have runs.
 struct CaseSides {
   std::vector<const History*> a, b;
 };

@@ -34,7 +34,7 @@ using ReadField = std::function<std::string(const RunSeries&, const RunOrigin&)>
 struct ComparedField {
   std::string name;
   ReadField read;  // Null if runs do not have the field.
-  // The field is a part of the hardware, so that different values are different lineages.
+  // The field is part of the hardware, so that runs with different values have different lineages.
   bool hardware = false;
 };
 
@@ -87,7 +87,7 @@ std::string Equals(const ComparedField& field, const std::string& value) {
                                   : condition;
 }
 
-// Copies the runs with these values of a field.
+// Returns the runs in which a field has this value.
 Runs RunsWith(const Runs& runs, const ReadField& read, const std::string& value) {
   Runs chosen{runs.series, runs.origins, {}, 0};
   for (const Run& run : runs.runs) {
@@ -98,8 +98,8 @@ Runs RunsWith(const Runs& runs, const ReadField& read, const std::string& value)
   return chosen;
 }
 
-// Splits runs that have exactly two values of a field: the lower version first, or the one that is
-// older.
+// Splits runs that have exactly two values of a field into two sides. Side A gets the lower version
+// or, if the values are not versions, the value whose newest run is older.
 Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, Side& b) {
   std::map<std::string, WallTime> newest;  // By value.
   for (const Run& run : runs.runs) {
@@ -129,7 +129,8 @@ Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, S
   return Status::Ok();
 }
 
-// Names what makes runs comparable. Without `hardware`, different GPU models are.
+// Returns a key that is equal for runs that can be compared. With `across_hardware`, runs on
+// different GPU models can be compared.
 std::string CaseKey(const v1::CaseIdentity& identity, bool across_hardware) {
   if (!across_hardware) return identity.lineage_id();
   v1::CaseIdentity key = identity;
@@ -152,7 +153,7 @@ std::string CaseKey(const v1::CaseIdentity& identity, bool across_hardware) {
   return text;
 }
 
-// Returns the fields in which no value of one side is a value of the other.
+// Returns the fields in which the two sides have no value in common.
 std::vector<std::string> DifferingFields(const Side& a, const Side& b) {
   using Read = std::string (*)(const v1::CaseIdentity&);
   static const std::vector<std::pair<const char*, Read>> kFields = {

@@ -14,7 +14,7 @@
 namespace assay::coordinator {
 namespace {
 
-// Runs on each side whose conditions are read.
+// Number of runs before the step, and after it, whose conditions are read.
 constexpr size_t kRunsRead = 3;
 
 analysis::RunConditions ConditionsOf(const v1::CaseResult& result) {

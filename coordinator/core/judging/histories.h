@@ -10,7 +10,7 @@
 
 namespace assay::coordinator {
 
-// The runs of one case at one place, oldest first. Refers to the Runs that it was made from.
+// The runs of one case at one place, oldest first. Points into the Runs from which it was made.
 struct History {
   v1::CaseIdentity identity;
   std::string place_key;  // See storage::PlaceKey.
@@ -22,12 +22,13 @@ struct History {
   std::vector<double> values;
 };
 
-// Returns the logarithm of the performance that a median means: negated if lower is better.
+// Returns the logarithm of a median, negated if lower is better, so that a higher value is always
+// better.
 double LogPerformance(const v1::CaseIdentity& identity, double median);
 
 v1::Place PlaceOf(const storage::RunOrigin& origin);
 
-// Returns one history for each lineage and place, in the order of these.
+// Returns one history for each lineage and place, sorted by lineage and place.
 std::vector<History> SortIntoHistories(const storage::Runs& runs);
 
 // Returns the median uncertainty of the runs, as a fraction; 0 if it is unknown.

@@ -49,7 +49,8 @@ v1::IncidentCause CauseOf(analysis::CauseKind kind) {
   return v1::INCIDENT_CAUSE_CASE;
 }
 
-// Chooses the id that most of the members have, unless another incident has taken it.
+// Chooses an id for an incident: the one that most of its regressions already have, unless another
+// incident has taken it.
 std::string ChooseId(const std::vector<size_t>& members, const std::vector<v1::Regression>& open,
                      std::set<std::string>& taken) {
   std::map<std::string, int> votes;
@@ -70,7 +71,8 @@ std::string ChooseId(const std::vector<size_t>& members, const std::vector<v1::R
   return best;
 }
 
-// Combines the states of an incident's regressions: the one that most needs attention.
+// Returns the state of an incident: of the states of its regressions, the one that needs attention
+// most.
 v1::RegressionState Combined(const std::set<v1::RegressionState>& states) {
   for (const v1::RegressionState state :
        {v1::REGRESSION_STATE_CONFIRMED, v1::REGRESSION_STATE_DETECTED,
@@ -110,7 +112,8 @@ v1::Incident MakeIncident(const IncidentMembers& members, const std::vector<v1::
   }
   const v1::Place& place = open[group.members.front()].place();
   if (group.kind == analysis::CauseKind::kCase && places.size() == 1) {
-    // One case at one place: people look for the place.
+    // If only one case at one place has regressed, report the place as the cause, because users
+    // look for it.
     const bool on_gpu = !place.gpu_uuids().empty();
     incident.set_cause(on_gpu ? v1::INCIDENT_CAUSE_GPU : v1::INCIDENT_CAUSE_NODE);
     incident.set_to(on_gpu ? place.gpu_uuids(0) : place.node_names(0));
@@ -178,7 +181,7 @@ Status AddIncidents(storage::AnalysisStore& store, const std::vector<IncidentMem
     if (found != known.end()) known.erase(found);
     if (!same) findings.incidents.push_back(std::move(incident));
   }
-  // The rest have no open regression.
+  // The remaining incidents have no open regression, so close them.
   for (const auto& [id, incident] : known) {
     storage::RegressionQuery query;
     query.include_closed = true;

@@ -1,4 +1,4 @@
-// Keeps the records of incidents: regressions with a shared cause.
+// Keeps the records of incidents. An incident is a group of regressions with a common cause.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay::coordinator {
 
-// Reads all pages.
+// Returns the regressions of all pages.
 Result<std::vector<v1::Regression>> AllRegressions(storage::AnalysisStore& store,
                                                    const storage::RegressionQuery& query);
 
@@ -25,7 +25,8 @@ struct IncidentMembers {
 std::vector<IncidentMembers> GroupRegressions(std::vector<v1::Regression>& open);
 
 // Adds the incidents of open regressions to `findings` if their records have changed, and closes
-// incidents that have no open regression any more. Some of `open` may have been closed meanwhile.
+// incidents whose regressions have all been closed. Some regressions in `open` may have been closed
+// since they were grouped.
 Status AddIncidents(storage::AnalysisStore& store, const std::vector<IncidentMembers>& incidents,
                     const std::vector<v1::Regression>& open, storage::Findings& findings);
 

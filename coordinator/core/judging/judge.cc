@@ -22,13 +22,14 @@ using storage::Findings;
 using storage::Run;
 using storage::Runs;
 
-// A single slow run that does not become a step within this many runs was a disturbance.
+// If a single slow run does not become a step (a lasting change) within this many runs, it was a
+// disturbance.
 constexpr size_t kPatienceRuns = analysis::kSegmentRuns + kSameStepRuns;
 
 // Keeps the regressions of one case at one place up to date.
 class PlaceJudge {
  public:
-  // `known` are the stored regressions of the place.
+  // `known` contains the stored regressions of this case at this place.
   PlaceJudge(const Runs& runs, const History& history, std::vector<v1::Regression> known,
              WallTime now)
       : runs_(runs), history_(history), known_(std::move(known)), now_(now) {}
@@ -53,8 +54,8 @@ class PlaceJudge {
   }
 
  private:
-  // Returns the index in history.used of the first run after a stored step. nullopt if that run is
-  // older than all runs.
+  // Returns the index in history.used of the first run after a stored step. Returns nullopt if the
+  // step is older than all runs.
   std::optional<size_t> IndexOf(const v1::Regression& regression) const {
     const WallTime time = schema::FromTimestamp(regression.step().time());
     const auto found = std::find_if(history_.used.begin(), history_.used.end(),
@@ -84,8 +85,8 @@ class PlaceJudge {
       *regression->mutable_detected_time() = schema::ToTimestamp(now_);
       Describe(step, *regression);
     } else if (is_step && !regression->is_step()) {
-      // More runs tell the size better. A run that was cleared as a disturbance turns out to be the
-      // first of a step.
+      // With more runs, the size of the change is known better. If the run was cleared as a
+      // disturbance, it has turned out to be the first run of a step, so open the regression again.
       if (regression->state() == v1::REGRESSION_STATE_CLEARED) {
         regression->set_state(v1::REGRESSION_STATE_DETECTED);
         regression->clear_reruns();
@@ -121,8 +122,9 @@ class PlaceJudge {
     Record({values.size() - 1, values.back() - deviation->change, values.back()}, false);
   }
 
-  // Ends a regression whose later runs are as fast as before. One that was found in a single run,
-  // and neither confirmed nor a step, was a disturbance.
+  // Closes a regression if the later runs are as fast as the runs before it. A regression that was
+  // found in a single run and is neither confirmed nor a step is cleared as a disturbance; any
+  // other is resolved.
   void Close(v1::Regression& one) const {
     if (storage::IsClosed(one.state()) || !one.rerun_campaign_id().empty()) return;
     const size_t after = history_.values.size() - IndexOf(one).value_or(0);

@@ -13,8 +13,9 @@
 
 namespace assay::coordinator {
 
-// While this coordinator is the leader, each pass judges the lineages that have new results. A pass
-// may be repeated: the records of findings have ids that follow from the runs.
+// The judge of new results. While this coordinator is the leader, each pass judges the lineages
+// (comparable runs of one case) that have new results. A pass may be repeated without storing a
+// finding twice, because the ids of findings are derived from the runs.
 //
 //   new results --> histories --> steps, suspects --> regressions (DETECTED)
 //                            \--> outliers, summaries for dashboards
@@ -23,14 +24,15 @@ namespace assay::coordinator {
 // Not thread-safe: call Pass on one thread, which it may block for a minute.
 class Judge {
  public:
-  // `kick` is called when jobs were queued. All arguments must outlive this object.
+  // `kick` is called after jobs for reruns have been queued. All arguments must outlive this
+  // object.
   Judge(const Environment& environment, const Options& options, const Leadership& leadership,
         std::function<void()> kick)
       : environment_(environment),
         leadership_(leadership),
         reruns_(environment, options, std::move(kick)) {}
 
-  // Judges what is new and continues confirmations. Does nothing on a follower.
+  // Judges new results and continues to confirm regressions by reruns. Does nothing on a follower.
   Status Pass();
 
  private:
@@ -40,7 +42,8 @@ class Judge {
   const Environment& environment_;
   const Leadership& leadership_;
   Reruns reruns_;
-  // State of the present pass: results up to this end were judged before, and so many are new.
+  // State of the current pass: the end time up to which results were judged before, and the number
+  // of new runs.
   WallTime judged_until_{};
   size_t new_runs_ = 0;
   std::optional<Prices> prices_;  // Read when first needed.

@@ -20,17 +20,18 @@ using storage::Findings;
 using storage::Run;
 using storage::Runs;
 
-// Places that have not run for this long, before the newest run of all, have left.
+// A place has left the fleet if its newest run is older by this time than the newest run of all
+// places.
 constexpr Duration kLeftAfter = std::chrono::hours(24 * 30);
 constexpr size_t kNewestRuns = 3;
-// One run says too little about a place.
+// Minimum number of runs, because one run says too little about a place.
 constexpr size_t kLeastRuns = 2;
 // Clocks are read for at most this many outliers.
 constexpr size_t kMostExplained = 20;
-// Efficiencies at the clock that differ by less are equal.
+// Efficiencies at the observed clock that differ by less than this fraction count as equal.
 constexpr double kSameEfficiency = 0.015;
 
-// Returns the default spread between healthy places.
+// Returns the spread between healthy places that is assumed if it cannot be learned from results.
 double PriorSpread(const v1::CaseIdentity& identity) {
   return identity.metric() == "bandwidth" && identity.hardware().gpu_count() == 1
              ? analysis::kMemorySpread

@@ -9,8 +9,8 @@
 
 namespace assay::coordinator {
 
-// Adds the outliers among the places of one lineage to `findings`. Blocks on the database for
-// outliers, whose clocks are read.
+// Adds the outliers among the places of one lineage to `findings`. Blocks on the database if there
+// are outliers, because it then reads their clocks.
 Status AddPeerFindings(const Environment& environment, const storage::Runs& runs,
                        const std::vector<History>& histories, storage::Findings& findings);
 

@@ -1,4 +1,4 @@
-// Prices of what cases use of their nodes.
+// Computes the prices of the parts of nodes that cases use.
 #pragma once
 
 #include <map>
@@ -12,12 +12,14 @@
 
 namespace assay::coordinator {
 
-// Prices of places, by the numbers of GPUs of their nodes.
+// Prices of cases. A case that uses some GPUs of a node costs the same fraction of the node's
+// price.
 class Prices {
  public:
   static Result<Prices> Read(const Environment& environment);
 
-  // Returns US dollars an hour for what the case uses of its nodes. nullopt if it is not known.
+  // Returns the price of the part of its nodes that a case uses, in US dollars per hour. Returns
+  // nullopt if the price is not known.
   std::optional<double> PerHour(const v1::CaseIdentity& identity,
                                 const storage::RunOrigin& origin) const;
 

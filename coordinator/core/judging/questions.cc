@@ -53,7 +53,8 @@ v1::PlaceHistory HistoryMessage(const Runs& runs, const History& history) {
   return message;
 }
 
-// The unit in which a rate is priced: a petaflop, or a terabyte, per second.
+// Returns the unit in which rates of this case are priced, PFLOP/s or TB/s, and the factor that
+// converts to it. Returns "" and nullopt if the metric is not such a rate.
 std::pair<std::string, std::optional<double>> RateUnitOf(const v1::CaseIdentity& identity) {
   if (identity.direction() == v1::DIRECTION_LOWER_IS_BETTER) return {"", std::nullopt};
   for (const char* unit : {"PFLOP/s", "TB/s"}) {
@@ -89,7 +90,8 @@ v1::CostRow RowOf(const std::string& provider, const CostGroup& group) {
   return row;
 }
 
-// Sorts by case, the cheapest first; prices of an hour decide where there is no rate.
+// Orders rows by case, and the rows of one case by price, the cheapest first. For a row without a
+// price per rate, uses the price per hour.
 bool IsCheaper(const v1::CostRow& a, const v1::CostRow& b) {
   const auto key = [](const v1::CostRow& row) {
     return std::tuple(
@@ -127,7 +129,7 @@ Result<v1::GetHistoryResponse> Questions::GetHistory(const v1::GetHistoryRequest
   response.set_failed_count(runs.failed);
   if (histories.size() > limit) {
     response.set_remaining_count(static_cast<int>(histories.size() - limit));
-    // A sample that does not depend on the values, so that its median represents all.
+    // Choose a sample that does not depend on the values, so that its median represents all places.
     std::sort(histories.begin(), histories.end(), [](const auto& a, const auto& b) {
       return RecordId(storage::PlaceKey(a.place())) < RecordId(storage::PlaceKey(b.place()));
     });
@@ -150,7 +152,8 @@ Result<v1::GetCostsResponse> Questions::GetCosts(const v1::GetCostsRequest& requ
   ASSAY_ASSIGN_OR_RETURN(const Runs runs, environment_.analysis.ListRuns(request.filter()));
   ASSAY_ASSIGN_OR_RETURN(const Prices prices, Prices::Read(environment_));
   v1::GetCostsResponse response;
-  // A node may have changed its provider or price, so each of these has histories of its own.
+  // A node may have changed its provider or price, so each provider and price has separate
+  // histories.
   std::map<std::pair<std::string, double>, Runs> offers;
   for (const Run& run : runs.runs) {
     const storage::RunOrigin& origin = runs.origins[run.origin];

@@ -9,7 +9,8 @@
 
 namespace assay::coordinator {
 
-// Thread-safe. Calls block on the database and may take seconds.
+// The queries that look at many runs together. Thread-safe. Calls block on the database and may
+// take seconds.
 class Questions {
  public:
   // The environment must outlive this object.
@@ -18,7 +19,7 @@ class Questions {
   Result<v1::CompareResultsResponse> Compare(const v1::CompareResultsRequest& request) const;
   Result<v1::GetHistoryResponse> GetHistory(const v1::GetHistoryRequest& request) const;
   Result<v1::GetCostsResponse> GetCosts(const v1::GetCostsRequest& request) const;
-  // Makes a baseline of the runs that match, and stores it.
+  // Makes a baseline from the runs that match the request's filter, and stores it.
   Result<v1::Baseline> CreateBaseline(const v1::CreateBaselineRequest& request,
                                       const std::string& created_by) const;
 

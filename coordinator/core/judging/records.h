@@ -13,7 +13,8 @@
 
 namespace assay::coordinator {
 
-// A step may be found up to this many runs from where it is.
+// An analysis may find a step up to this many runs away from its true position. Steps that are no
+// further apart than this count as the same step.
 inline constexpr size_t kSameStepRuns = 2;
 
 // Returns the steps of a history. Step::first is an index of `history.used`. A step that is less
@@ -27,7 +28,7 @@ v1::HistoryStep StepMessage(const storage::Runs& runs, const History& history,
 // Returns the parameters of a case as text, to sort by.
 std::string CaseText(const v1::CaseIdentity& identity);
 
-// Returns a UUID that follows from `text`, so that making a record twice makes one.
+// Returns a UUID that is derived from `text`, so that making a record twice yields the same record.
 std::string RecordId(std::string_view text);
 
 // The positions of GPUs in their nodes.

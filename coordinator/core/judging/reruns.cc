@@ -23,18 +23,20 @@ namespace {
 using storage::Run;
 using storage::Runs;
 
-// Reruns that a coordinator may begin at once after its start, and after a quiet time.
+// Number of reruns that may begin at once after the coordinator's start, and the most that may
+// accumulate in a quiet time.
 constexpr double kFirstCredit = 20;
 constexpr double kMostCredit = 200;
-// Reruns that are under way at the same time.
+// Maximum number of reruns that are under way at the same time.
 constexpr int kMostReruns = 16;
 constexpr int kMostFailedReruns = 5;
-// A rerun that has not ended by then is given up.
+// A rerun that has not ended after this time is cancelled.
 constexpr Duration kRerunPatience = std::chrono::hours(2);
-// A peer needs a segment to be compared with.
+// Minimum number of runs of a peer since its last step, with which its reruns are compared.
 constexpr size_t kPeerRuns = 10;
 
-// Orders regressions: those whose reruns have begun, then the largest.
+// Returns a key by which regressions are ordered, the highest first: those whose reruns have begun,
+// then the largest.
 std::pair<bool, double> Urgency(const v1::Regression& one) {
   return {!one.reruns().empty() || !one.rerun_campaign_id().empty(), -std::log(one.step().ratio())};
 }
@@ -71,7 +73,8 @@ bool IsRerun(const v1::Regression& one, const Run& run) {
                      [&](const auto& rerun) { return rerun.result_id() == run.result_id; });
 }
 
-// Returns the values of the segment before a time: since the step before it.
+// Returns the values of the runs before `time`, back to the last step before it. Leaves out the
+// reruns of `regression`.
 std::vector<double> SegmentBefore(const Runs& runs, const History& history, WallTime time,
                                   const v1::Regression& regression) {
   History earlier = history;
@@ -92,7 +95,8 @@ std::string CampaignName(const v1::Regression& one) {
   return "confirm-" + one.regression_id().substr(0, 8);
 }
 
-// Describes a campaign of one case, so that it can be shown and exported.
+// Returns the specification of a rerun's campaign, which has one case, so that the campaign can be
+// shown and exported.
 v1::CampaignSpec SpecOf(const v1::Regression& one, const storage::LeasedJob& job,
                         const v1::BenchmarkCase& rerun) {
   v1::CampaignSpec spec;
@@ -240,7 +244,7 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
   for (const v1::ConfirmationRun& run : one.reruns()) {
     if (run.peer()) peer_key = storage::PlaceKey(run.place());
   }
-  std::pair<bool, std::string> best;  // Another node is better, then any order.
+  std::pair<bool, std::string> best;  // Another node is better, then the higher hash.
   for (const History& history : SortIntoHistories(runs)) {
     if (history.place_key == storage::PlaceKey(one.place())) {
       known.place.segment = SegmentBefore(runs, history, time, one);
@@ -302,7 +306,8 @@ Status Reruns::Begin(const std::string& result_id, bool peer, v1::Regression& on
   rerun.set_case_index(0);
   storage::NewCampaign campaign;
   campaign.campaign_id = NewUuid();
-  // Two leaders, or one that crashed here, begin the same rerun once.
+  // Derive the id from the rerun. Two leaders, or a leader that crashes here and restarts, then
+  // begin the rerun only once.
   campaign.request_id =
       RecordId("rerun/" + one.regression_id() + (peer ? "/peer/" : "/place/") +
                std::to_string(CountReruns(one, peer)) + "/" + std::to_string(one.failed_reruns()));
@@ -368,11 +373,12 @@ Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index, bool h
     case analysis::Confirmation::kRerunPlace:
     case analysis::Confirmation::kRerunPeer: {
       const bool peer = next == analysis::Confirmation::kRerunPeer;
-      // If it cannot begin, because a node is away, it is tried again later.
+      // If the rerun cannot begin because a node is absent, it is tried again at this time.
       *one.mutable_next_rerun_time() = schema::ToTimestamp(now + options_.rerun_spacing);
       const Status begun = Begin(peer ? known.peer_result_id : one.result_id(), peer, one);
       if (begun.ok() || begun.code() == Code::kUnavailable) return begun;
-      // Its node or result was removed. This must not keep other findings from being stored.
+      // The node or the result was removed. Do not return the error, because it would keep other
+      // findings from being stored.
       Log().warn("cannot rerun {}: {}", CampaignName(one), begun.ToString());
       one.set_failed_reruns(one.failed_reruns() + 1);
       return Status::Ok();

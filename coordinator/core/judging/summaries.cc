@@ -21,12 +21,12 @@ using storage::Findings;
 using storage::Run;
 using storage::Runs;
 
-// The spread between fewer runs of a place is not estimated.
+// Minimum number of runs of a place for an estimate of the spread between them.
 constexpr size_t kLeastRunsOfSpread = 3;
-// Takes the place of flags that this version does not know, which may be any number.
+// Replaces all flags that this version does not know, because there may be any number of them.
 constexpr char kOtherFlag[] = "other";
 
-// Runs of one lineage that belong together, by place.
+// A part of the runs of one lineage, such as those with one driver, by place.
 using Part = std::vector<History>;
 
 bool IsThrottled(const Run& run) {
@@ -141,7 +141,8 @@ void AddDriverMedians(const PartsByDriver& parts, Findings& findings) {
   }
 }
 
-// Returns the drivers by version, or by their first run if one of them is not a version.
+// Returns the drivers sorted by version, or by the time of their first run if any of them is not a
+// version.
 std::vector<std::string> OrderedDrivers(const PartsByDriver& parts, bool throttled) {
   std::vector<std::pair<WallTime, std::string>> drivers;
   bool versions = true;

@@ -9,7 +9,7 @@
 
 namespace assay::coordinator {
 
-// Returns whether a run has a price, so that AddSummaries needs prices.
+// Returns true if any run has a price. AddSummaries then needs `prices`.
 bool HasPrices(const storage::Runs& runs);
 
 // Adds the medians by driver, the changes from driver to driver, the costs and the flags of one

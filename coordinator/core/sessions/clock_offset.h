@@ -13,8 +13,8 @@ namespace assay::coordinator {
 // took. Returns nullopt if Hello has no valid time, as from older agents.
 std::optional<double> ClockOffset(const v1::Hello& hello, WallTime received);
 
-// Adds the finding "clock" to the node's health if the offset is beyond a minute. It is an error
-// beyond ten minutes.
+// Adds the finding "clock" to the node's health if the offset exceeds one minute. The finding is an
+// error if the offset exceeds ten minutes, and a warning otherwise.
 void AddClockFinding(std::optional<double> offset_seconds, v1::NodeDescription& node);
 
 }  // namespace assay::coordinator

@@ -17,7 +17,7 @@ using storage::JobEpoch;
 using storage::LeasedJob;
 using storage::ReportedJob;
 
-// Rows of one renewal statement.
+// Maximum number of rows in one SQL statement that renews leases.
 constexpr size_t kRenewalRows = 500;
 // Maximum number of jobs that one State may list; an agent runs a handful.
 constexpr int kMaxReportedJobs = 1000;
@@ -73,7 +73,7 @@ void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state)
   environment_.executor.Post([self = shared_from_this()] { self->Flush(0); });
 }
 
-// Flushes States, one batch at a time, as long as there are any.
+// Handles the pending States, one batch at a time, until there are none.
 void Heartbeats::Flush(int attempt) {
   Batch batch = TakePending();
   if (batch.empty()) return;
@@ -137,7 +137,7 @@ Status Heartbeats::Renew(const Batch& batch, Held& held) {
 }
 
 void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held& held) {
-  // Covers jobs that were adopted just now.
+  // Record the report again, because Renew may just have adopted some of these jobs.
   running_.NoteReported(node_id, beat.node_name, beat.reported);
   v1::CoordinatorMessage renewal;
   renewal.mutable_lease_renewal()->set_sequence(beat.sequence);

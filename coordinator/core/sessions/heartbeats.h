@@ -29,9 +29,10 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
              Sessions& sessions, Attempts& attempts, Outage& outage);
 
-  // Returns at once; the answer is sent once the database has replied. A State that follows another
-  // within a quarter of a heartbeat and has no news for the database gets no answer: agents send
-  // one for each job that they are assigned.
+  // Handles a State message. Returns at once; the answer is sent after the database has replied. A
+  // State gets no answer if it follows another within a quarter of a heartbeat and contains nothing
+  // new for the database. Such States occur because agents send one for each job that they are
+  // assigned.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 
  private:
