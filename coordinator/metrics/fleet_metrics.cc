@@ -49,7 +49,7 @@ void AddLabel(std::string_view name, std::string_view value, std::string& labels
   labels += '"';
 }
 
-// The text of one family. A family without samples has none.
+// The text of one family of metrics. It is empty if the family has no samples.
 class FamilyText {
  public:
   FamilyText(std::string name, const char* help, bool is_counter)
@@ -161,7 +161,8 @@ std::string GpuInfoLabels(const GpuRow& gpu) {
   return labels;
 }
 
-// Sets the GPUs that the inventory or the telemetry of a node in session has.
+// Fills `node.gpus` with the GPUs that are in the inventory or the telemetry of a node with a
+// session.
 void AddGpus(NodeRow& node) {
   const v1::NodeInventory& inventory = node.description().inventory();
   std::map<int, schema::GpuFacts> by_index;
@@ -230,8 +231,9 @@ class Exporter {
   }
 
  private:
-  // Ignores a second node of the same name, which a lost node has until the store renames it.
-  // Samples with equal labels would contradict each other.
+  // Adds a node unless a node of the same name was added before. A lost node may have another
+  // node's name until the store renames it, and samples with equal labels would contradict each
+  // other.
   void Add(NodeRow row) {
     const v1::NodeDescription& description = row.description();
     if (!names_.insert(description.name()).second) return;

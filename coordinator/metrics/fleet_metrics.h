@@ -1,6 +1,6 @@
 // Exports nodes and their GPUs, as agents report them with their heartbeats, so that Prometheus
-// also sees nodes that it cannot reach. Served on a path of its own, because there are about 25
-// series per GPU.
+// also sees nodes that it cannot reach. These metrics are served on a separate path, because there
+// are about 25 time series per GPU.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ inline constexpr Duration kLostNodeAge = std::chrono::hours(1);
 
 struct FleetMetricsSources {
   std::vector<SessionState> sessions;
-  // Adds what only the database knows: jobs, cordons, quarantines, prices and lost nodes. Null if
-  // it is not known.
+  // Contains what only the database knows: jobs, cordons, quarantines, prices and lost nodes. Null
+  // if that is not available.
   std::shared_ptr<const FleetView::Snapshot> snapshot;
   WallTime now{};
-  // Age of the last heartbeat from which a node is lost.
+  // A node counts as lost if its last heartbeat is older than this.
   Duration silence{};
 };
 
@@ -30,7 +30,8 @@ struct FleetMetricsSources {
 inline constexpr char kTextFormat[] = "text/plain; version=0.0.4; charset=utf-8";
 
 // Returns a function whose calls return the metrics in Prometheus' text format, one family after
-// the other, and then "". With thousands of nodes, a family alone has megabytes.
+// the other, and then "". The text is returned in parts, because with thousands of nodes a single
+// family takes megabytes.
 std::function<std::string()> FleetMetrics(FleetMetricsSources sources);
 
 }  // namespace assay::coordinator

@@ -56,7 +56,8 @@ std::map<std::string, std::string> DiscoveryLabels(const v1::NodeDescription& no
   if (!node.inventory().gpus().empty()) {
     labels["__meta_assay_model"] = node.inventory().gpus(0).model();
   }
-  // Sorted, so that of two labels with one name always the same one stays.
+  // Sort the labels. If two of them have the same name for Prometheus, the same one is then always
+  // kept.
   const std::map<std::string, std::string> own(node.labels().begin(), node.labels().end());
   for (const auto& [name, value] : own) {
     labels.emplace("__meta_assay_label_" + LabelName(name), value);
@@ -64,7 +65,7 @@ std::map<std::string, std::string> DiscoveryLabels(const v1::NodeDescription& no
   return labels;
 }
 
-// Returns the labels, with a label more if the figure is of simulated nodes.
+// Returns `labels`, with the label simulated="true" added if the figure is about simulated nodes.
 prometheus::Labels Marked(prometheus::Labels labels, bool simulated) {
   if (simulated) labels.emplace("simulated", "true");
   return labels;
@@ -108,7 +109,7 @@ class Metrics::Impl : public prometheus::Collectable {
     return registry->Collect();
   }
 
-  // Returns the benchmark's label, limited in number.
+  // Returns the label for a benchmark: its name, or "other" if there are too many benchmarks.
   std::string BenchmarkLabel(const std::string& name) {
     MutexLock lock(mutex);
     if (benchmarks.count(name) > 0) return name;
@@ -251,7 +252,8 @@ void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
       {"connected", counts.connected, counts.simulated_connected},
       {"disconnected", counts.disconnected - counts.cordoned_disconnected,
        counts.simulated_disconnected - counts.simulated_cordoned_disconnected},
-      // Whoever cordons a node may switch it off: no alert counts it.
+      // An operator may switch off a node that is cordoned. Such nodes have a separate state, so
+      // that no alert counts them.
       {"cordoned", counts.cordoned_disconnected, counts.simulated_cordoned_disconnected}};
   impl_->cordoned.Add({}).Set(counts.cordoned - counts.simulated_cordoned);
   const prometheus::Labels simulated_cordoned = Marked({}, true);
@@ -291,8 +293,9 @@ std::string ServiceDiscovery(const FleetView::Rows& nodes, WallTime now) {
     return {node.state() == v1::NODE_STATE_CONNECTED,
             schema::FromTimestamp(node.last_heartbeat_time())};
   };
-  // An address has one agent: the connected one or that of the newest heartbeat. The others were
-  // there before, for example before the node was installed again.
+  // Several nodes may have the same address, for example because a node was installed again. List
+  // only one of them: the connected one or, if none is connected, the one with the newest
+  // heartbeat.
   std::map<std::string, const v1::Node*> by_address;
   for (const std::shared_ptr<const FleetView::Row>& row : nodes) {
     const v1::Node& node = row->facts;

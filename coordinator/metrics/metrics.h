@@ -1,6 +1,6 @@
 // Prometheus metrics of the coordinator. Jobs, campaigns and nodes are not used as labels, because
-// every new label value creates another time series. Figures of simulated nodes have the label
-// simulated="true" of their own, so that no alert counts them.
+// every new label value creates another time series. Figures of simulated nodes have the additional
+// label simulated="true", so that no alert counts them.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -24,7 +24,7 @@ struct PoolUse {
   int waiting = 0;
 };
 
-// Thread-safe.
+// The metrics of the coordinator, in a registry for Prometheus. Thread-safe.
 class Metrics : public Observer {
  public:
   Metrics();
@@ -47,8 +47,9 @@ class Metrics : public Observer {
   // Sets whether gRPC calls and the database are answered.
   void SetReady(bool ready);
 
-  // Called at every scrape, because calls wait for a connection while gauges cannot be read from
-  // the database. Set this before the first scrape.
+  // Sets the function that returns the use of database connections. It is called at every scrape,
+  // because the gauges that are read from the database cannot be updated while calls wait for a
+  // connection. Call this before the first scrape.
   void set_pool(std::function<PoolUse()> pool);
 
   // Returns the registry that the HTTP server exposes.

@@ -1,4 +1,5 @@
-// Limits what one peer may have in progress, so that none shuts the others out.
+// Limits the calls that one peer may have in progress, so that no peer can prevent the calls of
+// others.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -12,7 +13,8 @@
 
 namespace assay::coordinator::rpc {
 
-// Metadata by which the console says for whom it calls: "SECRET ADDRESS".
+// Name of the gRPC metadata in which the console names the browser for which it calls. The value is
+// "SECRET ADDRESS".
 inline constexpr char kViewer[] = "x-assay-viewer";
 
 // Returns the value of kViewer for a client at this IP address. Its secret is known only in this
@@ -23,14 +25,14 @@ std::string ViewerMark(const std::string& address);
 // certificate or, without a certificate, the caller's network address.
 std::string PeerKey(const grpc::CallbackServerContext& context);
 
-// Counts the calls of one kind. Thread-safe; outlives every place.
+// A counter of the calls of one kind that are in progress. Thread-safe. Must outlive every place.
 class Admission {
  public:
   // `what` names the kind in errors: "calls", "watches".
   Admission(std::string what, int per_peer, int total)
       : what_(std::move(what)), per_peer_(per_peer), total_(total) {}
 
-  // Holds a place until the last copy is gone.
+  // The place of a call in progress. It is taken until its last copy is destroyed.
   using Place = std::shared_ptr<void>;
 
   // Takes a place. Returns RESOURCE_EXHAUSTED if `peer`, or all peers together, have too many.

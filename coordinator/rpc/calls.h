@@ -28,13 +28,13 @@ void Reaction(const char* what, Body&& body) {
   }));
 }
 
-// Thread-safe. Must outlive the server's calls.
+// The functions by which services answer their calls. Thread-safe. Must outlive the server's calls.
 class Calls {
  public:
   // Receives the outcome of every call, including streams.
   using Counter = std::function<void(const char* method, Code code)>;
 
-  // Callers that do not pass `check` any more lose their streams; see OpenStreams.
+  // `check` decides whether a caller may keep its open streams; see OpenStreams.
   Calls(Executor& executor, Executor& readers, Counter counter, assay::rpc::CallerCheck check)
       : executor_(executor),
         readers_(readers),
@@ -45,7 +45,8 @@ class Calls {
     if (counter_) counter_(method, code);
   }
   Executor& executor() const { return executor_; }
-  // Runs what may take long without delaying leases and other calls.
+  // Returns the executor for work that may take long. It has its own threads, so that such work
+  // does not delay lease renewals and other calls.
   Executor& readers() const { return readers_; }
 
   // Runs `body` on the executor, where it may block, and answers the call with the Status that
@@ -90,7 +91,7 @@ class Calls {
     return reactor;
   }
 
-  // Every stream must be registered here.
+  // Returns the registry of open streams. Every stream must be registered there.
   const std::shared_ptr<OpenStreams>& streams() const { return streams_; }
   // Places for streams of WatchCampaign.
   Admission& watches() const { return watches_; }
@@ -98,7 +99,8 @@ class Calls {
   Admission& fleet_watches() const { return fleet_watches_; }
 
  private:
-  // With RetryDelay in between this is about three seconds, less than clients wait.
+  // With RetryDelay in between, these attempts take about three seconds, which is less than clients
+  // wait.
   static constexpr int kTries = 6;
 
   template <typename Body>
@@ -140,7 +142,8 @@ class Calls {
     reactor->Finish(assay::rpc::ToGrpc(ForUsers(status)));
   }
 
-  // Users need not know the database's address and the names of queries.
+  // Replaces errors of the database, because users need not know its address and the names of
+  // queries.
   static Status ForUsers(const Status& status) {
     switch (status.reason()) {
       case Reason::kDatabaseUnavailable:
@@ -160,7 +163,7 @@ class Calls {
   const Counter counter_;
   const std::shared_ptr<OpenStreams> streams_;
   mutable Admission calls_{"calls", 128, 512};
-  // Two run, and 32 wait.
+  // Two calls run on the threads for queries, and 32 wait.
   mutable Admission reads_{"queries of results", 34, 34};
   mutable Admission slow_calls_{"calls that wait for an agent", 4, 4};
   mutable Admission watches_{"watches", 32, 256};

@@ -98,7 +98,8 @@ class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::A
 
   void Begin(std::shared_ptr<Session> session) {
     target_->stub().async()->Session(&context_, this);
-    // The hold, released by Finish, allows reads and writes to start outside of reactions.
+    // The hold, which Finish releases, allows reads and writes to be started outside of gRPC's
+    // callbacks.
     AddHold();
     link_->Start(std::move(session));
     StartCall();

@@ -25,7 +25,8 @@ namespace assay::coordinator::rpc {
 
 class DialTarget;
 
-// Thread-safe. Call Stop before destruction.
+// The dialer of all agents that the coordinator connects to. Thread-safe. Call Stop before
+// destruction.
 class Dialer {
  public:
   Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls, bool insecure);
@@ -52,7 +53,7 @@ class Dialer {
   // Returns true if the address is dialled.
   bool Dials(const std::string& address) const;
 
-  // Records that an agent has a session, whether dialled or attached.
+  // Records that an agent has a session. Either side may have opened the connection.
   void OnAttached(const Agent& agent);
 
   // Stops dialling every address and waits for their streams to end.

@@ -17,10 +17,11 @@ namespace {
 using FleetResponse = v1::WatchFleetResponse;
 using FleetReactor = grpc::ServerWriteReactor<FleetResponse>;
 
-// Fits into a message of gRPC and of the console.
+// Maximum size of an answer. It fits into a message of gRPC and of the console.
 constexpr size_t kMaxAnswerBytes = 12 << 20;
 
-// Outlives its reactor, so that a late task finds a valid object.
+// The state of one WatchFleet call. It may outlive its reactor, so that a late task finds a valid
+// object.
 class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
  public:
   FleetWatch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
@@ -54,7 +55,7 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
 
   void OnCancel() { End(Gone()); }
 
-  // Ends the watch. A peer that does not read is not told why.
+  // Ends the watch with `status`. A peer that does not read its messages does not get the status.
   void End(const Status& status) {
     MutexLock lock(mutex_);
     if (!ending_) ending_ = status;
@@ -88,7 +89,7 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
     MutexLock lock(mutex_);
     state_ = State::kWaiting;
     if (ending_) return Finish(*ending_);
-    // A watch survives an outage of the database.
+    // Keep the watch open during an outage of the database, and load again later.
     if (loaded.code() == Code::kUnavailable && !first_) return LoadAfter(options_.fleet_period);
     if (!loaded.ok()) return Finish(loaded);
     const MonotonicTime now = clock_.Now();
@@ -103,7 +104,7 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
     reactor_->StartWrite(&response_);
   }
 
-  // Ends the watch if the present write still waits for the peer to read after `patience`.
+  // Ends the watch if the current write still waits for the peer to read after `patience`.
   void CancelAfter(Duration patience) ASSAY_REQUIRES(mutex_) {
     calls_.readers().PostAfter(patience, [weak = weak_from_this(), write = writes_] {
       if (const auto self = weak.lock()) self->CancelIfWriting(write);
@@ -116,7 +117,7 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
     if (state_ == State::kWriting && writes_ == write && reactor_ != nullptr) context_.TryCancel();
   }
 
-  // Fills the next message. Sets `send` if it has news.
+  // Fills the next message. Sets `send` if the message contains something new.
   Status Fill(FleetResponse& response, bool& send) {
     if (unsent_.empty()) {
       ASSAY_ASSIGN_OR_RETURN(const auto snapshot, view_.Latest());
@@ -150,7 +151,7 @@ class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
   const Calls& calls_;
   grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
   const std::string filter_;
-  // Used by Load, which never runs twice at a time.
+  // Used only by Load, of which at most one call runs at a time.
   FleetChanges changes_;
   std::deque<std::shared_ptr<const FleetView::Row>> unsent_;
   v1::FleetSummary summary_;

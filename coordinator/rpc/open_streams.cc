@@ -46,7 +46,8 @@ void OpenStreams::Remove(int64_t id) {
 Status OpenStreams::Permitted(const Identity& caller) const {
   if (!check_) return Status::Ok();
   Status permitted = check_(caller);
-  // The identities have not been read. Whoever has an open stream was permitted before.
+  // UNAVAILABLE means that the identities have not been read. Keep the stream, because its caller
+  // was permitted when the stream was opened.
   return permitted.code() == Code::kUnavailable ? Status::Ok() : permitted;
 }
 

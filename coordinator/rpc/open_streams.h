@@ -1,4 +1,5 @@
-// The open streams of callers with certificates. They end when the caller may not call any more.
+// The open streams of callers with certificates. A stream is ended when its caller loses the
+// permission to call.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +17,24 @@
 
 namespace assay::coordinator::rpc {
 
-// Thread-safe. Must be created with std::make_shared.
+// A registry of open streams. Thread-safe. Must be created with std::make_shared.
 class OpenStreams : public std::enable_shared_from_this<OpenStreams> {
  public:
   // `clock` and `executor` must outlive the object. `check` may be empty.
   OpenStreams(const Clock& clock, Executor& executor, assay::rpc::CallerCheck check)
       : clock_(clock), executor_(executor), check_(std::move(check)) {}
 
-  // Looks for certificates that have expired, now and every second.
+  // Ends the streams of callers whose certificates have expired, now and every second.
   void Follow();
 
-  // A stream is registered until the last copy is gone.
+  // The registration of a stream, which ends when its last copy is destroyed.
   using Place = std::shared_ptr<void>;
   // Registers a stream. `end` is called at most once, with the error, when the caller's certificate
-  // expires or the caller does not pass the check any more. It must return quickly, may run before
-  // this function returns, and once more after the place has gone.
+  // expires or the caller fails the check. `end` must return quickly. It may run before this
+  // function returns, or even after the place has been destroyed.
   Place Add(const Identity& caller, std::function<void(const Status&)> end);
 
-  // Checks all callers again. Call it when `check` may have changed.
+  // Checks all callers again. Call this when `check` may return other results than before.
   void Recheck();
 
  private:
@@ -41,9 +42,9 @@ class OpenStreams : public std::enable_shared_from_this<OpenStreams> {
     Identity caller;
     std::function<void(const Status&)> end;
   };
-  // Ends the streams whose callers get an error.
+  // Ends the streams for whose callers `permitted` returns an error.
   void EndWhere(const std::function<Status(const Identity&)>& permitted);
-  // Returns the errors of `check_` that are final.
+  // Returns the result of `check_`, but OK for UNAVAILABLE, which is not final.
   Status Permitted(const Identity& caller) const;
   void Remove(int64_t id);
 

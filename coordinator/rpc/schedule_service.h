@@ -1,4 +1,4 @@
-// The service for campaigns that recur.
+// The service for schedules, which create recurring campaigns.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>

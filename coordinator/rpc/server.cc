@@ -27,7 +27,7 @@ namespace {
 
 // Delay after which agents reconnect; their own jitter spreads them.
 constexpr Duration kReconnectAfter = std::chrono::seconds(1);
-// Time that an agent has to send its Hello, whoever dialled.
+// Time that an agent has to send its Hello. Either side may have opened the connection.
 constexpr Duration kHelloPatience = std::chrono::seconds(10);
 constexpr auto kCheckPatience = std::chrono::seconds(1);
 // Threads for queries of results. They leave most database connections to other work.
@@ -154,7 +154,7 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
 
 class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackService> {
  public:
-  // The dialer outlives the service too.
+  // All arguments must outlive the service.
   NodeServiceImpl(Coordinator& coordinator, Dialer& dialer, const Calls& calls)
       : CoordinatorService(coordinator, calls), dialer_(dialer) {}
 
@@ -200,7 +200,7 @@ class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackServi
       ASSAY_RETURN_IF_ERROR(dialer_.Dial(address));
       dialer_.AwaitHello(address, kHelloPatience, [=, this](Result<Agent> agent) {
         if (!agent.ok()) {
-          // An address where no agent answers is not kept.
+          // Stop dialing an address where no agent answers, unless it was dialed before.
           if (!known) dialer_.Forget(address);
           return done(agent.status());
         }
@@ -500,7 +500,7 @@ std::shared_ptr<grpc::Channel> Server::LocalChannel() const {
 
 Server::~Server() {
   Shutdown(std::chrono::seconds(1));
-  // Tasks end before calls_, which they use.
+  // End the tasks before calls_, which they use.
   readers_ = nullptr;
 }
 

@@ -27,7 +27,7 @@ struct ServerOptions {
   Calls::Counter counter;
 };
 
-// Thread-safe.
+// The coordinator's gRPC server, with the sessions of agents and the calls of users. Thread-safe.
 class Server {
  public:
   // Starts the gRPC server. `coordinator` must outlive the server. If the server cannot listen, the

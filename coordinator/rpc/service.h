@@ -42,7 +42,7 @@ void FillPage(Page<Item> page, Items* items, std::string* next_token) {
   *next_token = std::move(page.next_token);
 }
 
-// Checks the id or name in a request. Empty or very long ones are an error.
+// Checks the id or name in a request. Returns an error if it is empty or very long.
 inline Status CheckReference(const std::string& field, const std::string& value) {
   constexpr size_t kMaxBytes = 512;
   if (value.empty()) return InvalidArgument(field + " is missing; give an id or a name");

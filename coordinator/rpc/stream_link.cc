@@ -106,7 +106,8 @@ void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
     reading_ = false;
     received_ = true;
     session = session_;
-    // Treated as full until the session decides, so that a ReadMore in between counts.
+    // Treat the session as full until OnMessage returns, so that a ReadMore that the session calls
+    // in between is not lost.
     session_full_ = true;
   }
   if (!session) return;

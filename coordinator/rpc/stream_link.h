@@ -38,7 +38,7 @@ class OutboundQueue {
 
  private:
   struct Item {
-    std::string key;  // Equal for messages with the same meaning; empty if every one counts.
+    std::string key;  // Equal for messages with the same purpose. Empty: never replaced.
     v1::CoordinatorMessage message;
   };
   std::deque<Item> queue_;
@@ -57,18 +57,19 @@ class StreamOperations {
   virtual void Read() = 0;
   // Starts a write of `message`, which must live until OnWriteDone.
   virtual void Write(const v1::CoordinatorMessage* message) = 0;
-  // Returns the identity of the peer, from which a message has come.
+  // Returns the identity of the peer. Called only after a message has arrived from the peer.
   virtual Identity Peer() const = 0;
   // Returns the peer as gRPC writes it: "ipv4:10.0.0.7:40312", "ipv6:%5B::1%5D:40312". Empty if the
   // peer is a proxy.
   virtual std::string PeerUri() const = 0;
-  // Ends the stream. Called once, as the last operation but Cancel.
+  // Ends the stream. Called only once. After that, only Cancel may be called.
   virtual void Finish(const Status& status) = 0;
-  // Breaks the stream off, also if the peer does not read.
+  // Breaks the stream off, even if the peer does not read.
   virtual void Cancel() = 0;
 };
 
-// Thread-safe. Shared by the session, as its sink, and the reactor.
+// The link between a session, whose sink it is, and the reactor of the session's stream. Both own
+// the link. Thread-safe.
 class StreamLink : public SessionSink {
  public:
   // `operations` is used until OnDone.

@@ -18,14 +18,15 @@ namespace {
 using Response = v1::WatchCampaignResponse;
 using Reactor = grpc::ServerWriteReactor<Response>;
 
-// Age from which an estimate is made anew.
+// Age at which an estimate is replaced by a new one.
 constexpr Duration kEstimateAge = std::chrono::seconds(5);
 // A watch reads the campaign twice a second at most, after the first few reads. A campaign changes
 // with every job, and each read costs the database several statements.
 constexpr Duration kLoadPeriod = std::chrono::milliseconds(500);
 constexpr int kQuickLoads = 5;
 
-// Outlives its reactor, so that a late notification finds a valid object.
+// The state of one WatchCampaign call. It may outlive its reactor, so that a late notification
+// finds a valid object.
 class Watch : public std::enable_shared_from_this<Watch> {
  public:
   Watch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
@@ -69,7 +70,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   void OnCancel() { End(Gone()); }
 
-  // Ends the watch. A peer that does not read is not told why.
+  // Ends the watch with `status`. A peer that does not read its messages does not get the status.
   void End(const Status& status) {
     MutexLock lock(mutex_);
     if (!ending_) ending_ = status;
@@ -92,7 +93,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   void PostLoad() ASSAY_REQUIRES(mutex_) {
     const auto load = [self = shared_from_this()] { self->Load(); };
-    // The next page of a read.
+    // Send the next page of what was read already without delay.
     if (!unsent_.empty()) return calls_.executor().Post(load);
     const MonotonicTime now = Clock::Real().Now();
     loads_due_ = std::max(loads_due_, now) + kLoadPeriod;
@@ -112,7 +113,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     state_ = State::kIdle;
     if (reactor_ == nullptr || finished_) return;
     if (ending_) return Finish(*ending_);
-    // A watch survives an outage of the database: the next poll tries again.
+    // Keep the watch open during an outage of the database. The next poll causes another load.
     if (loaded.code() == Code::kUnavailable && !first_) return;
     if (!loaded.ok()) return Finish(loaded);
     v1::Campaign compared = response.campaign();
@@ -136,7 +137,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     reactor_->StartWrite(&response_);
   }
 
-  // Sends the campaign again if write number `write` was the last one.
+  // Sends the campaign again if nothing has been written since write number `write`.
   void RepeatAfter(int64_t write) {
     {
       MutexLock lock(mutex_);
@@ -146,7 +147,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     Changed();
   }
 
-  // Ends the watch if the present write still waits for the peer to read after `patience`.
+  // Ends the watch if the current write still waits for the peer to read after `patience`.
   void CancelAfter(Duration patience) ASSAY_REQUIRES(mutex_) {
     calls_.executor().PostAfter(patience, [weak = weak_from_this(), write = writes_] {
       if (const auto self = weak.lock()) self->CancelIfWriting(write);
@@ -180,12 +181,13 @@ class Watch : public std::enable_shared_from_this<Watch> {
     }
     // The verdict is sent with the last jobs, because it ends the watch.
     if (!unsent_.empty()) response.mutable_campaign()->clear_verdict();
-    // The spec is sent once.
+    // Send the spec only in the first message.
     if (!first_) response.mutable_campaign()->clear_spec();
     return Status::Ok();
   }
 
-  // Adds the latest estimate of a campaign that has not ended, and has it made anew if it is old.
+  // Adds the latest estimate if the campaign has not ended. If that estimate is old, starts to make
+  // a new one.
   void AddEstimate(Response& response) ASSAY_REQUIRES(mutex_) {
     if (response.campaign().state() != v1::CAMPAIGN_STATE_ACTIVE) return;
     if (estimate_) *response.mutable_estimate() = *estimate_;
@@ -200,7 +202,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   void Estimate(const std::string& campaign, v1::Effort effort) {
     std::optional<v1::Estimate> made;
-    // Without an estimate the watch goes on.
+    // An error can be ignored, because the watch continues without a new estimate.
     const Status ignored = Guarded("Estimate", [&]() -> Status {
       if (!costs_) {
         ASSAY_ASSIGN_OR_RETURN(costs_, coordinator_.estimator().CostsOf(campaign, effort));
@@ -244,19 +246,20 @@ class Watch : public std::enable_shared_from_this<Watch> {
   const Calls& calls_;
   grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
   const bool without_jobs_;
-  // Used by Load, which never runs twice at a time, and while it does not run.
+  // Used by Load, of which at most one call runs at a time, and by others only while Load does not
+  // run.
   std::string campaign_;
   int64_t revision_ = -1;
   std::deque<v1::Job> unsent_;  // Changes up to that revision.
   bool first_ = true;           // Nothing has been sent yet.
   std::string last_campaign_;   // The campaign as it was sent last, without its spec.
-  // Used by Estimate alone, which never runs twice at a time.
+  // Used only by Estimate, of which at most one call runs at a time.
   std::optional<Estimator::Costs> costs_;
 
   Mutex mutex_;
   Reactor* reactor_ ASSAY_GUARDED_BY(mutex_);
   State state_ ASSAY_GUARDED_BY(mutex_) = State::kIdle;
-  // When all loads so far would have been due, one in each kLoadPeriod.
+  // The time at which the next load would be due if there were one load per kLoadPeriod.
   MonotonicTime loads_due_ ASSAY_GUARDED_BY(mutex_){};
   Response response_ ASSAY_GUARDED_BY(mutex_);
   int64_t writes_ ASSAY_GUARDED_BY(mutex_) = 0;

@@ -1,6 +1,6 @@
-// WatchCampaign sends the campaign immediately and after every change, until the campaign ends. A
-// campaign that does not change is sent again every 15 s, because a browser that was closed is
-// noticed at the next message.
+// Answers WatchCampaign, which sends the campaign immediately and after every change, until the
+// campaign ends. A campaign that does not change is sent again every 15 s, because a browser that
+// was closed is noticed at the next message.
 //
 //            Changed             loaded, and it differs
 //   +------+ -------> +---------+ -------------------> +---------+
@@ -28,7 +28,7 @@ inline constexpr Duration kReadPatience = std::chrono::seconds(30);
 // Time that a watcher has to read the last message before its watch is ended.
 inline constexpr Duration kEndPatience = std::chrono::seconds(1);
 
-// Returns the end of a watch whose peer has gone.
+// Returns the status with which a watch ends after its peer has disconnected.
 inline Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
 
 // Creates the reactor for one WatchCampaign call, which streams the changes of a campaign. The

@@ -14,7 +14,7 @@ struct Asset {
   std::string_view gzip;  // The content, compressed.
 };
 
-// Returns all files. Without npm at build time there is only "/", a page that says so.
+// Returns all files. If npm was missing at build time, there is only "/", a page that says so.
 std::span<const Asset> Assets();
 
 // Returns the sources of styles that the content security policy must allow besides 'self'.

@@ -36,7 +36,7 @@ namespace pb = google::protobuf;
 using nlohmann::json;
 
 constexpr std::chrono::seconds kDeadline{30};
-// Smaller answers are not worth compressing.
+// Smaller answers are not compressed.
 constexpr size_t kCompressFrom = 1024;
 constexpr size_t kEnvelopeHead = 5;
 // Flags of an envelope.
@@ -114,7 +114,7 @@ std::string ToJson(const pb::Descriptor* type, const grpc::ByteBuffer& bytes) {
   return ToJson(*message);
 }
 
-// Base64 without padding, as Connect sends details.
+// Encodes `bytes` in Base64 without padding, as Connect sends the details of errors.
 std::string Base64(const std::string& bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
   const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
@@ -125,7 +125,7 @@ std::string Base64(const std::string& bytes) {
   return text;
 }
 
-// Connect's names are gRPC's in lower case, except that it writes "canceled".
+// Returns Connect's name of a code, which is gRPC's name in lower case, except for "canceled".
 std::string ConnectCode(Code code) {
   if (code == Code::kCancelled) return "canceled";
   std::string name(CodeName(code));
@@ -134,7 +134,8 @@ std::string ConnectCode(Code code) {
   return name;
 }
 
-// The error as Connect's JSON. Each detail is also given as readable JSON in "debug".
+// Returns an error as JSON in Connect's format. Each detail is also given as readable JSON in
+// "debug".
 json ErrorJson(const grpc::Status& status) {
   json error = {{"code", ConnectCode(static_cast<Code>(status.error_code()))},
                 {"message", status.error_message()}};
@@ -224,7 +225,7 @@ Result<std::string> OpenEnvelope(const std::string& body) {
       "highest first, and the message as JSON");
 }
 
-// The JSON of a request in a query, as Connect sends it with GET.
+// Returns the request message, in JSON, from the query of a GET request in Connect's format.
 Result<std::string> MessageInQuery(const http::Request& request) {
   std::optional<std::string> message;
   for (const auto& [name, value] : request.query) {
@@ -284,11 +285,12 @@ struct Bridge::Shared {
     MutexLock lock(mutex);
     return calls;
   }
-  // Converts answers, so that gRPC's threads, which leases use too, do not wait for it.
+  // Converts answers to JSON on separate threads, because gRPC's threads are also needed for
+  // leases.
   const std::unique_ptr<Executor> converter = NewThreadPool(2, "console");
 };
 
-// Counts a call from its beginning to its destruction.
+// A count of one call in progress, from the construction of this object to its destruction.
 class Bridge::Counted {
  public:
   explicit Counted(Shared& shared) : shared_(shared) {
@@ -334,7 +336,7 @@ class Bridge::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
  private:
   void End(const grpc::Status& status) {
-    if (gone_) return;  // Nobody waits for the answer.
+    if (gone_) return;  // The client has disconnected.
     exchange_->Respond(status.ok()
                            ? JsonResponse(ToJson(method_.output_type(), response_), compress_)
                            : ErrorResponse(status));
@@ -420,7 +422,7 @@ class Bridge::StreamCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     context_.TryCancel();
     if (!reading_) Release();
   }
-  // Lets OnDone come.
+  // Allows gRPC to call OnDone.
   void Release() ASSAY_REQUIRES(mutex_) {
     if (!std::exchange(released_, true)) RemoveHold();
   }
@@ -432,7 +434,7 @@ class Bridge::StreamCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   grpc::ByteBuffer request_;
   grpc::ByteBuffer message_;
   bool compress_ = false;
-  std::shared_ptr<StreamCall> self_;  // Until OnDone.
+  std::shared_ptr<StreamCall> self_;  // Keeps this object alive until OnDone.
   Mutex mutex_;
   bool reading_ ASSAY_GUARDED_BY(mutex_) = true;
   bool gone_ ASSAY_GUARDED_BY(mutex_) = false;

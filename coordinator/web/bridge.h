@@ -21,12 +21,13 @@ class Bridge {
   // The largest request, in bytes, and its deepest nesting of objects and lists.
   static constexpr size_t kMaxRequestBytes = 256 * 1024;
   static constexpr int kMaxDepth = 32;
-  // Streams open at once. Further ones are answered with 503, and clients poll instead.
+  // Maximum number of streams that are open at once. Further streams are answered with 503, and
+  // clients then poll instead.
   static constexpr int kMaxStreams = 256;
-  // Calls and streams at once. Further calls are answered with 503.
+  // Maximum number of calls and streams at once. Further calls are answered with 503.
   static constexpr int kMaxCalls = kMaxStreams + 128;
 
-  // `services` leads to the coordinator's server in this process.
+  // `services` is a channel to the coordinator's gRPC server in this process.
   explicit Bridge(const std::shared_ptr<grpc::Channel>& services);
   // Waits for calls in progress. The exchanges must have ended.
   ~Bridge();

@@ -75,7 +75,7 @@ void Protect(Response& response, bool tls) {
   if (tls) response.headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
 }
 
-// An error in Connect's form, which the pages and curl show.
+// Returns an error in Connect's format, which the pages and curl show.
 Response Refusal(int status, const char* code, const std::string& message) {
   return {status,
           {{"Content-Type", kJson}, {"Cache-Control", "no-store"}},
@@ -98,7 +98,7 @@ Response ServeAsset(const Asset& asset, const Request& request) {
   return response;
 }
 
-// Puts the protective headers onto every response.
+// An exchange that adds the protective headers to every response.
 class ProtectedExchange : public Exchange {
  public:
   ProtectedExchange(std::shared_ptr<Exchange> exchange, bool tls)
@@ -163,7 +163,7 @@ class Console::Impl {
     server.handler = [this](std::shared_ptr<Exchange> exchange) {
       Answer(std::make_shared<ProtectedExchange>(std::move(exchange), tls()));
     };
-    // Browsers keep up to six connections for a page.
+    // The limits are high because browsers keep up to six connections for a page.
     server.connections = 1024;
     server.connections_per_address = 512;
     server.body_bytes = Bridge::kMaxRequestBytes;

@@ -15,16 +15,16 @@ namespace assay::coordinator::web {
 struct ConsoleOptions {
   HostPort address;  // Port 0 selects a free port.
   // Names under which browsers may ask for the console, besides "localhost" and IP addresses. All
-  // other names are refused, so that a foreign page cannot reach it through a name of its own that
-  // resolves to this host (DNS rebinding).
+  // other names are refused, so that a page of another site cannot reach the console through that
+  // site's name if the name resolves to this host (DNS rebinding).
   std::vector<std::string> hosts;
-  // Paths of PEM files. Both or neither.
+  // Paths of PEM files. Set both or neither.
   std::string tls_certificate;
   std::string tls_key;
-  // The secret that browsers must present once. Empty: none.
+  // The secret that a browser must present once. Empty: no secret is needed.
   std::string token;
   std::string version;
-  // Leads to the coordinator's gRPC server in this process.
+  // A channel to the coordinator's gRPC server in this process.
   std::shared_ptr<grpc::Channel> services;
 };
 
@@ -32,7 +32,7 @@ struct ConsoleOptions {
 // error says what is missing.
 Status CheckConsole(const ConsoleOptions& options);
 
-// Serves until it is destroyed. Thread-safe.
+// The web server of the console. It serves until it is destroyed. Thread-safe.
 class Console {
  public:
   // Starts to serve. The error names the address or the file, and the reason.

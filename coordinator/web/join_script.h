@@ -2,7 +2,7 @@
 
 namespace assay::coordinator::web {
 
-// Returns the text of join.sh, in which @URL@ and so on are still to be replaced.
+// Returns the text of join.sh, in which the caller must replace placeholders such as @URL@.
 const char* JoinScript();
 
 }  // namespace assay::coordinator::web

@@ -25,7 +25,8 @@
 
 namespace assay::coordinator::web {
 
-// The node's archive. Open, so that a file that replaces it has no effect until the next start.
+// The archive of the node's programs. The file is kept open, so that replacing it has no effect
+// until the next start.
 struct Archive {
   FileDescriptor file;
   size_t size = 0;
@@ -41,9 +42,9 @@ constexpr size_t kMaxArchiveBytes = 256 << 20;
 constexpr size_t kPartBytes = 64 << 10;
 constexpr unsigned kConnections = 512;
 constexpr unsigned kConnectionsPerAddress = 64;
-// Time to read 64 KiB.
+// Time that a client has to read 64 KiB.
 constexpr Duration kResponsePatience = std::chrono::seconds(30);
-// Enrolments wait for the database.
+// Enrolments have their own threads, because they wait for the database.
 constexpr int kEnrolThreads = 2;
 
 constexpr char kJoinJson[] = "application/json";
@@ -68,7 +69,7 @@ std::string NextPart(const Archive& archive, size_t& offset) {
   std::string part(std::min(kPartBytes, archive.size - offset), '\0');
   const ssize_t size =
       ::pread(archive.file.get(), part.data(), part.size(), static_cast<off_t>(offset));
-  // The connection breaks off, and the client notices.
+  // The exception breaks the connection off, so that the client notices the error.
   if (size < 0 || (size == 0 && !part.empty())) throw std::runtime_error("the archive ended early");
   part.resize(static_cast<size_t>(size));
   offset += part.size();
@@ -108,7 +109,7 @@ Result<v1::EnrolRequest> ParseEnrolRequest(const std::string& body) {
                          Sanitize(Cut(message.substr(0, message.find('\n')), 200)));
 }
 
-// Replaces @NAME@ in the script.
+// Replaces the placeholder '@NAME@' in the script.
 void Fill(std::string& script, const std::string& name, const std::string& value) {
   const std::string mark = "'@" + name + "@'";
   script.replace(script.find(mark), mark.size(), "'" + value + "'");
@@ -121,7 +122,7 @@ class JoinServer::Impl {
   Impl(const JoinServerOptions& options, Enrolment& enrolment, const Clock& clock)
       : options_(options), enrolment_(enrolment), refusals_(clock) {}
   ~Impl() {
-    // Ends exchanges, and then the tasks that answer them.
+    // End the exchanges first, and then the tasks that answer them.
     server_ = nullptr;
     enrolling_ = nullptr;
   }
@@ -141,7 +142,8 @@ class JoinServer::Impl {
     server.response_patience = kResponsePatience;
     server.tls_certificate = options_.certificate;
     server.tls_key = options_.key;
-    // The script needs the port. Requests that come before it is known wait.
+    // The script contains the actual port. Requests that arrive before it is known wait for this
+    // mutex.
     MutexLock lock(mutex_);
     ASSAY_ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(server)));
     HostPort reached = options_.advertise.value_or(server_->address());
@@ -228,7 +230,8 @@ class JoinServer::Impl {
     });
   }
 
-  // Peers need not know the database's address and the names of queries.
+  // Replaces errors of the database, because peers need not know its address and the names of
+  // queries.
   static Status ForPeers(const Status& status) {
     if (status.code() == Code::kUnavailable) {
       return Unavailable("the coordinator's database does not answer", status.reason())

@@ -34,8 +34,9 @@ struct JoinServerOptions {
   Duration request_patience = std::chrono::seconds(10);
 };
 
-// Serves until it is destroyed. Anyone can connect, so an address gets 64 connections, 10 s for a
-// request of at most 32 KiB, and a limited number of refusals (see RefusalLimit). Thread-safe.
+// The HTTPS server of the join listener. It serves until it is destroyed. Anyone can connect, so
+// each client address is limited to 64 connections, to 10 s for a request of at most 32 KiB, and to
+// a number of refused requests (see RefusalLimit). Thread-safe.
 class JoinServer {
  public:
   // Starts to serve. `enrolment` and `clock` must outlive the server. The error names the address

@@ -9,14 +9,14 @@
 
 namespace assay::coordinator::web {
 
-// Each address may be refused 200 times at once, and then ten times per second, because many nodes
-// may share one address. All addresses of a /64 network of IPv6 count as one, because one machine
-// can use them all. Thread-safe.
+// A limit for the refused requests of each client address: 200 in a burst, and then ten per second.
+// The limit is this high because many nodes may share one address. All addresses of an IPv6 /64
+// network count as one, because one machine can use all of them. Thread-safe.
 class RefusalLimit {
  public:
   explicit RefusalLimit(const Clock& clock) : clock_(clock) {}
 
-  // Returns false if the address was refused too often.
+  // Returns false if requests of this address were refused too often.
   bool Allows(const std::string& address);
   void NoteRefusal(const std::string& address);
 
@@ -30,7 +30,7 @@ class RefusalLimit {
 
   const Clock& clock_;
   Mutex mutex_;
-  // Addresses whose limit is not whole.
+  // Addresses that have used up a part of their limit.
   std::map<std::string, Entry> entries_ ASSAY_GUARDED_BY(mutex_);
 };
 

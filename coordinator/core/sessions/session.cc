@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMaxHeldMessages = 256;
 constexpr size_t kMaxHeldBytes = size_t{8} << 20;
-// Results that are stored by one statement.
+// Maximum number of results that are stored by one SQL statement.
 constexpr size_t kResultBatch = 64;
 
 // Delay after which an agent that came to the wrong coordinator tries the leader.
@@ -36,8 +36,8 @@ Status BadHello(std::string message) {
 // Number of times that a message is handled again after an error that is not the agent's fault.
 constexpr int kTries = 10;
 
-// Returns whether the agent broke a rule. Other errors are the database's or this process's own,
-// and end no session.
+// Returns true if the agent has caused the error, for example by breaking the protocol. Other
+// errors are caused by the database or by this process and do not end the session.
 bool IsFaultOfPeer(const Status& status) {
   switch (status.code()) {
     case Code::kInvalidArgument:
@@ -51,7 +51,8 @@ bool IsFaultOfPeer(const Status& status) {
   }
 }
 
-// Cuts the texts of failures, which must not be refused, because the job has to end.
+// Shortens the texts of failures to their limits. A message must not be rejected for a long text in
+// a failure, because the job has to end.
 void CutFailures(v1::AgentMessage& message) {
   if (message.has_job_finished()) schema::CutToBounds(*message.mutable_job_finished());
   if (message.has_case_result() && message.case_result().has_failure()) {
@@ -168,11 +169,11 @@ void Session::Drain(int attempt) {
     sink_->Close(handled);
     OnClosed();
   } else if (!handled.ok()) {
-    // The agent repeats what is not acknowledged.
+    // The content is not lost, because the agent repeats messages that are not acknowledged.
     Log().error("a message of node {} is dropped: {}", node_id(), handled.ToString());
   }
   if (Release(work)) sink_->ReadMore();
-  // Posts instead of looping, because other sessions share these threads.
+  // Post the next step instead of looping, because other sessions share these threads.
   services_.environment.executor.Post([self = shared_from_this()] { self->Drain(0); });
 }
 
@@ -283,7 +284,7 @@ Status Session::Greet(const v1::Hello& hello) {
   v1::NodeDescription node = hello.node();
   node.set_metrics_address(
       MetricsAddress(node.metrics_address(), sink_->PeerAddress(), dial_address_));
-  // An agent that was dialled is not behind NAT.
+  // If the coordinator dialed the agent, the agent is not behind NAT.
   if (!node.advertise_address_given() && dial_address_.empty()) {
     node.set_advertise_address(
         campaign::AddressSeenFrom(node.advertise_address(), sink_->PeerAddress()));
@@ -324,7 +325,8 @@ Status Session::Greet(const v1::Hello& hello) {
   {
     MutexLock lock(mutex_);
     if (state_ == State::kConnecting) state_ = State::kActive;
-    // Closed meanwhile: Disconnect may have run before Put, so it runs again.
+    // If the session was closed in the meantime, Disconnect may have run before Put, so run it
+    // again.
     if (state_ == State::kClosed) {
       services_.environment.executor.Post([self = shared_from_this()] { self->Disconnect(0); });
       return Status::Ok();
@@ -400,7 +402,8 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       return InvalidArgument("a session has one Hello, at its beginning",
                              Reason::kProtocolViolation);
     default:
-      // Messages of later revisions are ignored, which allows revisions to differ.
+      // Ignore messages of later protocol revisions, so that an agent may be newer than the
+      // coordinator.
       return Status::Ok();
   }
 }
@@ -425,13 +428,15 @@ Status Session::StoreAgent(const Agent& agent) {
 
 void Session::Disconnect(int attempt) {
   const std::string node_id = this->node_id();
-  // Only the first try finds the session; later ones find it removed.
+  // Only the first attempt can remove the session. If it cannot, a newer session has replaced this
+  // one.
   if (attempt == 0 && !services_.sessions.Drop(node_id, sink_.get())) return;
   const Options& options = services_.options;
   storage::NodeStore& nodes = services_.environment.nodes;
   Status done = Status::Ok();
   if (!services_.sessions.Has(node_id)) done = nodes.Disconnect(options.coordinator_id, node_id);
-  // A new session of the node may have connected in the moment between.
+  // If a new session of the node has connected in between, store its agent again, because
+  // Disconnect has marked the node as disconnected.
   if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
     done = StoreAgent(*agent);
   }

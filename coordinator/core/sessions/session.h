@@ -1,4 +1,4 @@
-// One agent's session; either side may have dialled.
+// A session with one agent. Either side may have opened the connection.
 //
 //   OnMessage(Hello)      node stored
 //   +-----+   valid   +------------+            +--------+
@@ -12,10 +12,10 @@
 //   |              closed              | <--------+
 //   +----------------------------------+
 //
-// Messages wait in an inbox and are handled one after the other on the executor, so
-// that a JobFinished is never judged before the results that precede it. While the
-// database is away the first one is tried again and the inbox fills; then the stream
-// is not read on, and the agent waits.
+// Messages wait in an inbox and are handled one after the other on the executor, so that a
+// JobFinished is never judged before the results that precede it. While the database is
+// unreachable, the first message is retried and the inbox fills. When the inbox is full, the stream
+// is not read any further, so the agent must wait.
 #pragma once
 
 #include <deque>
@@ -64,7 +64,7 @@ Status CheckHello(const v1::Hello& hello);
 // another node or not to a node at all. A peer without a certificate may claim to be any node.
 Status CheckPeer(const Identity& peer, const v1::NodeDescription& node);
 
-// Thread-safe; create with std::make_shared.
+// The coordinator's side of a session with one agent. Thread-safe. Create it with std::make_shared.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   // `dial_address` is empty if the agent dialled.
@@ -85,7 +85,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   std::string node_id();
   void Drain(int attempt);
-  // Takes one message, or up to a batch of consecutive results.
+  // Takes one message from the inbox, or several consecutive results, at most kResultBatch.
   Work TakeWork();
   void PutBack(Work work);
   // Returns true if the sink may continue reading after `work` is done.
@@ -101,10 +101,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Status SendAway();
   // Stores the node and makes the session active.
   Status Greet(const v1::Hello& hello);
-  // Puts the labels, the provider and the price of the node's invite in place of the agent's own.
-  // Operators' later changes, which are in Node.settings, have precedence over both.
+  // Replaces the labels, the provider and the price in the agent's description by those of the
+  // node's invite. Later changes by operators, which are in Node.settings, take precedence over
+  // both.
   Status ApplyInvite(const Identity& peer, v1::NodeDescription& node) const;
-  // Returns an error if another agent has the node's session, and tells that agent.
+  // Returns an error if another agent has a session as the same node, and informs that agent.
   Status CheckReplacement(const Agent& agent);
   Status HandleResults(const Work& work);
   Status HandleActive(const v1::AgentMessage& message);

@@ -23,10 +23,10 @@ bool IsReason(const std::string& text) {
   return !text.empty() && text.size() <= kMostReasonBytes && IsPlainText(text);
 }
 
-// Returns whether a field is absent or at least 0, finite and plausible.
+// Returns true if a field is absent (and thus 0), or is not negative, finite and plausible.
 bool IsSane(double value, double most = 1e18) { return value >= 0 && value <= most; }
 
-// Returns whether `time` can be printed.
+// Returns true if `time` can be printed.
 bool IsSane(const google::protobuf::Timestamp& time) {
   constexpr int64_t kEndOf9999 = 253'402'300'799;
   return time.seconds() >= 0 && time.seconds() <= kEndOf9999 && time.nanos() >= 0 &&
@@ -56,7 +56,7 @@ v1::GpuTelemetry Bounded(v1::GpuTelemetry gpu) {
   if (gpu.pcie_replays() < 0) gpu.clear_pcie_replays();
   if (gpu.nvlink_errors() < 0) gpu.clear_nvlink_errors();
   if (gpu.nvlinks_active() < 0) gpu.clear_nvlinks_active();
-  // Repeated reasons would be series of the same labels.
+  // Remove repeated reasons, because they would become time series with equal labels.
   std::set<std::string> seen;
   auto& reasons = *gpu.mutable_throttle_reasons();
   reasons.erase(std::remove_if(reasons.begin(), reasons.end(),

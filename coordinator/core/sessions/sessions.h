@@ -45,10 +45,12 @@ struct Agent {
   std::string key_hash;      // Of the agent's certificate; empty without one.
   // The description that the agent sent. Both descriptions are without benchmarks.
   std::shared_ptr<const v1::NodeDescription> own_description;
-  // The same with the labels and the price that operators have set. Sessions fills it.
+  // The same description, but with the labels and the price that operators have set. Sessions fills
+  // this field.
   std::shared_ptr<const v1::NodeDescription> description;
-  std::shared_ptr<const v1::Schemas> schemas;  // Nodes with the same share them.
-  // The agent's clock minus this process's, at Hello. Absent if the agent is too old to tell.
+  std::shared_ptr<const v1::Schemas> schemas;  // Shared by nodes with equal schemas.
+  // The agent's clock minus this process's, at Hello. Absent if the agent is too old to send its
+  // time.
   std::optional<double> clock_offset_seconds;
 };
 
@@ -79,20 +81,23 @@ class Sessions {
   // one node exist if someone copied the data folder.
   Status CheckReplacement(const Agent& agent, const std::string& peer_address,
                           Duration lately) const;
-  // Makes `sink` the way to this agent; an earlier session of the node is closed.
+  // Registers `sink` as the connection to this agent. Closes an earlier session of the node.
   void Put(const Agent& agent, std::shared_ptr<SessionSink> sink);
-  // Removes the agent if `sink` is still the way to it. Returns true if it was.
+  // Removes the agent if `sink` is still its connection, that is, if no newer session has replaced
+  // it. Returns true if the agent was removed.
   bool Drop(const std::string& node_id, const SessionSink* sink);
   // Records that the agent has sent a heartbeat.
   void NoteHeard(const std::string& node_id);
-  // Replaces the agent's own description if `sink` is still the way to it.
+  // Replaces the agent's own description if `sink` is still the agent's connection.
   void SetDescription(const std::string& node_id, const SessionSink* sink,
                       std::shared_ptr<const v1::NodeDescription> own);
-  // Applies what operators have set, by node id, to present and later sessions.
+  // Applies the labels and prices that operators have set, by node id, to current and later
+  // sessions.
   using Settings = std::map<std::string, v1::NodeSettings>;
   void SetSettings(Settings settings);
-  // Keeps the agent's running jobs, the depth of its spool and, unless `state` has none, the state
-  // of its GPUs within bounds, if `sink` is still the way to the agent.
+  // Stores the agent's running jobs, the depth of its spool and, if `state` contains it, the
+  // telemetry of its GPUs, limited by BoundedTelemetry. Does nothing unless `sink` is still the
+  // agent's connection.
   void SetState(const std::string& node_id, const SessionSink* sink, const v1::AgentState& state);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
@@ -110,13 +115,14 @@ class Sessions {
   // Returns the nodes that may get jobs: those that are not leaving and were heard less than
   // `lately` ago.
   std::vector<std::string> AssignableNodeIds(Duration lately) const;
-  // Returns null if the node has no session, or if its agent has sent no telemetry for `lately`,
-  // because it has no GPUs or cannot read them.
+  // Returns the latest telemetry of a node's GPUs. Returns null if the node has no session, or if
+  // its agent has sent no telemetry for `lately`, because it has no GPUs or cannot read them.
   Telemetry FindTelemetry(const std::string& node_id, Duration lately) const;
   // Returns the jobs that the agent reported as running in its last message, at most a few hundred.
   // They may include jobs that it was told to stop, until their processes have ended.
   std::vector<std::string> RunningJobIds(const std::string& node_id) const;
-  // Returns all nodes that have a session, with their telemetry by the same rule.
+  // Returns all nodes that have a session, each with the telemetry that FindTelemetry returns for
+  // it.
   std::vector<SessionState> List(Duration lately) const;
   size_t count() const;
 
