@@ -43,7 +43,7 @@ struct CoordinatorOptions {
   // libpq's key=value form or a postgresql:// URL; may hold a password, so it is never logged.
   std::string database;
   assay::rpc::TlsFiles tls;
-  assay::rpc::TlsFiles agent_tls;  // For dialling agents.
+  assay::rpc::TlsFiles agent_tls;  // For dialing agents.
   bool insecure = false;
   std::optional<AuthorityOptions> authority;  // Absent: there are no invites.
   std::optional<InviteCommand> invite;        // Make an invite instead of serving.
@@ -57,9 +57,9 @@ struct CoordinatorOptions {
   int ready_fd = -1;
 };
 
-// Returns the address that a coordinator advertises to agents and other coordinators: `given`, or
-// otherwise `listens`, on which it listens. Returns an empty string if neither can be used, because
-// others cannot connect to an address such as 0.0.0.0.
+// Returns the address that a coordinator advertises to agents and other coordinators: `given` or,
+// if that is absent, the address on which it listens. Returns an empty string if neither can be
+// used, because others cannot connect to an address such as 0.0.0.0.
 std::string AdvertisedAddress(const std::optional<HostPort>& given, const HostPort& listens);
 
 // Parses and checks the command line and the environment. If the program must end, because of an

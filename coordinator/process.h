@@ -25,8 +25,8 @@ namespace assay::coordinator {
 // Returns SIGTERM and SIGINT. Block them before the first thread starts.
 sigset_t EndingSignals();
 
-// Opens a database and upgrades its schema to this program's version. If it is unreachable, retries
-// for 30 s, or until the process receives SIGTERM or SIGINT.
+// Opens a database and upgrades its schema to this program's version. If the database is
+// unreachable, retries for 30 s, or until the process receives SIGTERM or SIGINT.
 Result<std::unique_ptr<storage::Database>> OpenCurrentDatabase(
     const std::string& conninfo, const storage::DatabaseOptions& options = {});
 

@@ -87,7 +87,7 @@ class TcpPeers : public Peers {
     return received;
   }
 
-  // Leaves frames that have arrived unread.
+  // Does not read the frames that have arrived.
   Status Check() const override {
     for (const auto& [peer, link] : links_) {
       pollfd entry = {link.socket.fd(), POLLRDHUP, 0};

@@ -90,7 +90,7 @@ Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size);
 // Sends as much as fits now and returns its size; 0 if nothing fits.
 Result<size_t> SendSome(const Socket& socket, const void* data, size_t size);
 
-// Receive and send like the two functions above, but on a descriptor and without encryption.
+// These functions behave like the two above, but use a plain descriptor, without encryption.
 Result<size_t> ReceiveFrom(int fd, void* data, size_t size);
 Result<size_t> SendTo(int fd, const void* data, size_t size);
 

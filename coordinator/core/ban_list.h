@@ -38,7 +38,7 @@ class BanList : public std::enable_shared_from_this<BanList> {
   // Returns OK if the caller may call. Does not block. Use it before every call, and for every open
   // stream when OnChange's callback runs. The errors are
   // - PERMISSION_DENIED if the caller is banned;
-  // - UNAUTHENTICATED if it is not enrolled (any more), or with another key;
+  // - UNAUTHENTICATED if the caller is not enrolled, or is enrolled with another key;
   // - UNAVAILABLE for some seconds if it is not known but may have been enrolled just now by
   //   another coordinator, and before the identities have been read.
   Status Check(const Identity& caller);

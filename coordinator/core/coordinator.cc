@@ -400,8 +400,8 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
           sessions_.FindTelemetry(node.description().node_id(), options_.Silence())) {
     node.mutable_telemetry()->Assign(gpus->begin(), gpus->end());
   }
-  // Add the jobs that the agent still reports, because a stopped job leaves the node's record in
-  // the database before its processes have ended.
+  // Add the jobs that the agent still reports, because a stopped job is removed from the node's
+  // record in the database before the job's processes have ended.
   for (const std::string& job_id : sessions_.RunningJobIds(node.description().node_id())) {
     if (std::find(node.job_ids().begin(), node.job_ids().end(), job_id) == node.job_ids().end()) {
       node.add_job_ids(job_id);

@@ -24,8 +24,9 @@ inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 // Implements the requests of IdentityService and POST /enrol. Only a coordinator with an authority
 // has one. Thread-safe. All methods block on the database.
 //
-// A refused attempt to enrol or renew is stored with the peer's address and returned with
-//   INVALID_ARGUMENT, BAD_INVITE_TOKEN      the token is no whole token: violation for "token"
+// A refused attempt to enrol or renew is stored with the peer's address. It fails with one of these
+// errors; the quoted word is the field that the error's violation names:
+//   INVALID_ARGUMENT, BAD_INVITE_TOKEN      the token is malformed: "token"
 //   INVALID_ARGUMENT, BAD_CERTIFICATE       the certificate request is bad: "certificate_request"
 //   NOT_FOUND, UNKNOWN_INVITE               no such invite: "token"
 //   FAILED_PRECONDITION, INVITE_EXPIRED     the invite has expired: "token"
@@ -33,8 +34,8 @@ inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 //   PERMISSION_DENIED, INVITE_USED          another key has used the invite: "token"
 //   PERMISSION_DENIED, INVITE_REVOKED       the invite was revoked: "token"
 //   PERMISSION_DENIED, BANNED               the key is banned: "identity"
-//   ALREADY_EXISTS, NODE_NAME_TAKEN         another has the invite's name: "name"
-//   ALREADY_EXISTS, KEY_TAKEN               the key is another's: "certificate_request"
+//   ALREADY_EXISTS, NODE_NAME_TAKEN         another identity has the name: "name"
+//   ALREADY_EXISTS, KEY_TAKEN               another identity has the key: "certificate_request"
 //   UNAUTHENTICATED, NO_IDENTITY            the key is not enrolled, or its enrolment has ended
 // A further attempt can succeed only after UNAVAILABLE and INTERNAL, which are not stored.
 class Enrolment {

@@ -61,9 +61,9 @@ struct Options {
   std::string coordinator_id;
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
-  // Time for which agents continue a job without the coordinator or its database. The leases
-  // in the database are shorter, so the job may be started again elsewhere meanwhile. Epochs then
-  // ensure that only one of the attempts counts.
+  // Time for which agents continue a job without the coordinator or its database. The leases in the
+  // database are shorter, so another node may start the job again in the meantime. Each attempt has
+  // its own epoch, which ensures that only one of the attempts counts.
   Duration outage = std::chrono::minutes(5);
   // Interval of the poll that finds lost notifications, expired leases and campaigns without a
   // verdict.

@@ -13,8 +13,8 @@ namespace assay::coordinator {
 // The place of a coordinator process.
 struct Place {
   // The host of the process and the address that it listens on. If the leader's seat is this
-  // process's own seat, the leader was an earlier process that no longer listens there and so must
-  // be dead. This process then becomes the leader immediately.
+  // process's own seat, the leader was an earlier process that has stopped listening there and so
+  // must be dead. This process then becomes the leader immediately.
   std::string seat;
   // HOST:PORT at which agents reach it.
   std::string address;
@@ -30,7 +30,7 @@ struct Place {
 //                 another was elected, Resign
 //
 // While a leader cannot reach the database, it remains the leader. If another coordinator is
-// elected meanwhile, the old leader's SQL statements have no effect, because they contain an
+// elected in the meantime, the old leader's SQL statements have no effect, because they contain an
 // outdated term.
 class Leadership {
  public:

@@ -22,7 +22,7 @@ struct GpuRow {
 
 struct NodeRow {
   std::string labels;
-  // At least one of them is set.
+  // At least one of these two pointers is set.
   const SessionState* session = nullptr;
   const v1::Node* stored = nullptr;
   bool up = false;

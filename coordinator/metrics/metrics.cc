@@ -26,7 +26,8 @@ using prometheus::Histogram;
 template <typename Metric>
 using Family = prometheus::Family<Metric>;
 
-// Benchmark names come from agents; beyond this many distinct ones the label is "other".
+// Maximum number of benchmark names that are used as labels, because the names come from agents.
+// The label of any further benchmark is "other".
 constexpr size_t kMaxBenchmarks = 64;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -76,7 +77,8 @@ prometheus::Labels Marked(prometheus::Labels labels, bool simulated) {
 class Metrics::Impl : public prometheus::Collectable {
  public:
   Impl() {
-    // Create every series with a fixed label set at the start, with value 0.
+    // Create every time series whose labels are known in advance, so that each has the value 0 from
+    // the start.
     for (const char* state :
          {"queued", "paused", "running", "succeeded", "failed", "cancelled", "skipped"}) {
       jobs.Add({{"state", state}});

@@ -40,7 +40,7 @@ class Metrics : public Observer {
   void QueryEnded(const char* name, Duration took);
   void CallEnded(const char* method, Code code);
 
-  // Set the gauges of state that the process reads at intervals.
+  // The next functions set the gauges whose values the process reads at intervals.
   void SetQueue(const storage::JobStore::QueueStats& stats);
   void SetNodes(const storage::NodeStore::NodeCounts& counts);
   void SetFindings(const storage::FindingCounts& counts);

@@ -60,8 +60,8 @@ class Calls {
     return AnswerOn(executor_, calls_, context, method, std::move(body));
   }
 
-  // Like Answer, but for queries of results, which may take long. These run on a few threads of
-  // their own, so that they delay neither lease renewals nor other calls.
+  // Like Answer, but for queries of results, which may take long. These queries run on a few
+  // separate threads, so that they delay neither lease renewals nor other calls.
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerRead(grpc::CallbackServerContext* context, const char* method,
                                        Body body) const {

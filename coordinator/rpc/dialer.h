@@ -1,8 +1,8 @@
-// Dials agents and keeps one session with each of them. An agent is dialled again when its session
+// Dials agents and keeps one session with each of them. An agent is dialed again when its session
 // ends.
 //
 //   +---------+ stream ends  +---------+
-//   | dialled | -----------> | waiting |   0.5 s, doubled up to 60 s, each with full
+//   | dialed  | -----------> | waiting |   0.5 s, doubled up to 60 s, each with full
 //   +---------+ <----------- +---------+   jitter; from 0.5 s again after a session of
 //        |        delay over      |        two minutes
 //        +----- Forget, Stop -----+--> forgotten
@@ -43,20 +43,20 @@ class Dialer {
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
-  // Starts and stops dialling so that exactly the stored addresses are dialled, plus those that
+  // Starts and stops dialing so that exactly the stored addresses are dialed, plus those that
   // AddNode is trying. Call this regularly, because other coordinators also add and remove
   // addresses. Only the leader dials agents, so other coordinators must pass an empty list.
   void Follow(const std::vector<std::string>& stored);
 
-  // Ends the session and stops dialling.
+  // Ends the session and stops dialing.
   void Forget(const std::string& address);
-  // Returns true if the address is dialled.
+  // Returns true if the address is dialed.
   bool Dials(const std::string& address) const;
 
   // Records that an agent has a session. Either side may have opened the connection.
   void OnAttached(const Agent& agent);
 
-  // Stops dialling every address and waits for their streams to end.
+  // Stops dialing all addresses and waits for their streams to end.
   void Stop(Duration patience);
 
  private:

@@ -20,7 +20,7 @@ struct ServerOptions {
   // Used instead of `listen` if set.
   std::unique_ptr<assay::rpc::Acceptor> acceptor;
   assay::rpc::TlsFiles tls;
-  assay::rpc::TlsFiles agent_tls;  // For dialling agents.
+  assay::rpc::TlsFiles agent_tls;  // For dialing agents.
   bool insecure = false;
   // Null if the coordinator has no authority. Must outlive the server.
   const Membership* membership = nullptr;

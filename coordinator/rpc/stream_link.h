@@ -92,7 +92,8 @@ class StreamLink : public SessionSink {
   // Handle the reactor's events. `message` is the message that was read.
   void OnReadDone(bool ok, v1::AgentMessage message);
   void OnWriteDone(bool ok);
-  // Handles the loss of the peer or transport; queued messages cannot be sent any more.
+  // Handles the loss of the peer or of the transport. Drops the queued messages, which cannot be
+  // sent.
   void OnBroken();
   void OnDone();
 

@@ -230,8 +230,8 @@ class JoinServer::Impl {
     });
   }
 
-  // Replaces errors of the database, because peers need not know its address and the names of
-  // queries.
+  // Replaces the texts of internal errors, because peers need not know the database's address and
+  // the names of queries.
   static Status ForPeers(const Status& status) {
     if (status.code() == Code::kUnavailable) {
       return Unavailable("the coordinator's database does not answer", status.reason())

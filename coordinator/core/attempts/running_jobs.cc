@@ -270,7 +270,7 @@ std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node
     if (member->second.finished) continue;
     if (Lists(reported, job_id, entry.job.epoch)) continue;
     if (now - member->second.assigned < grace) continue;
-    // An agent of an adopted job that does not list the job may have finished its part before this
+    // If an agent does not list an adopted job, it may have finished its part before this
     // coordinator process started. In that case, only the agent of rank 0 decides whether the job
     // is missing.
     const bool follower = node_id != entry.job.node_ids.front();

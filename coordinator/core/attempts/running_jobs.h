@@ -127,9 +127,9 @@ class RunningJobs {
   struct Missing {
     storage::JobEpoch job;
     // True if a new agent process has replaced the agent process that ran the job. The job's
-    // processes then no longer exist.
+    // processes have then ended.
     bool agent_restarted = false;
-    // True if the gang has started without this agent, which cannot join any more.
+    // True if the gang has started without this agent, which then cannot join it.
     bool gang_started = false;
     // True for an adopted job if the agent has never reported it to this process.
     bool unheard = false;

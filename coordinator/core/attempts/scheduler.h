@@ -53,7 +53,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Poll();
   // Takes part in the election, and acts on its outcome.
   Status Elect();
-  // Fails attempts whose agent or coordinator is gone.
+  // Ends attempts that are lost, overdue or not ready in time, or whose nodes are drained.
   Status Sweep();
   Status SweepLost();
   Status SweepUnprepared();

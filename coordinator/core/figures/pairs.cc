@@ -371,8 +371,8 @@ Result<v1::GetPairsResponse> Figures::GetPairs(const v1::GetPairsRequest& reques
     const bool compares = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const PairCase& one) { return one.cells.size() > 1; });
     if (!compares && report.failures.empty()) continue;
-    // A report about fewer GPUs is always undecided, which must not make the whole campaign
-    // undecided.
+    // A report about fewer GPUs is undecided unless it is bad. That must not make the whole
+    // campaign undecided.
     constexpr size_t kLeastJudged = 4;
     const bool judged = report.nodes.size() >= kLeastJudged || report.verdict() == Verdict::kBad;
     if (judged) verdict = Worse(verdict, report.verdict());

@@ -21,8 +21,8 @@ namespace assay::coordinator {
 //   LeaseRenewal  for jobs that the agent may continue to run,
 //   CancelJob     for jobs that were cancelled or are now run by another attempt,
 //   Assign        for jobs that the agent should run but never received.
-// Also adopts jobs whose coordinator no longer exists. Fails a job if the agent lost it by
-// restarting, or if its other agents started without this agent. Thread-safe. Create it with
+// Also takes over (adopts) jobs whose coordinator has ended. Fails a job if the agent lost it by
+// restarting, or if the job's other agents started without this agent. Thread-safe. Create it with
 // std::make_shared.
 class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
  public:

@@ -62,8 +62,9 @@ void CutFailures(v1::AgentMessage& message) {
 
 // Returns the address of the agent's metrics for Prometheus. This is `claimed`, the address that
 // the agent reports. If the agent listens on all addresses, `peer` replaces the host. The host must
-// be `peer`, from which the session comes, or the host of `dialled`. Otherwise returns an empty
-// string, because a node must not direct requests to other machines.
+// be `peer`, from which the session comes, or the host of `dialled`, the address at which the
+// coordinator dialed the agent. Otherwise returns an empty string, because a node must not direct
+// requests to other machines.
 std::string MetricsAddress(const std::string& claimed, const std::string& peer,
                            const std::string& dialled) {
   Result<HostPort> address = ParseHostPort(claimed);

@@ -67,7 +67,7 @@ Status CheckPeer(const Identity& peer, const v1::NodeDescription& node);
 // The coordinator's side of a session with one agent. Thread-safe. Create it with std::make_shared.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // `dial_address` is empty if the agent dialled.
+  // `dial_address` is empty if the agent opened the connection.
   Session(const SessionServices& services, std::shared_ptr<SessionSink> sink,
           std::string dial_address);
 

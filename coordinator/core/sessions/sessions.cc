@@ -23,7 +23,7 @@ bool IsReason(const std::string& text) {
   return !text.empty() && text.size() <= kMostReasonBytes && IsPlainText(text);
 }
 
-// Returns true if a field is absent (and thus 0), or is not negative, finite and plausible.
+// Returns true if a field is absent (and thus 0), or if it is finite, plausible and at least 0.
 bool IsSane(double value, double most = 1e18) { return value >= 0 && value <= most; }
 
 // Returns true if `time` can be printed.

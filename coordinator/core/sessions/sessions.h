@@ -41,7 +41,7 @@ struct Agent {
   std::string node_id;
   std::string name;
   std::string instance_id;
-  std::string dial_address;  // Empty if the agent dialled.
+  std::string dial_address;  // Empty if the agent dialed.
   std::string key_hash;      // Of the agent's certificate; empty without one.
   // The description that the agent sent. Both descriptions are without benchmarks.
   std::shared_ptr<const v1::NodeDescription> own_description;
@@ -76,9 +76,9 @@ class Sessions {
  public:
   explicit Sessions(const Clock& clock) : clock_(clock) {}
 
-  // Returns an error if the node has a session that `agent` must not replace: with another
-  // key, or with another agent process that was heard less than `lately` ago. Two agents of
-  // one node exist if someone copied the data folder.
+  // Returns an error if the node has a session that `agent` must not replace. That is a session
+  // with another key, or a session of another agent process that was heard from less than `lately`
+  // ago. A node has two agents if someone has copied the data folder.
   Status CheckReplacement(const Agent& agent, const std::string& peer_address,
                           Duration lately) const;
   // Registers `sink` as the connection to this agent. Closes an earlier session of the node.
@@ -112,8 +112,8 @@ class Sessions {
 
   std::optional<Agent> Find(const std::string& node_id) const;
   bool Has(const std::string& node_id) const { return Find(node_id).has_value(); }
-  // Returns the nodes that may get jobs: those that are not leaving and were heard less than
-  // `lately` ago.
+  // Returns the nodes that may get jobs: those whose agents are not leaving and were heard from
+  // less than `lately` ago.
   std::vector<std::string> AssignableNodeIds(Duration lately) const;
   // Returns the latest telemetry of a node's GPUs. Returns null if the node has no session, or if
   // its agent has sent no telemetry for `lately`, because it has no GPUs or cannot read them.
