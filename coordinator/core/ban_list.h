@@ -27,7 +27,7 @@ namespace assay::coordinator {
 // authority's folder can create their certificates.
 class BanList : public std::enable_shared_from_this<BanList> {
  public:
-  // All must outlive the BanList.
+  // All arguments must outlive the BanList.
   BanList(const Clock& clock, Executor& executor, storage::IdentityStore& store)
       : clock_(clock), executor_(executor), store_(store) {}
 
@@ -86,7 +86,7 @@ class BanList : public std::enable_shared_from_this<BanList> {
   bool failed_ ASSAY_GUARDED_BY(mutex_) = false;
   WallTime checked_ends_ ASSAY_GUARDED_BY(mutex_){};
   std::map<std::string, Entry> entries_ ASSAY_GUARDED_BY(mutex_);  // By role and id.
-  // Callers that were not known, and the number of refreshes when they came first.
+  // Unknown callers, with the number of refreshes at which each was first recorded.
   std::map<std::string, int64_t> unknown_ ASSAY_GUARDED_BY(mutex_);
 };
 

@@ -498,7 +498,7 @@ Result<v1::ListRegressionsResponse> Coordinator::ListRegressions(
 }
 
 Result<v1::ListOutliersResponse> Coordinator::ListOutliers(const v1::ListOutliersRequest& request) {
-  // Older runs say nothing about the fleet of today.
+  // Leave out older runs, which say nothing about the fleet of today.
   constexpr Duration kMostAge = std::chrono::hours(24 * 30);
   ASSAY_ASSIGN_OR_RETURN(v1::ListOutliersResponse response,
                          environment_.analysis.ListOutliers(request));

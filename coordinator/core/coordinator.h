@@ -73,7 +73,7 @@ class Coordinator {
   // is too slow. Reads earlier results, so call this on a thread for queries of results.
   Result<v1::CreateCampaignResponse> PreviewCampaign(const v1::CreateCampaignRequest& request);
   const Estimator& estimator() const { return estimator_; }
-  // Includes the reasons why queued jobs wait.
+  // Returns a campaign, with the reasons why its queued jobs wait.
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name);
   Result<v1::Campaign> CancelCampaign(const std::string& id_or_name,
                                       const Identity& caller = kLocalAdmin);
@@ -118,7 +118,7 @@ class Coordinator {
   // for Options::Silence().
   Result<Page<v1::Node>> ListNodes(const std::string& filter, v1::NodeView view,
                                    const PageRequest& request);
-  // The answer contains the node's telemetry if its session is with this coordinator.
+  // Returns a node, with its telemetry if its agent has a session with this coordinator.
   Result<v1::Node> GetNode(const std::string& id_or_name);
   // Returns the object that knows the state of all nodes. Its methods read many rows, so call them
   // on a thread for queries of results.

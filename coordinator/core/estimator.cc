@@ -65,7 +65,7 @@ struct Load {
   }
 };
 
-// Spreads the jobs of `work`, which take `seconds` in total, over their candidates.
+// Spreads the jobs of `work`, which take `seconds` in total, over their candidate nodes.
 void Spread(const Work& work, double seconds, std::map<std::string, Load>& loads) {
   std::vector<Load*> candidates;
   for (const std::string& id : work.node_ids) candidates.push_back(&loads[id]);

@@ -28,7 +28,7 @@ class FleetView {
     std::function<Result<std::vector<v1::WaitingJobs>>(const std::string& campaign_id)> waiting;
   };
 
-  // One node.
+  // One node of the fleet, as it is shown.
   struct Row {
     v1::FleetNode node;
     // Description and state of the node, without benchmarks. Filters are applied to these fields.

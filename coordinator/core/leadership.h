@@ -10,13 +10,13 @@
 
 namespace assay::coordinator {
 
-// The place of a coordinator process.
+// The addresses of a coordinator process.
 struct Place {
   // The host of the process and the address that it listens on. If the leader's seat is this
   // process's own seat, the leader was an earlier process that has stopped listening there and so
   // must be dead. This process then becomes the leader immediately.
   std::string seat;
-  // HOST:PORT at which agents reach it.
+  // HOST:PORT at which agents reach the process.
   std::string address;
 };
 

@@ -1,4 +1,4 @@
-// Requests of operators that change a node: cordons, drains, labels and prices.
+// Implements the requests of operators that change a node: cordons, drains, labels and prices.
 #include <fmt/format.h>
 
 #include "common/log.h"

@@ -31,7 +31,7 @@ class Watchers {
   }
 
   void Notify(const std::string& campaign_id) const { Call(&campaign_id); }
-  // Use if any campaign may have changed.
+  // Calls all callbacks. Use this if any campaign may have changed.
   void NotifyAll() const { Call(nullptr); }
 
  private:

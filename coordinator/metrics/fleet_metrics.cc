@@ -56,7 +56,7 @@ class FamilyText {
       : name_(std::move(name)), help_(help), is_counter_(is_counter) {}
 
   void Add(const std::string& labels, double value) { Add(labels, nullptr, {}, value); }
-  // Adds one more label, unless `label` is null.
+  // Adds a sample. Adds the label `label` to its labels, unless `label` is null.
   void Add(const std::string& labels, const char* label, std::string_view label_value,
            double value) {
     if (text_.empty()) {

@@ -1,4 +1,4 @@
-// The services that answer questions across runs, and store remarks on them.
+// The services that answer questions about many runs, and store users' remarks on them.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>

@@ -29,7 +29,7 @@ class DialTarget : public std::enable_shared_from_this<DialTarget> {
         address_(std::move(address)),
         stub_(v1::AgentService::NewStub(channel)) {}
 
-  // Opens a session, and another one whenever one has ended. Call once.
+  // Opens a session, and a new session whenever the last one has ended. Call this once.
   void Open();
   // Ends the session with `status` and opens no more.
   void Forget(const Status& status);
@@ -198,7 +198,8 @@ Duration DialTarget::NextDelay() {
   if (coordinator_.clock().Now() - opened_ >= kStable) failures_ = 0;
   const Duration most = std::min(kMaxDelay, kFirstDelay * (1 << std::min(failures_, 10)));
   ++failures_;
-  // Full jitter with a minimum of half the first delay, so that a retry never follows at once.
+  // Choose a random delay (full jitter), but at least half of the first delay, so that a retry
+  // never follows at once.
   thread_local std::minstd_rand random{std::random_device{}()};
   return std::uniform_int_distribution<int64_t>(kFirstDelay.count() / 2, most.count())(random) *
          std::chrono::nanoseconds(1);

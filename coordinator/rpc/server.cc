@@ -479,7 +479,7 @@ Status Server::Check() const {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
   grpc::CompletionQueue queue;
-  // An empty message, as opposed to none.
+  // Send an empty message, which differs from sending no message.
   const grpc::Slice empty;
   const grpc::ByteBuffer request(&empty, 1);
   const auto call =

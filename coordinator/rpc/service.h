@@ -50,7 +50,7 @@ inline Status CheckReference(const std::string& field, const std::string& value)
   return Status::Ok();
 }
 
-// A service that calls the coordinator. Both arguments outlive it.
+// A service that calls the coordinator. Both arguments must outlive the service.
 template <typename Callbacks>
 class CoordinatorService : public Callbacks {
  public:

@@ -93,7 +93,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   void PostLoad() ASSAY_REQUIRES(mutex_) {
     const auto load = [self = shared_from_this()] { self->Load(); };
-    // Send the next page of what was read already without delay.
+    // If a part of the last read is left, send the next page without delay.
     if (!unsent_.empty()) return calls_.executor().Post(load);
     const MonotonicTime now = Clock::Real().Now();
     loads_due_ = std::max(loads_due_, now) + kLoadPeriod;

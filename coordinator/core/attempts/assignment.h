@@ -1,4 +1,4 @@
-// Makes the message that tells an agent its part of a job.
+// Makes the message that assigns an agent its part of a job.
 #pragma once
 
 #include <functional>

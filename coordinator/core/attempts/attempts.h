@@ -61,13 +61,13 @@ class Attempts {
   Status Fail(const storage::LeasedJob& job, v1::Failure failure,
               std::vector<std::string> at_fault = {});
 
-  // Ends a job whose last attempt is over if its remaining results have arrived late.
+  // Ends a job whose last attempt is over, if its remaining results have arrived late.
   Status Mend(const storage::LeasedJob& job);
 
   // Returns true if the agent has a session with another coordinator, which receives its reports.
   Result<bool> IsElsewhere(const std::string& node_id) const;
 
-  // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
+  // Tells the agents of these jobs to stop. Their JobFinished messages then end the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
   // Returns the job if the epoch `job` is still its current attempt, and this coordinator leads the

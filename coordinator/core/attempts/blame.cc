@@ -166,7 +166,7 @@ class Decision {
                               NameOf(lower), NameOf(higher)));
   }
 
-  // Blames no node: two ranks lost each other, and nothing else is known.
+  // Blames no node, because two ranks have lost each other and nothing else is known.
   Blame OfLostPeer(const v1::Failure& report) const {
     if (std::optional<Blame> silent = OfSilentHosts(report)) return *std::move(silent);
     const v1::PeerLoss& loss = report.peer_loss();

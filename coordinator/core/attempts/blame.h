@@ -24,7 +24,7 @@ struct NodeEvidence {
 struct Evidence {
   std::vector<NodeEvidence> nodes;  // In rank order; each runs the same number of ranks.
   int world_size = 1;
-  // Set while a gang's start waits for nodes, as far as this process knows.
+  // Set if, as far as this process knows, the gang has not started because it waits for nodes.
   std::optional<GangWait> wait;
   // False if this process was absent, because nodes that seem late may have reported in that time.
   bool silence_counts = true;

@@ -16,7 +16,7 @@ struct GangWait {
     std::string node_id;
     std::string name;
     std::optional<Duration> ready;  // How long its ranks have been ready; absent if they are not.
-    // Time since its agent's last State that listed the job; absent if there was none.
+    // Time since its agent's last State message that listed the job; absent if there was none.
     std::optional<Duration> spoke;
   };
   storage::LeasedJob job;

@@ -9,7 +9,7 @@
 namespace assay::coordinator {
 namespace {
 
-// The longest pause of an agent between two attempts to connect.
+// The longest time that an agent waits between two attempts to connect.
 constexpr Duration kReconnect = std::chrono::minutes(1);
 
 }  // namespace

@@ -20,7 +20,7 @@ class GracePeriod {
   // one. That is enough, because agents with a job reconnect within a third of a lease duration.
   void Begin();
 
-  // Call at the start of a poll.
+  // Call this at the start of a poll.
   void BeginPoll();
   // Call this at the end of a poll. `next` is the time until the next poll. `database_away` is true
   // if the database did not answer during this poll.

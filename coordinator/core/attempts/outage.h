@@ -1,4 +1,4 @@
-// Logs once that the database is down, and once that it is back.
+// Logs each outage of the database only twice: when it begins and when it ends.
 #pragma once
 
 #include <algorithm>

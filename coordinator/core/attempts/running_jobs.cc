@@ -158,7 +158,7 @@ std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
     message->set_rendezvous_token(entry->rendezvous_token);
     return outbound;
   };
-  // The first GangGo may have been lost with its connection.
+  // Send GangGo again, because the first one may have been lost with the connection.
   if (started) return {go(node_id)};
   const bool all_ready = std::all_of(entry->members.begin(), entry->members.end(),
                                      [](const auto& one) { return one.second.ready.has_value(); });

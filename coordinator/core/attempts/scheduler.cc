@@ -78,7 +78,7 @@ void Scheduler::OnAttemptEnded(const Attempts::Ended& ended) {
 
 void Scheduler::JudgeSoon(const std::string& campaign_id) {
   environment_.executor.Post([self = shared_from_this(), campaign_id] {
-    // The next poll judges every campaign without a verdict, so a failure here is repaired.
+    // A failure here is not final, because the next poll judges every campaign without a verdict.
     const Status judged = Guarded("JudgeOne", [&] { return self->JudgeOne(campaign_id); });
     if (!self->outage_.NoteFailure(judged) && !judged.ok()) {
       Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());

@@ -17,7 +17,7 @@ namespace assay::coordinator {
 // take a second.
 class Figures {
  public:
-  // Both must outlive this object.
+  // Both arguments must outlive this object.
   Figures(const Environment& environment, const RunningJobs& running)
       : environment_(environment), running_(running) {}
 

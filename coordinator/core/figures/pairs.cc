@@ -315,7 +315,8 @@ std::string FilterOf(const v1::Campaign& campaign, const std::set<std::string>& 
   for (const std::string& benchmark : benchmarks) {
     any += " OR benchmark = " + FilterText(benchmark);
   }
-  // Results are left out by default if they are simulated or of a secondary metric.
+  // Name `simulated` and `primary` in the filter, because otherwise simulated results and results
+  // of secondary metrics are left out.
   return "campaign_id = " + FilterText(campaign.campaign_id()) + " AND " + any +
          " AND simulated = true OR simulated = false" +
          (all_metrics ? " AND primary = true OR primary = false OR outcome != ok" : "");

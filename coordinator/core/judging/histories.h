@@ -10,7 +10,8 @@
 
 namespace assay::coordinator {
 
-// The runs of one case at one place, oldest first. Points into the Runs from which it was made.
+// The runs of one case at one place (the same GPUs or nodes), oldest first. Points into the Runs
+// from which it was made.
 struct History {
   v1::CaseIdentity identity;
   std::string place_key;  // See storage::PlaceKey.

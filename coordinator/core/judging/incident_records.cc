@@ -149,7 +149,7 @@ Result<std::vector<v1::Regression>> AllRegressions(storage::AnalysisStore& store
 std::vector<IncidentMembers> GroupRegressions(std::vector<v1::Regression>& open) {
   std::vector<IncidentMembers> incidents;
   std::set<std::string> taken;
-  // Real and simulated nodes share no cause.
+  // Group regressions of real and of simulated nodes separately, because they have no common cause.
   for (const bool simulated : {false, true}) {
     std::vector<analysis::SteppedCase> steps;
     std::vector<size_t> indices;

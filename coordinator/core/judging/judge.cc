@@ -26,7 +26,7 @@ using storage::Runs;
 // disturbance.
 constexpr size_t kPatienceRuns = analysis::kSegmentRuns + kSameStepRuns;
 
-// Keeps the regressions of one case at one place up to date.
+// A judge of one case at one place, which keeps the records of its regressions up to date.
 class PlaceJudge {
  public:
   // `known` contains the stored regressions of this case at this place.

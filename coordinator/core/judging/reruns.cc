@@ -227,7 +227,7 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
   for (const v1::Node& node : nodes) {
     if (!campaign::IsAbsent(node)) present.insert(node.description().node_id());
   }
-  // Places that regressed at the same time or later are no peers.
+  // Places that regressed at the same time or later cannot be peers.
   const WallTime last_good = schema::FromTimestamp(one.last_good_time());
   std::set<std::string> regressed;
   for (const v1::Regression& other : open) {
@@ -239,7 +239,7 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
   Known known;
   known.place.reruns = RerunValues(one, false);
   const WallTime time = schema::FromTimestamp(one.step().time());
-  // A peer that has been rerun stays the peer.
+  // A peer that has been rerun stays the peer, so that its reruns can be compared.
   std::string peer_key;
   for (const v1::ConfirmationRun& run : one.reruns()) {
     if (run.peer()) peer_key = storage::PlaceKey(run.place());
@@ -256,7 +256,8 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
       continue;
     }
     const bool elsewhere = history.place.node_names(0) != one.place().node_names(0);
-    // Spreads the reruns of several regressions over the peers.
+    // The hash depends on the regression, so that the reruns of several regressions are spread over
+    // the peers.
     std::pair<bool, std::string> rank(elsewhere,
                                       Sha256Hex(one.regression_id() + history.place_key));
     if (!peer_key.empty() ? history.place_key != peer_key : known.peer && rank < best) continue;

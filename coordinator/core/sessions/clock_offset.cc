@@ -12,7 +12,7 @@ namespace {
 constexpr double kWarningSeconds = 60;
 constexpr double kErrorSeconds = 600;
 constexpr int64_t kEndOf9999 = 253'402'300'799;
-// Longer offsets are shown as this one.
+// Maximum offset that is shown.
 constexpr double kMostSeconds = 100 * 365.0 * 86'400;
 
 }  // namespace

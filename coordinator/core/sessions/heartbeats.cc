@@ -161,7 +161,7 @@ void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held
   sessions_.Send(node_id, std::move(renewal));
   for (const RunningJobs::Missing& missing : beat.missing) {
     const Status resolved = ResolveMissing(node_id, beat.node_name, missing, held);
-    // If it fails, the next State shows the job as missing again.
+    // If ResolveMissing fails, the agent's next State shows the job as missing again.
     if (!outage_.NoteFailure(resolved) && !resolved.ok()) {
       Log().error("job {}: {}", missing.job.job_id, resolved.ToString());
     }
@@ -175,7 +175,7 @@ Status Heartbeats::ResolveMissing(const std::string& node_id, const std::string&
     running_.Remove(missing.job);
     return Status::Ok();
   }
-  // The job has finished in the meantime; the record was a moment old.
+  // The job has finished since `held` was read.
   if (!running_.Find(missing.job)) return Status::Ok();
   if (job->second.cancel_requested)
     return attempts_.Fail(job->second,

@@ -62,7 +62,7 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
 
   Mutex mutex_;
   Batch pending_ ASSAY_GUARDED_BY(mutex_);  // The latest State of each node.
-  // When the latest State of each node was taken to the database.
+  // The time at which a State of each node was last queued for the database.
   std::map<std::string, MonotonicTime> taken_ ASSAY_GUARDED_BY(mutex_);
   bool flushing_ ASSAY_GUARDED_BY(mutex_) = false;
 };

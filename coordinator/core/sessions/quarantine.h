@@ -1,4 +1,4 @@
-// Frees quarantined nodes that pass a check.
+// Ends the quarantine of nodes that pass a check.
 #pragma once
 
 #include <map>

@@ -26,14 +26,14 @@ constexpr size_t kMaxHeldBytes = size_t{8} << 20;
 // Maximum number of results that are stored by one SQL statement.
 constexpr size_t kResultBatch = 64;
 
-// Delay after which an agent that came to the wrong coordinator tries the leader.
+// Delay after which an agent that has connected to a follower connects to the leader.
 constexpr Duration kSendAwayPause = std::chrono::milliseconds(200);
 
 Status BadHello(std::string message) {
   return InvalidArgument(std::move(message), Reason::kInvalidHello);
 }
 
-// Number of times that a message is handled again after an error that is not the agent's fault.
+// Number of times that a message is handled again after an error that the agent did not cause.
 constexpr int kTries = 10;
 
 // Returns true if the agent has caused the error, for example by breaking the protocol. Other

@@ -36,7 +36,7 @@ bool IsSane(const google::protobuf::Timestamp& time) {
 v1::GpuTelemetry Bounded(v1::GpuTelemetry gpu) {
   gpu.DiscardUnknownFields();
   if (!IsSane(gpu.last_xid_time())) gpu.clear_last_xid_time();
-  // Also false for NaN.
+  // The condition is also false for NaN.
   if (!(gpu.temperature_celsius() > -300 && gpu.temperature_celsius() < 1000)) {
     gpu.clear_temperature_celsius();
   }

@@ -1,4 +1,4 @@
-// The agents that have a session with this coordinator, and the way to reach them.
+// Keeps the agents that have a session with this coordinator, and sends messages to them.
 #pragma once
 
 #include <map>
@@ -36,7 +36,7 @@ class SessionSink {
   virtual void Close(const Status& status) = 0;
 };
 
-// An agent as the other classes see it.
+// An agent that has a session.
 struct Agent {
   std::string node_id;
   std::string name;
@@ -71,7 +71,7 @@ struct SessionState {
 std::vector<v1::GpuTelemetry> BoundedTelemetry(
     const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& sent);
 
-// Thread-safe.
+// The registry of the agents that have a session with this coordinator. Thread-safe.
 class Sessions {
  public:
   explicit Sessions(const Clock& clock) : clock_(clock) {}
