@@ -13,10 +13,12 @@ namespace {
 using Runs = std::vector<TimedValue>;
 
 constexpr size_t kLeastPlaces = 3;
-// With this many places, values beyond so many standard deviations are limited.
+// From kPlacesToLimit places on, LimitOutliers() limits values to this many standard deviations
+// from the median.
 constexpr size_t kPlacesToLimit = 6;
 constexpr double kNormalDeviations = 3;
-// More runs or places than this would be no advice.
+// The largest number of additional runs or places that Advise() recommends. More would not be
+// useful advice.
 constexpr size_t kMostAdvised = 200;
 
 // A difference with its squared standard error.
@@ -26,7 +28,7 @@ struct Difference {
   double freedom = 0;
 };
 
-// The mean over the places of one side.
+// The mean over all places of one side, A or B.
 struct SideMean {
   double mean = 0;
   double variance = 0;  // Squared standard error.
@@ -55,8 +57,9 @@ double VarianceOf(const std::vector<double>& values) {
   return squares / static_cast<double>(values.size() - 1);
 }
 
-// Returns the mean over places of the means over runs. The variance between runs is pooled over
-// places. If every place has one run, it is taken from the difference between places.
+// Returns the mean over places of each place's mean over its runs. The variance between runs is
+// pooled over all places. If every place has a single run, that variance is estimated from the
+// differences between places.
 SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   SideMean result;
   const auto places = static_cast<double>(side.size());
@@ -83,8 +86,9 @@ SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   return result;
 }
 
-// Moves values that are far from the median to the edge of what is normal, so that one broken place
-// does not decide for all. Few values are left as they are.
+// Moves values that are far from the median to the edge of the normal range, so that a single
+// broken place cannot decide the comparison. Does nothing if there are fewer than kPlacesToLimit
+// values.
 void LimitOutliers(std::vector<double>& values) {
   if (values.size() < kPlacesToLimit) return;
   const double middle = MedianOf(values);
@@ -121,8 +125,9 @@ Difference Paired(const std::vector<const Runs*>& a, const std::vector<const Run
   return {MeanOf(differences), VarianceOf(differences) / places, places - 1};
 }
 
-// Returns whether the runs of a place alternate in time: there are at least three blocks of runs of
-// one side, and the side with fewer runs has at most two runs in a block on average.
+// Returns whether the runs of both sides at a place alternate in time: there are at least three
+// blocks of successive runs of one side, and the side with fewer runs has at most two runs per
+// block on average.
 bool Alternates(const Runs& a, const Runs& b) {
   struct Labelled {
     double time;
@@ -167,7 +172,8 @@ ComparisonVerdict Judge(const Comparison& result, const ComparisonRule& rule) {
   return ComparisonVerdict::kInconclusive;
 }
 
-// The variances that decide how wide the interval will be with more runs or places.
+// The variances from which Advise() computes how narrow the confidence interval would become with
+// more runs or places.
 struct Outlook {
   double between_places = 0;  // Variance of the differences between places, without that of runs.
   double runs_variance = 0;   // Sum of both sides' variances between runs.
@@ -177,8 +183,9 @@ struct Outlook {
   double alpha = 0;
 };
 
-// Returns the smallest number in (from, from + kMostAdvised] with which the interval is narrow
-// enough. `half_width_at` returns the half width with a number.
+// Returns the smallest number n in (from, from + kMostAdvised] for which `at(n)`, the half width of
+// the confidence interval with n runs or places, is at most `half_width`. Returns nullopt if there
+// is none.
 template <typename HalfWidthAt>
 std::optional<size_t> SmallestNumber(size_t from, double half_width, const HalfWidthAt& at) {
   size_t low = from;
@@ -217,14 +224,15 @@ void Advise(const Outlook& outlook, bool over_runs, Comparison& result) {
   if (with_places) result.missing_count = *with_places - outlook.places;
 }
 
-// Returns the half width at which the present difference would have a verdict.
+// Returns the half width that the confidence interval must have to give a verdict on `difference`.
 double NeededHalfWidth(double difference, double margin) {
   const double size = std::abs(difference);
   const double limit = difference < 0 ? -std::log1p(-margin) : std::log1p(margin);
   return size >= limit ? size : std::min(limit - size, std::log1p(margin) + size);
 }
 
-// The runs of the places that are compared, side by side.
+// The runs of the places that are compared, one entry per place. If `paired`, a[i] and b[i] belong
+// to the same place.
 struct Sides {
   std::vector<const Runs*> a;
   std::vector<const Runs*> b;
@@ -249,7 +257,8 @@ Sides SelectSides(const std::vector<PlaceRuns>& places, Comparison& result) {
   return sides;
 }
 
-// Returns the difference over places, if there are enough, and completes `outlook`.
+// Returns the difference between the sides, with an error that is estimated from the variation
+// between places. Sets the variances in `outlook`.
 Difference CompareOverPlaces(const Sides& sides, Outlook& outlook) {
   const SideMean a = MeanOverPlaces(sides.a);
   const SideMean b = MeanOverPlaces(sides.b);
@@ -262,7 +271,9 @@ Difference CompareOverPlaces(const Sides& sides, Outlook& outlook) {
   return difference;
 }
 
-// Returns the difference over runs for fewer than three places, or says what is missing for one.
+// Returns the difference between the sides, with an error that is estimated from the variation
+// between runs. This is for fewer than three places. If there are too few runs, or if they do not
+// alternate, sets `result.missing` and returns nullopt.
 std::optional<Difference> CompareOverRuns(const Sides& sides, Outlook& outlook,
                                           Comparison& result) {
   result.these_places_only = true;

@@ -36,8 +36,9 @@ double RoughNormalQuantile(double p) {
   return q * Polynomial(a, q * q) / Polynomial(b, q * q);
 }
 
-// Returns the logarithm of the gamma function of `x` > 0: Stirling's series from 10 on. Unlike
-// std::lgamma, writes no global variable.
+// Returns the logarithm of the gamma function of `x` > 0. Uses Stirling's series from 10 on, and
+// the recurrence gamma(x + 1) = x gamma(x) to get there. Unlike std::lgamma, writes no global
+// variable.
 double LogGamma(double x) {
   double factor = 1;
   for (; x < 10; ++x) factor *= x;
@@ -48,7 +49,7 @@ double LogGamma(double x) {
          std::log(factor);
 }
 
-// Returns the continued fraction of the incomplete beta function by Lentz's method (Press et al.,
+// Evaluates the continued fraction of the incomplete beta function by Lentz's method (Press et al.,
 // Numerical Recipes, 6.4). Converges fast for x < (a + 1) / (a + b + 2).
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
@@ -70,8 +71,8 @@ double BetaFraction(double a, double b, double x) {
   return fraction;
 }
 
-// Returns the probability that Student's t is above `t` >= 0: half of the regularised incomplete
-// beta function of freedom / (freedom + t^2).
+// Returns the probability that a value of Student's t distribution is above `t` >= 0. This is half
+// of the regularized incomplete beta function at freedom / (freedom + t^2).
 double StudentTail(double t, double freedom) {
   const double a = freedom / 2;
   constexpr double b = 0.5;
@@ -92,9 +93,9 @@ double StudentDensity(double t, double freedom) {
                   (freedom + 1) / 2 * std::log1p(t * t / freedom));
 }
 
-// Returns the t > 0 above which Student's t lies with probability `tail` < 0.5. Newton's method on
-// the logarithms of t and of the probability, which are nearly a straight line in the tail.
-// Bisection replaces steps that leave the bracket.
+// Returns the positive value above which Student's t lies with probability `tail` < 0.5. Uses
+// Newton's method on the logarithms of t and of the probability, whose relation is nearly linear in
+// the tail. Replaces steps that leave the bracket by bisection.
 double StudentUpper(double tail, double freedom) {
   double low = 0;
   double high = kInfinity;

@@ -10,8 +10,8 @@ double NormalCdf(double z);
 // between 0 and 1, exclusive. The relative error is below 1e-9.
 double NormalQuantile(double p);
 
-// The same for Student's t with `freedom` degrees of freedom, which must be positive and may be a
-// fraction.
+// The corresponding functions for Student's t distribution with `freedom` degrees of freedom.
+// `freedom` must be positive and may be a fraction.
 double StudentCdf(double t, double freedom);
 double StudentQuantile(double p, double freedom);
 

@@ -26,7 +26,7 @@ FieldKind KindOf(std::string_view field) {
   return clock ? FieldKind::kClock : FieldKind::kOther;
 }
 
-// Returns the relative change from which a number is reported.
+// Returns the smallest relative change of a numeric field that is reported.
 double ThresholdOf(std::string_view field) {
   if (KindOf(field) == FieldKind::kClock) return 0.01;
   return Contains(field, "load") ? 0.5 : 0.03;
@@ -43,8 +43,8 @@ std::vector<double> NumbersOf(const RunList& runs, const std::string& field) {
   return values;
 }
 
-// Returns the difference between two runs of a side that is exceeded by one pair of runs in ten:
-// the distance between the 10th and the 90th percentile.
+// Returns the distance between the 10th and the 90th percentile. Two runs of one side rarely differ
+// by more.
 double SpreadOf(const std::vector<double>& sorted) {
   const size_t cut = sorted.size() / 10;
   return sorted[sorted.size() - 1 - cut] - sorted[cut];
@@ -68,8 +68,8 @@ std::optional<ConditionChange> CompareNumbers(const std::string& field, const Ru
   return ConditionChange{field, from, to, "", ""};
 }
 
-// Returns the text that most runs have, or nullopt if there is none. A run without the field has
-// the empty text.
+// Returns the text that more than half of the runs have, or nullopt if there is none. A run without
+// the field counts as a run with an empty text.
 std::optional<std::string> TextOf(const RunList& runs, const std::string& field) {
   std::map<std::string, size_t> counts;
   for (const RunConditions& run : runs) {

@@ -12,7 +12,8 @@ namespace {
 
 using Members = std::vector<size_t>;
 
-// A set of steps that no incident contains yet.
+// The steps (lasting changes of performance) that no incident contains yet, and the incidents found
+// so far.
 class Grouping {
  public:
   explicit Grouping(const std::vector<SteppedCase>& steps)
@@ -53,7 +54,8 @@ class Grouping {
     }
   }
 
-  // Returns the remaining steps that share a key and overlap in time, directly or through others.
+  // Returns groups of the remaining steps. The steps of a group share a key and overlap in time,
+  // directly or through other steps of the group.
   std::vector<std::pair<std::string, Members>> Overlapping(const Keys& keys_of) const {
     std::map<std::string, Members> by_key;
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -94,8 +96,9 @@ class Grouping {
     return sets.size();
   }
 
-  // Returns the steps of the only GPU that takes part in most of `members`, with its UUID. Empty if
-  // there is none, or if it explains a single case.
+  // Returns the UUID of the GPU that takes part in more of `members` than any other GPU, with the
+  // steps in which it takes part. Returns an empty pair if that GPU takes part in at most half of
+  // `members`, or only in steps of a single case.
   std::pair<std::string, Members> FindGpu(const Members& members) const {
     std::map<std::string, Members> by_gpu;
     for (const size_t i : members) {
@@ -118,8 +121,9 @@ class Grouping {
     return in_one || CountGpuSets(members) > 1;
   }
 
-  // A node's steps have the cause kGpu if one GPU takes part in most of them, otherwise kNode. Both
-  // need several cases: a single case may have slowed down on other nodes too.
+  // Assigns the steps of each node to the cause kGpu if one GPU takes part in most of them, and
+  // otherwise to kNode. Both causes need steps of several cases, because a single case may have
+  // slowed down on other nodes too.
   void GroupByNode() {
     const auto nodes = [](const SteppedCase& step) { return step.nodes; };
     size_t before = 0;
@@ -131,7 +135,8 @@ class Grouping {
         return x.second.size() > y.second.size();
       });
       for (const auto& [node, members] : groups) AddNodeOrGpu(node, members);
-      // The steps that these groups left over, or that belong to several nodes, are grouped again.
+      // Groups may leave steps over, and a step on several nodes is in several groups. The steps
+      // that remain are therefore grouped again.
     } while (groups_.size() > before);
   }
 

@@ -9,7 +9,7 @@
 namespace assay::analysis {
 namespace {
 
-// A place that is this much faster than its peers is implausible.
+// A place that is faster than its peers by this fraction or more is implausible.
 constexpr double kImplausibleGain = 0.10;
 constexpr size_t kJudgedRuns = 3;
 
@@ -18,8 +18,8 @@ double SpreadAround(double median, std::vector<double> values) {
   return kMadToDeviation * MedianOf(std::move(values));
 }
 
-// Returns whether a rule holds for one run of a place if it has one, otherwise for two of its
-// newest three, and for its level if that is known.
+// Returns whether `rule` holds for a place: for two of its newest three runs or, if it has a single
+// run, for that run. If the place's level is known, the rule must hold for the level too.
 template <typename Rule>
 bool HoldsForPlace(const PeerRuns& peer, const Rule& rule) {
   if (peer.level && !rule(*peer.level)) return false;

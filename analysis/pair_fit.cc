@@ -11,7 +11,7 @@ namespace assay::analysis {
 namespace {
 
 constexpr double kConverged = 1e-9;
-// Normal standard deviation over median absolute deviation.
+// The ratio of the standard deviation of normal values to their median absolute deviation.
 constexpr double kDeviationToMedian = 1.4826;
 
 }  // namespace
@@ -28,7 +28,8 @@ PairFit::PairFit(size_t effects, size_t second_side, std::vector<PairEquation> e
   if (!equations_.empty()) Fit();
 }
 
-// Sweeps of medians can end in a local minimum, so the best of three starting points counts.
+// Adjusting one effect after the other by medians can end in a local minimum, so the best result of
+// three starting points is kept.
 void PairFit::Fit() {
   std::vector<double> scores;
   for (const PairEquation& equation : equations_) scores.push_back(equation.score);
@@ -131,7 +132,7 @@ double PairFit::Step(size_t index) const {
   return std::clamp(-effects_[index], residuals[(n - 1) / 2], residuals[n / 2]);
 }
 
-// Makes the effects of one side relative to their median.
+// Makes the effects of one side relative to their median, and adds this median to the mean.
 void PairFit::Centre(size_t begin, size_t end) {
   std::vector<double> measured;
   for (size_t index = begin; index < end; ++index) {

@@ -63,7 +63,7 @@ class Scale {
   }
 
   bool additive() const { return additive_; }
-  // PairRule::threshold as a difference of scores.
+  // Returns PairRule::threshold as a difference of scores.
   double threshold() const { return threshold_; }
 
   double ScoreOf(double value) const {
@@ -78,9 +78,9 @@ class Scale {
     if (additive_) return std::max(0.0, -score * unit_);
     return std::exp(higher_is_better_ ? score : -score);
   }
-  // Converts a standard deviation of scores.
+  // Converts a standard deviation of scores to the unit of PairAnalysis::noise.
   double NoiseOf(double noise) const { return additive_ ? noise * unit_ : noise; }
-  // Converts how far a score is below another.
+  // Converts the amount by which one score is below another to a deficit, as in BadNode::deficit.
   double Deficit(double below) const {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
@@ -126,7 +126,8 @@ class PairModel {
   }
 
  private:
-  // The effect of a node as a receiver; the only one of the node if directions are not told apart.
+  // Returns the index of a node's effect as a receiver. If directions are not told apart, this is
+  // the node's only effect.
   size_t ReceivingSide(size_t node) const { return result_.directed ? nodes_ + node : node; }
 
   std::vector<size_t> SidesOf(size_t node) const {
@@ -134,7 +135,7 @@ class PairModel {
     return {node};
   }
 
-  // If directions are not told apart, the two of one pair are averaged into one equation.
+  // If directions are not told apart, averages the two values of a pair into one equation.
   std::vector<PairEquation> Equations() const {
     std::vector<PairEquation> equations;
     for (const auto& [pair, value] : values_) {
@@ -155,7 +156,8 @@ class PairModel {
 
   size_t LinksOf(size_t side) const { return fit_->EquationsOf(side).size(); }
 
-  // Returns the smallest effect that is significant if one value has the standard error `error`.
+  // Returns the smallest effect that is significant for a node with this number of links, if a
+  // single value has the standard error `error`.
   static double NodeLimit(double error, size_t links) {
     return kNodeErrors * kMedianToMeanError * error / std::sqrt(static_cast<double>(links));
   }
@@ -323,7 +325,7 @@ Verdict PairAnalysis::verdict() const {
     return std::any_of(values.begin(), values.end(),
                        [&](const JudgedValue& value) { return value.verdict == verdict; });
   };
-  // Certain ones are first.
+  // Both lists have their certain findings first.
   if ((!nodes.empty() && nodes[0].certain) || (!links.empty() && links[0].certain)) {
     return Verdict::kBad;
   }

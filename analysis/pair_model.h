@@ -42,20 +42,20 @@ struct BadNode {
   // lower, or 43% higher if lower values are better. For counts, the deficit has the unit of the
   // values.
   double deficit = 0;
-  // Links that are worse by the threshold, and all measured links of the node.
+  // Number of links that are worse by the threshold or more, and of all measured links of the node.
   size_t bad_links = 0;
   size_t links = 0;
   // False if the standard errors of the node's own values could explain the deficit.
   bool certain = true;
 };
 
-// A link that is worse than both of its nodes are with others.
+// A link that is worse than the other links of both of its nodes.
 struct BadLink {
   size_t from = 0;
   size_t to = 0;
-  // Only the direction from `from` to `to` is known to be bad.
+  // True if only the direction from `from` to `to` is known to be bad.
   bool one_way = false;
-  // As BadNode::deficit, relative to the value that the two nodes' effects predict.
+  // Deficit, as in BadNode, from the value that the effects of the two nodes predict.
   double deficit = 0;
   // False if the standard error of the link's own value could explain the deficit.
   bool certain = true;
@@ -82,11 +82,12 @@ enum class Verdict {
 };
 
 struct PairAnalysis {
-  // Senders and receivers were told apart.
+  // True if nodes have separate effects as senders and as receivers.
   bool directed = false;
-  // Deficits, `noise` and the limits are in the values' unit instead of relative.
+  // True if deficits, `noise` and the limits have the unit of the values. Otherwise they are
+  // fractions.
   bool additive = false;
-  // Certain ones first, then the worst first.
+  // Sorted: certain findings before uncertain ones, and the worst first among equals.
   std::vector<BadNode> nodes;
   std::vector<BadLink> links;
   // Nodes with fewer than three measured links, which are too few to distinguish a bad node from a
@@ -104,9 +105,9 @@ struct PairAnalysis {
   double node_limit = 0;
   double link_limit = 0;
 
-  // Returns whether a node or link that is worse by the threshold could hide in the noise.
+  // Returns whether the noise could hide a node or link that is worse by the threshold.
   bool NoiseHidesThreshold() const;
-  // Returns the verdict on the values given. Pairs without a value are the caller's to judge.
+  // Returns the verdict on the values that were given. The caller must judge pairs without a value.
   Verdict verdict() const;
 };
 

@@ -41,7 +41,7 @@ struct PairCase {
   Verdict verdict() const;
 };
 
-// Jobs of one benchmark that failed on one pair of nodes, in any case.
+// The failed jobs of one benchmark on one pair of nodes, over all of its cases.
 struct PairFailure {
   size_t a = 0;
   size_t b = 0;
@@ -60,7 +60,7 @@ struct PairReport {
   // Matching nodes that were absent when the campaign was created, at most 20.
   std::vector<std::string> absent_nodes = {};
   double threshold = 0;
-  // Word for an end of a link in texts, "node" or "GPU".
+  // The word that texts use for an end of a link, "node" or "GPU".
   std::string noun = "node";
 
   // Returns kBad if anything is bad or failed, kClear if every case is clear and no job waits.
@@ -70,7 +70,8 @@ struct PairReport {
 struct PairQuery {
   std::string metric;  // Empty: the metrics of `results` as they are.
   double threshold = 0.10;
-  // Returns the doubts about a result. If null, these are the flags that were recorded with it.
+  // Returns the flags that make a result doubtful. If null, the flags that were recorded with the
+  // result are used.
   std::function<std::vector<std::string>(const v1::CaseResult& run)> flags_of = nullptr;
 };
 

@@ -28,10 +28,11 @@ const PairFailure* FailureOf(const PairReport& report, const PairCase& one, size
 // Returns the nodes and links that are bad in one case, certain ones first.
 std::vector<PairFinding> FindingsOf(const PairReport& report, const PairCase& one);
 
-// Returns the nodes that explain failures of their pairs, and then the other pairs that failed.
+// Returns the nodes that explain the failures of their pairs, followed by the other pairs that
+// failed.
 std::vector<PairFinding> FailuresOf(const PairReport& report);
 
-// Returns one sentence for each thing that could not be judged in a case.
+// Returns one sentence for each node or pair that could not be judged in a case.
 std::vector<std::string> GapsOf(const PairReport& report, const PairCase& one);
 
 // Returns what to check about a suspect: "its cable, switch port and network card".

@@ -27,7 +27,7 @@ Estimate CombineRepetitions(const std::vector<Estimate>& repetitions) {
   }
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
-  // The median of two values is their mean.
+  // The median of two values is their mean, so the wider error of a median does not apply.
   double widening = StudentQuantile(0.975, n - 1) / kHalfInterval;
   if (values.size() > 2) widening *= kMedianToMeanError;
   const double spread = widening * std::sqrt(squares / (n - 1) / n);

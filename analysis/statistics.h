@@ -9,10 +9,10 @@ namespace assay::analysis {
 // Half the width of a 95% confidence interval, in standard errors.
 inline constexpr double kHalfInterval = 1.96;
 
-// The standard error of a median of normal values over that of their mean: sqrt(pi / 2).
+// The ratio of the standard error of a median to that of a mean, for normal values: sqrt(pi / 2).
 inline constexpr double kMedianToMeanError = 1.2533;
 
-// The median absolute deviation of normal values, times this factor, is their standard deviation.
+// The ratio of the standard deviation of normal values to their median absolute deviation.
 inline constexpr double kMadToDeviation = 1.4826;
 
 // A measured value and its standard error, in the same unit. `error` is nullopt if the error is

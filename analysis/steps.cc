@@ -13,31 +13,34 @@ namespace {
 using Values = std::span<const double>;
 
 constexpr double kPermutationLevel = 0.01;
-// Candidates may be this much weaker than a step. Two steps in opposite directions hide each other
-// until both are known; weak candidates are removed after all have been found.
+// The significance level of candidates, which are possible steps. It is weaker than that of steps,
+// because two steps in opposite directions hide each other until both are known. MergeWeak()
+// removes weak candidates after all have been found.
 constexpr double kWeakLevel = 10 * kPermutationLevel;
 constexpr int kPermutations = 199;
 constexpr double kWelchLevel = 1e-3;
-// Two looks find the same step if it differs by so many values at most.
+// A step must be found both with and without the newest value. The two results are the same step if
+// their positions differ by at most this many values.
 constexpr size_t kSamePlace = 2;
 // The distance from the 10th to the 90th percentile of a normal distribution, in standard
 // deviations.
 constexpr double kDecilesApart = 2.563;
-// A change must have this many spreads. From kClearChange and kClearRuns on each side on, it needs
-// no further test.
+// A change must be at least kLeastSpreads times the spread of the values. A change of kClearChange
+// spreads or more, with at least kClearRuns runs on each side, needs no further test.
 constexpr double kLeastSpreads = 2;
 constexpr double kClearChange = 5;
 constexpr size_t kClearRuns = 6;
 constexpr double kSuspectLevel = 1e-4;
 constexpr double kLeastDeviation = 0.01;
 constexpr size_t kLeastSegment = 10;
-// The probability that reruns without a change confirm one, in the last look at them. Earlier looks
-// use lower levels: a tenth for every three reruns less.
+// The probability that reruns of an unchanged place confirm a change, for the largest number of
+// reruns. With fewer reruns the probability must be lower, by a factor of 10 for every three
+// missing reruns.
 constexpr double kConfirmLevel = 1e-4;
-// One of so many reruns may differ from the others.
+// One of this many reruns may fail to repeat the change.
 constexpr size_t kRerunsPerException = 8;
 
-// SplitMix64 (Steele, Lea and Flood 2014).
+// The random number generator SplitMix64 (Steele, Lea and Flood 2014).
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -87,7 +90,8 @@ struct Split {
   double statistic = 0;
 };
 
-// Searches splits of a segment by the energy statistic of Matteson and James with alpha 1.
+// A search for the best split of a segment, by the energy statistic of Matteson and James with
+// alpha 1.
 class EnergySplitter {
  public:
   explicit EnergySplitter(Values segment) : n_(segment.size()) {
@@ -124,10 +128,10 @@ class EnergySplitter {
     return best;
   }
 
-  // Returns whether at most `level` of random orders have a split as good as `statistic`.
+  // Returns whether at most the share `level` of random orders have a split as good as `statistic`.
   bool IsSignificant(double statistic, double level, Random& random) {
     const auto most = static_cast<int>(level * (kPermutations + 1) + 1e-9) - 1;
-    // Sums in another order differ by rounding.
+    // The same sum in another order can differ by a rounding error.
     const double least = statistic * (1 - 1e-9);
     int as_good = 0;
     for (int i = 0; i < kPermutations && as_good <= most; ++i) {
@@ -145,8 +149,8 @@ class EnergySplitter {
   double total_ = 0;
 };
 
-// Appends the weak candidates of a segment to `found`, in ascending order. `first` is the index of
-// the segment.
+// Appends the candidates of a segment, which are possible steps, to `found` in ascending order.
+// `first` is the index of the segment's first value.
 void SplitSegment(Values segment, size_t first, Random& random, std::vector<size_t>& found) {
   if (segment.size() < 2 * kSegmentRuns) return;
   EnergySplitter splitter(segment);
@@ -158,7 +162,7 @@ void SplitSegment(Values segment, size_t first, Random& random, std::vector<size
   SplitSegment(segment.subspan(best.at), first + best.at, random, found);
 }
 
-// Returns the autocorrelation of the residuals of two segments at lag 1, at least 0.
+// Returns the autocorrelation at lag 1 of the residuals of two segments, or 0 if it is negative.
 double Autocorrelation(Values left, double left_mean, Values right, double right_mean) {
   double products = 0;
   double squares = 0;
@@ -173,7 +177,8 @@ double Autocorrelation(Values left, double left_mean, Values right, double right
   return squares > 0 ? std::clamp(products / squares, 0.0, 0.99) : 0;
 }
 
-// Returns the p value of Welch's t test, with n (1 - rho) / (1 + rho) in place of n.
+// Returns the p value of Welch's t test. To correct for an autocorrelation rho, n values count as n
+// (1 - rho) / (1 + rho) independent ones.
 double WelchPValue(Values left, Values right) {
   const Moments x = MomentsOf(left);
   const Moments y = MomentsOf(right);
@@ -188,8 +193,8 @@ double WelchPValue(Values left, Values right) {
   return 2 * StudentCdf(-std::abs(x.mean - y.mean) / std::sqrt(vx + vy), freedom);
 }
 
-// Returns the difference of the medians, in spreads of the residuals. 0 if it is below the least
-// change.
+// Returns the difference between the medians of two segments as a multiple of the spread of the
+// residuals. Returns 0 if the difference is below rule.least_change.
 double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
   const double before = Median(left);
   const double after = Median(right);
@@ -203,16 +208,17 @@ double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
   return spread > 0 ? change / spread : kClearChange;
 }
 
-// Returns the p value of a candidate between two segments, or 1 if it fails another condition.
+// Returns the p value of a candidate between two segments, or 1 if the candidate fails another
+// condition for a step.
 double CandidatePValue(Values left, Values right, const StepRule& rule) {
   const double spreads = ChangeInSpreads(left, right, rule);
-  // A smaller shift within a part looks like autocorrelation to Welch's test. It must not hide a
-  // change that no noise explains.
+  // Welch's test takes a smaller shift within a segment for autocorrelation, which raises the p
+  // value. This must not hide a change that noise cannot explain.
   if (spreads >= kClearChange && std::min(left.size(), right.size()) >= kClearRuns) return 0;
   return spreads >= kLeastSpreads ? WelchPValue(left, right) : 1;
 }
 
-// Removes the weakest candidate until all are steps.
+// Removes the weakest candidate from `splits` until all remaining candidates are steps.
 void MergeWeak(Values values, const StepRule& rule, Random& random, std::vector<size_t>& splits) {
   const auto from = [&](size_t i) { return i == 0 ? 0 : splits[i - 1]; };
   const auto to = [&](size_t i) { return i + 1 == splits.size() ? values.size() : splits[i + 1]; };
@@ -236,8 +242,8 @@ void MergeWeak(Values values, const StepRule& rule, Random& random, std::vector<
   }
 }
 
-// Returns whether the medians of five successive values differ too little for a step. Saves most of
-// the time on steady histories.
+// Returns whether the medians of all sets of five successive values differ too little for a step.
+// This quick check saves most of the time on steady histories.
 bool IsSteady(Values values, const StepRule& rule) {
   double low = 0;
   double high = 0;
@@ -252,7 +258,8 @@ bool IsSteady(Values values, const StepRule& rule) {
   return high - low < rule.least_change;
 }
 
-// Returns the first values of the steps in the newest values, without the two-look rule.
+// Returns the index of the first value of each step in the newest kStepWindow values. Does not
+// check that the step was also found without the newest value.
 std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed) {
   const size_t skipped = history.size() - std::min(history.size(), kStepWindow);
   const Values values = history.subspan(skipped);
@@ -267,8 +274,9 @@ std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed
 
 enum class RerunVerdict { kUnclear, kChanged, kUnchanged };
 
-// Returns the change that reruns of an unchanged place exceed with the probability of one look. The
-// reruns are assumed to be correlated as the segment is.
+// Returns the shift of the reruns' mean that noise can explain. Reruns of an unchanged place exceed
+// this shift only with the probability that kConfirmLevel allows for this number of reruns. Assumes
+// that the reruns are as autocorrelated as the segment.
 double NoiseLimit(const std::vector<double>& segment, const Moments& expected, size_t reruns) {
   if (segment.size() < 2) return 0;
   const auto values = static_cast<double>(segment.size());
@@ -283,10 +291,10 @@ double NoiseLimit(const std::vector<double>& segment, const Moments& expected, s
   return StudentQuantile(1 - level, n - 1) * std::sqrt(expected.variance * (1 / n + 1 / k));
 }
 
-// Judges whether reruns repeat a change. If their mean differs from the segment by less than half
-// of the change, they do not. They do if there are enough of them, nearly each of them repeats half
-// of the change, and their mean differs by more than noise explains. Counting them protects from
-// cases with a slow mode that the segment does not show.
+// Judges whether reruns repeat a change. Returns kUnchanged if their mean differs from that of the
+// segment by less than half of the change. Returns kChanged if there are enough reruns, nearly each
+// of them repeats half of the change, and their mean differs by more than noise explains. Counting
+// the reruns that repeat the change protects cases with a slow mode that the segment does not show.
 RerunVerdict JudgeReruns(double change, const RerunEvidence& evidence) {
   const std::vector<double>& reruns = evidence.reruns;
   if (reruns.size() < kReruns) return RerunVerdict::kUnclear;

@@ -13,7 +13,7 @@
 
 namespace assay::analysis {
 
-// A step: from `first` on, the values have another level.
+// A step: from the value with index `first` on, the values have another level.
 struct Step {
   size_t first = 0;   // Index of the first value after the step.
   double before = 0;  // Median since the step before, or since the beginning of the window.
@@ -32,18 +32,18 @@ struct StepRule {
   double least_change = 0.02;
 };
 
-// Returns the steps in the newest kStepWindow values, oldest first. Uses E-divisive (Matteson and
-// James 2014) with permutation tests, whose random numbers come from `seed` and the number of
-// values, then Welch's t test with the number of values corrected for autocorrelation. To avoid
-// false alarms, a step must be found twice in a row: also without the newest value, at the same
-// place within two values.
+// Returns the steps in the newest kStepWindow values, oldest first. Finds candidates by E-divisive
+// (Matteson and James 2014) with permutation tests, whose random numbers come from `seed` and the
+// number of values. Confirms them by Welch's t test, with the number of values corrected for
+// autocorrelation. To avoid false alarms, a step must also be found without the newest value, at a
+// position that differs by at most two values.
 std::vector<Step> FindSteps(std::span<const double> values, const StepRule& rule, uint64_t seed);
 
-// The difference of the newest value of a history from those before it.
+// The difference between the newest value of a history and the values before it.
 struct Deviation {
   double change = 0;  // Newest value minus the mean of the segment.
-  // The value is outside the prediction interval of the segment (p = 1e-4), and slower by at least
-  // 1% and three times the noise of a run. Reruns should confirm it.
+  // True if the value is outside the prediction interval of the segment (p = 1e-4), and slower by
+  // at least 1% and by three times the noise of a run. Reruns should then confirm the change.
   bool suspect = false;
 };
 
@@ -52,15 +52,15 @@ struct Deviation {
 // values.
 std::optional<Deviation> JudgeNewest(std::span<const double> segment, double noise);
 
-// The evidence about a change: the segment that preceded it, without the change, and reruns.
+// The evidence about a change: the segment of values that preceded the change, and reruns after it.
 struct RerunEvidence {
   std::vector<double> segment;
   std::vector<double> reruns;
 };
 
-// Number of reruns of a place before a change can be cleared, before it can be confirmed, and
-// before the last decision. Three slow reruns do not suffice: they occur by chance in 3% of cases
-// with a slow mode in 30% of runs.
+// Number of reruns of a place that are needed before a change can be cleared, before it can be
+// confirmed, and before the last decision. Three slow reruns do not suffice, because they occur by
+// chance in 3% of cases with a slow mode in 30% of runs.
 inline constexpr size_t kReruns = 3;
 inline constexpr size_t kConfirmingReruns = 5;
 inline constexpr size_t kMostReruns = 9;
@@ -74,10 +74,10 @@ enum class Confirmation {
   kNoPeer,      // The place is slower, and there is no peer.
 };
 
-// Decides what to do next about a change (negative: slower), from reruns at spaced times. The
-// reruns of a place repeat the change if nearly each of them differs from its own segment by half
-// of the change, and their mean differs by more than noise explains. `peer` is null if there is no
-// peer with enough runs.
+// Decides what to do next about a change (negative: slower), from reruns that were spaced in time.
+// The reruns of a place repeat the change if nearly each of them differs from the place's segment
+// by half of the change, and their mean differs by more than noise explains. `peer` is the evidence
+// of another place that serves as a reference, or null if no peer has enough runs.
 Confirmation Confirm(double change, const RerunEvidence& place, const RerunEvidence* peer);
 
 }  // namespace assay::analysis

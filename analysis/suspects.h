@@ -34,9 +34,9 @@ std::vector<FailingNode> FailingNodes(const std::vector<TriedPair>& tried);
 struct Suspect {
   size_t a = 0;
   size_t b = 0;  // Equal to `a` for a node.
-  // Pairs failed; otherwise it is only slow.
+  // True if pairs failed. False if the node or link is only slow.
   bool failed = false;
-  // Indices of the analyses in which it is bad.
+  // Indices of the analyses in which the node or link is bad.
   std::vector<size_t> analyses;
 
   bool is_node() const { return a == b; }
