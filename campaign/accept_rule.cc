@@ -133,7 +133,8 @@ class RuleParser {
   AcceptRule rule_;
 };
 
-// Returns the ways to read a unit: the factor of a prefix, and the unit after that prefix.
+// Returns all ways to split a unit into a prefix and the unit after it. Each result holds the
+// factor of the prefix and the rest of the unit.
 std::vector<std::pair<double, std::string_view>> Readings(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, double>, 14> kPrefixes = {{
       {"n", 1e-9},
@@ -172,7 +173,7 @@ bool SameValue(const std::string& written, const std::string& canonical) {
   return left.ok() && right.ok() && *left == *right;
 }
 
-// Refuses a percentage of the spec sheet that could never be computed.
+// Refuses a rule whose limit in percent of the spec sheet could never be computed.
 Status CheckPercentOfSpec(const v1::BenchmarkSchema& schema, const v1::MetricSchema& metric) {
   if (schema.resource() != v1::RESOURCE_KIND_GPU) {
     return BadRule(fmt::format(

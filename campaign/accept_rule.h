@@ -27,19 +27,19 @@ struct AcceptRule {
   std::vector<std::pair<std::string, std::string>> parameters;
   std::string metric;
   Comparison comparison = Comparison::kAtLeast;
-  // The limit in `unit`, or a percentage of the spec sheet's peak.
+  // The limit in `unit`, or a percentage of the peak in the spec sheet or of a baseline.
   double threshold = 0;
   std::string unit;
   bool percent_of_spec = false;
   // Name of the baseline of which `threshold` is a percentage; else empty.
   std::string baseline;
-  // Limits the difference between the best and the worst result of a case, as a percentage of their
-  // median, instead of each result.
+  // If true, the rule limits the difference between the best and the worst result of a case, as a
+  // percentage of their median. Otherwise, it limits each result.
   bool spread = false;
 
-  // Returns true if `value` satisfies the comparison with `limit`. NaN never does.
+  // Returns true if `value` satisfies the comparison with `limit`. Returns false for NaN.
   bool Holds(double value, double limit) const;
-  // Returns true for `>=` and `>`: larger values are better.
+  // Returns true for `>=` and `>`, which set a lower limit.
   bool WantsLarge() const {
     return comparison == Comparison::kAtLeast || comparison == Comparison::kAbove;
   }

@@ -25,7 +25,8 @@ bool HasMetric(const AcceptRule& rule, const v1::CaseResult& result) {
          result.measurements(0).metric() == rule.metric;
 }
 
-// Names cases by the parameters in which the cases of one rule differ.
+// The names of the cases that one rule covers. A name consists of the parameters in which these
+// cases differ.
 class CaseNames {
  public:
   void Add(const v1::CaseResult& result) {
@@ -53,18 +54,19 @@ class CaseNames {
   std::map<std::string, std::set<std::string>> values_;  // By parameter.
 };
 
-// Adds `name` unless it is listed. Names stay in the order of their first results.
+// Adds `name` unless the list contains it already. Names stay in the order of their first results.
 void AddOnce(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// Returns "; cases m=256, m=512 and 7 more", or an empty text for no names.
+// Returns a text such as "; cases m=256, m=512 and 7 more", or an empty text if there are no names.
 std::string Listed(const std::string& title, const std::vector<std::string>& names) {
   constexpr size_t kMostCases = 5;
   return names.empty() ? "" : "; " + title + " " + JoinSome(names, kMostCases);
 }
 
-// Returns nullopt if there is no such baseline, or if it lacks the result's case.
+// Returns the result as a percentage of the rule's baseline. Returns nullopt if there is no such
+// baseline, or if it lacks the result's case.
 std::optional<double> PercentOfBaseline(const AcceptRule& rule, const v1::StoredResult& stored,
                                         const VerdictContext& context) {
   const auto baseline = context.baselines.find(rule.baseline);
@@ -76,7 +78,8 @@ std::optional<double> PercentOfBaseline(const AcceptRule& rule, const v1::Stored
   return std::nullopt;
 }
 
-// Returns the number that the rule compares, in the rule's unit; nullopt if the result has none.
+// Returns the number that the rule compares with its limit, in the rule's unit. Returns nullopt if
+// the result has no such number.
 std::optional<double> ValueOf(const AcceptRule& rule, const v1::StoredResult& stored,
                               const VerdictContext& context) {
   const v1::CaseResult& result = stored.case_result();
@@ -170,7 +173,7 @@ class RuleJudge {
     }
   }
 
-  // A case that cannot be judged fails the rule.
+  // Records a case that cannot be judged, which makes the rule fail.
   void NoteUnjudged(const v1::StoredResult& stored, const std::string& why) {
     AddOnce(without_value_, names_.Of(stored.case_result()) + " (" + why + ")");
     unjudged_ = true;

@@ -21,7 +21,7 @@ struct CampaignVerdict {
 // itself if the GPU is unknown.
 using GpuNames = std::function<std::string(const std::string& uuid)>;
 
-// The facts besides results that rules need.
+// The facts, other than results, that rules need.
 struct VerdictContext {
   GpuNames gpu_names;
   // The baselines that the rules name, by name, with their cases.
@@ -30,15 +30,15 @@ struct VerdictContext {
 
 // Returns the verdict on a finished campaign. The campaign passes if all its accept rules hold and
 // no job failed or was cancelled. A rule holds if the medians of all results to which it applies
-// are within its limit. A rule fails if it applies to no result, if it needs the spec sheet of a
-// GPU that has none, or if it needs a baseline that lacks the case.
+// are within its limit. It fails if it applies to no result, if it needs a spec sheet but the GPU
+// has none, or if it needs a baseline that lacks the case.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const VerdictContext& context);
 
 // Evaluates one rule on all results. The verdict includes an explanation with the worst value and
-// where it was measured. If the rule fails, the explanation begins with the number and the cases of
-// the results that violate the rule. It also names cases without a value, which failed or are not
-// supported.
+// the place where it was measured. If the rule fails, the explanation begins with the number of
+// results that violate the rule, and their cases. It also names the cases that have no value,
+// because they failed or are not supported.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const VerdictContext& context);
 

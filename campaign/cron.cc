@@ -21,7 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxExpressionBytes = 200;
 constexpr size_t kMaxZoneBytes = 64;
-// 29 February falls on the same day of the week every 28 years, and around 2100 every 40.
+// The search for the next time ends after this many years. An expression for 29 February on a
+// certain weekday fires every 28 years, but around 2100, which is not a leap year, only after 40
+// years.
 constexpr int kMostYears = 41;
 
 using Numbers = std::bitset<60>;
@@ -87,7 +89,7 @@ Status AddItem(const FieldRule& rule, std::string_view item, Numbers& numbers) {
     if (ends.size() == 2) {
       ASSAY_ASSIGN_OR_RETURN(high, ParseNumber(rule, ends[1]));
     }
-    // A week may end with Sunday: "fri-sun".
+    // A week may end with Sunday, as in "fri-sun", so Sunday (0) counts as 7 here.
     if (ends.size() == 2 && high == 0 && low > 0 && rule.high == 7) high = 7;
     if (low > high) {
       return Invalid(
@@ -121,7 +123,7 @@ std::string ZoneFolder() {
   return folder != nullptr && *folder != '\0' ? folder : "/usr/share/zoneinfo";
 }
 
-// Returns the time zone whose name differs least, without regard to case.
+// Returns the name of the time zone that is most similar to `name`, without regard to case.
 std::string SimilarZone(const std::string& name) {
   std::vector<std::string> names;
   std::vector<std::string> lower;
@@ -130,7 +132,7 @@ std::string SimilarZone(const std::string& name) {
   for (fs::recursive_directory_iterator it(folder, ignored), end; it != end;
        it.increment(ignored)) {
     const std::string one = it->path().lexically_relative(folder).string();
-    // The folders "posix" and "right" have the same zones again.
+    // The subfolders "posix" and "right" contain the same zones again.
     if (one.empty() || one[0] < 'A' || one[0] > 'Z') {
       if (it->is_directory(ignored)) it.disable_recursion_pending();
       continue;
@@ -144,7 +146,8 @@ std::string SimilarZone(const std::string& name) {
   return found == lower.end() ? "" : names[static_cast<size_t>(found - lower.begin())];
 }
 
-// Returns true if the name can only lead to a file below the folder of time zones.
+// Returns true if `name` can only refer to a file inside the folder of time zones, so it contains
+// no ".." and no absolute path.
 bool IsZoneName(const std::string& name) {
   return name.size() <= kMaxZoneBytes && name[0] >= 'A' && name[0] <= 'Z' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -157,7 +160,8 @@ Result<absl::TimeZone> LoadZone(const std::string& name) {
   if (name.empty() || name == "UTC") return absl::UTCTimeZone();
   std::error_code ignored;
   absl::TimeZone zone;
-  // Abseil keeps an entry for every name that it was asked for, also for unknown ones.
+  // Abseil keeps an entry for each name that it is asked to load, even if the zone is unknown. The
+  // file is therefore checked first, so that user input cannot fill the memory.
   if (IsZoneName(name) && fs::is_regular_file(ZoneFolder() + "/" + name, ignored) &&
       absl::LoadTimeZone(absl::string_view(name.data(), name.size()), &zone)) {
     return zone;
@@ -191,13 +195,14 @@ struct Cron::Fields {
     return either_day ? in_month || in_week : in_month && in_week;
   }
 
-  // Returns the moment at which a local time occurs first, or the end of the gap that it is in.
+  // Returns the moment at which the clock in `zone` first shows `local`. If clocks skip that time,
+  // returns the end of the gap.
   absl::Time MomentOf(absl::CivilSecond local) const {
     const absl::TimeZone::TimeInfo info = zone.At(local);
     return info.kind == absl::TimeZone::TimeInfo::SKIPPED ? info.trans : info.pre;
   }
 
-  // Returns why no day matches, or an empty string.
+  // Returns the reason why no day ever matches, or an empty string if some day does.
   std::string WhyNever() const {
     if (either_day) return "";
     std::vector<std::string> numbers;
@@ -217,7 +222,8 @@ struct Cron::Fields {
                        Join(names, " and "), Plural(count, "does", "do"));
   }
 
-  // For an expression that fires in every hour: tries each minute of real time.
+  // Finds the next time of an expression that fires in every hour, by trying each minute of real
+  // time.
   absl::Time NextMinute(absl::Time after) const {
     absl::Time time = after - absl::Nanoseconds(absl::ToInt64Nanoseconds(
                                   after - absl::FromUnixSeconds(absl::ToUnixSeconds(after))));
@@ -238,8 +244,9 @@ struct Cron::Fields {
     }
   }
 
-  // For an expression that fires in certain hours: tries each local time. Later local times have no
-  // earlier moments, so the first one that is late enough is the answer.
+  // Finds the next time of an expression that fires in certain hours, by trying each local time.
+  // Moments do not decrease from one local time to the next, so the first moment after `after` is
+  // the answer.
   absl::Time NextLocalTime(absl::Time after) const {
     const absl::CivilMinute begin(zone.At(after).cs);
     const int last_year = static_cast<int>(begin.year()) + kMostYears;

@@ -10,14 +10,15 @@
 
 namespace assay::campaign {
 
-// A cron expression with its time zone: five fields (minute, hour, day of the month, month, day of
-// the week) as in crontab(5), or @hourly, @daily, @weekly, @monthly or @yearly. If both day fields
-// are restricted, that is, if neither begins with "*", a day that matches one of them is enough.
+// A cron expression with its time zone. The expression has five fields (minute, hour, day of the
+// month, month, day of the week) as in crontab(5), or is @hourly, @daily, @weekly, @monthly or
+// @yearly. If both day fields are restricted, that is, if neither begins with "*", a day needs to
+// match only one of them.
 //
-// An expression for certain hours fires by the clock on the wall. If a time does not exist, because
-// clocks are set forward over it, the expression fires at the first moment after the gap. If a time
-// occurs twice, it fires the first time only. An expression for every hour fires whenever the clock
-// shows one of its minutes, so also in both of two equal hours.
+// An expression for certain hours fires at local times. If clocks are set forward over such a time,
+// the expression fires at the first moment after the gap. If clocks are set back and the time
+// occurs twice, the expression fires only the first time. An expression for every hour fires
+// whenever the clock shows one of its minutes, so it fires in both hours if clocks are set back.
 //
 // Immutable, so threads can share it.
 class Cron {
@@ -37,8 +38,8 @@ class Cron {
   std::shared_ptr<const Fields> fields_;
 };
 
-// Returns a time as the clock in `time_zone` shows it: "Fri 2026-11-27 02:00 CET". Uses UTC if the
-// time zone is unknown on this machine.
+// Returns a time as a clock in `time_zone` shows it, such as "Fri 2026-11-27 02:00 CET". Uses UTC
+// if the time zone is unknown on this machine.
 std::string TextInZone(WallTime time, const std::string& time_zone);
 
 }  // namespace assay::campaign

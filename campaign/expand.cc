@@ -27,10 +27,11 @@ namespace {
 
 constexpr int kMaxRanks = 4096;
 constexpr int kMaxNodes = 64;
-// Most absent nodes that a campaign names.
+// The largest number of absent nodes that a campaign lists by name.
 constexpr int kMostAbsent = 20;
 
-// Cases that run together, and their placements. Each placement and repetition is one job.
+// Cases that run together in one job, and the placements (sets of nodes and GPUs) on which they
+// run. Each placement and repetition is one job.
 struct Group {
   int index = 0;  // Index of the entry in the spec.
   const v1::BenchmarkSchema* schema = nullptr;
@@ -42,11 +43,11 @@ struct Group {
   std::vector<Placement> placements = {};
 };
 
-// Returns the seed that all ranks of a job share. It is random and sent in Assign alone, so that
-// nobody can compute a job's outputs before the job runs.
+// Returns the seed that all ranks of a job share. It is random and is sent only in the Assign
+// message, so that a job's outputs cannot be computed before the job runs.
 uint64_t NewSeed() { return std::stoull(Sha256Hex(NewUuid()).substr(0, 16), nullptr, 16); }
 
-// Returns a copy of the node that has only what placement reads of its benchmarks.
+// Returns a copy of the node whose benchmark schemas contain only what placement reads.
 v1::Node WithoutSchemas(const v1::Node& node) {
   v1::Node slim = node;
   for (v1::BenchmarkSchema& schema : *slim.mutable_description()->mutable_benchmarks()) {
@@ -59,7 +60,7 @@ v1::Node WithoutSchemas(const v1::Node& node) {
   return slim;
 }
 
-// Returns the node's name, and why it gets no jobs if that is a person's doing.
+// Returns the node's name. If the node is cordoned, so that it gets no jobs, adds the reason.
 std::string AbsentText(const v1::Node& node) {
   const std::string& name = node.description().name();
   if (!node.has_cordon()) return name;
@@ -76,7 +77,8 @@ class Expander {
     for (const v1::Node& node : fleet) slim.push_back(WithoutSchemas(node));
     SelectNodes(slim);
     AddSchemas(fleet, nodes_);
-    // The others serve for messages: they never change a benchmark that a matching node has.
+    // Schemas of nodes that do not match serve only for messages: they never change a benchmark
+    // that a matching node has.
     const int connected = coverage_.node_count() - coverage_.absent_node_count();
     if (static_cast<size_t>(connected) < connected_.size()) AddSchemas(fleet, connected_);
     CheckCampaignFields(spec_, schemas_, violations_);
@@ -133,8 +135,8 @@ class Expander {
     }
     const v1::AbsentPolicy policy = AbsentPolicyOf(spec_);
     CheckCoverage(policy);
-    // A campaign that absent nodes fail is checked as if all nodes were connected, so that its
-    // errors are those that remain when they are.
+    // A campaign that fails because of absent nodes is checked as if all nodes were connected. It
+    // then reports exactly the errors that would remain once the nodes are connected.
     if (policy != v1::ABSENT_POLICY_WARN) nodes_ = known_;
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);
@@ -147,7 +149,8 @@ class Expander {
     violations_.Add("nodes", error.message() + hint, LineOf(spec_, "nodes"));
   }
 
-  // Fills `coverage_`, and `absent_` with the nodes that the campaign must have and has not.
+  // Fills `coverage_`. Fills `absent_` with the nodes that the campaign requires but that are
+  // absent.
   void CheckCoverage(v1::AbsentPolicy policy) {
     std::vector<std::string> names;
     for (const v1::Node& node : known_) {
@@ -191,7 +194,7 @@ class Expander {
                       : "");
   }
 
-  // Adds the benchmarks of `nodes`, whose schemas are in `fleet`.
+  // Adds the schemas of the benchmarks of `nodes`. These nodes must be part of `fleet`.
   void AddSchemas(const std::vector<v1::Node>& fleet, const std::vector<v1::Node>& nodes) {
     std::set<std::string> wanted;
     for (const v1::Node& node : nodes) wanted.insert(node.description().node_id());
@@ -214,7 +217,7 @@ class Expander {
     return texts;
   }
 
-  // Returns what makes the absent nodes present.
+  // Returns the advice on how to make the absent nodes available.
   std::string Remedy() const {
     const auto any = [this](auto&& is) { return std::any_of(known_.begin(), known_.end(), is); };
     const bool cordoned = any([](const v1::Node& node) { return node.has_cordon(); });
@@ -329,11 +332,11 @@ class Expander {
     group.placements = std::move(placements.list);
     job_count_ += jobs;
     case_runs_ += jobs * static_cast<int64_t>(group.cases.size());
-    // Beyond the limits only the counts are needed.
+    // Beyond the limits, only the counts are needed.
     if (job_count_ <= kMaxJobs) groups_.push_back(std::move(group));
   }
 
-  // Applies `unplaceable` to cases that need more nodes than are connected.
+  // Applies the campaign's `unplaceable` setting to cases that need more nodes than are connected.
   void LeaveOut(const CheckedMatrix& checked, const Group& group, const PlacementRequest& request,
                 Violation shortage) {
     const v1::Unplaceable own = checked.spec->unplaceable();
@@ -358,7 +361,7 @@ class Expander {
     shortages_.push_back(std::move(shortage));
   }
 
-  // Returns true if the job could be placed with all matching nodes connected.
+  // Returns true if the job could be placed if all matching nodes were connected.
   bool FitsOnAllMatchingNodes(const PlacementRequest& request) const {
     if (known_.size() == nodes_.size()) return false;
     Violations ignored;
@@ -388,7 +391,7 @@ class Expander {
   }
 
   void CheckAcceptRules() {
-    // After other errors, or with too many jobs, it is unknown which cases would run.
+    // After other errors, or with too many jobs, the list of cases that would run is incomplete.
     const bool some_left_out = violations_.empty() && !left_out_.empty() && job_count_ <= kMaxJobs;
     for (int i = 0; i < spec_.accept_size(); ++i) {
       const v1::AcceptRule& rule = spec_.accept(i);
@@ -414,7 +417,8 @@ class Expander {
         continue;
       }
       if (schema == schemas_.end()) continue;  // Its entry has the error.
-      // Another error prevented the cases, so the rule's values cannot be checked.
+      // If another error kept the cases from being created, the rule's parameter values cannot be
+      // checked.
       const auto cases = cases_.find(parsed->benchmark);
       const Status sound = CheckAcceptRule(*parsed, schema->second,
                                            cases == cases_.end() ? nullptr : &cases->second);

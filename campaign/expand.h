@@ -17,7 +17,8 @@ namespace assay::campaign {
 // Limits per campaign.
 inline constexpr int64_t kMaxCases = 10'000;
 inline constexpr int64_t kMaxJobs = 10'000;
-// Cases times the placements and repetitions that run them.
+// Limit on the sum, over all cases, of the number of times that a case runs (placements x
+// repetitions).
 inline constexpr int64_t kMaxCaseRuns = 250'000;
 
 struct Expansion {
@@ -31,21 +32,22 @@ struct Expansion {
   v1::Coverage coverage;
 };
 
-// Returns true if campaigns treat the node as absent: it is disconnected or cordoned.
+// Returns true if campaigns treat the node as absent, because it is disconnected or cordoned
+// (excluded from new jobs).
 bool IsAbsent(const v1::Node& node);
 
-// Creates the jobs of the campaign `spec` for the nodes of `fleet` that match and are present, with
-// `absent: wait` for the absent ones too. If the spec has errors, returns INVALID_ARGUMENT with one
-// violation per error, each with its line in the campaign file. If the only errors are nodes that
-// are absent (`absent: fail`) or do not exist (`expect_nodes`), returns FAILED_PRECONDITION with
-// the reason NODES_ABSENT. If the only errors are gangs whose nodes share no network, the reason is
-// NO_SHARED_NETWORK. Counts the parameter combinations before it creates any, so it rejects
-// an oversized campaign quickly.
+// Creates the jobs of the campaign `spec` for the nodes of `fleet` that match and are present. With
+// `absent: wait`, creates jobs for the absent nodes too. If the spec has errors, returns
+// INVALID_ARGUMENT with one violation per error, each with its line in the campaign file. If the
+// only errors are nodes that are absent (`absent: fail`) or do not exist (`expect_nodes`), returns
+// FAILED_PRECONDITION with the reason NODES_ABSENT. If the only errors are gangs (nodes that run
+// one job together) whose nodes share no network, the reason is NO_SHARED_NETWORK. Counts the
+// parameter combinations before it creates any, so it rejects an oversized campaign quickly.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
-// Checks what needs no nodes: fields, benchmarks, parameters, constraints and accept rules, for a
-// fleet that has `benchmarks`. Returns the number of cases, without placements and repetitions.
-// Returns the errors of ExpandCampaign.
+// Checks the parts of a campaign that do not depend on nodes: fields, benchmarks, parameters,
+// constraints and accept rules. `benchmarks` are the benchmarks of the fleet. Returns the number of
+// cases, not multiplied by placements and repetitions, or the errors of ExpandCampaign.
 Result<int64_t> CheckCampaign(const v1::CampaignSpec& spec,
                               const std::vector<v1::BenchmarkSchema>& benchmarks);
 

@@ -20,7 +20,7 @@ struct VersionNodes {
   std::map<std::string, int> nodes_by_content;  // Declarations, without the reasons of one node.
 };
 
-// Returns the declaration that most nodes have.
+// Returns the schema that most of the version's nodes declare.
 v1::BenchmarkSchema SchemaOf(const VersionNodes& version) {
   const auto most =
       std::max_element(version.nodes_by_content.begin(), version.nodes_by_content.end(),

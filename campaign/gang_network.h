@@ -1,5 +1,5 @@
-// Finds out which nodes can reach each other, before they start a gang (nodes that run one job
-// together).
+// Finds out which nodes can reach each other, before they start a gang (a job that runs on several
+// nodes together).
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ std::string AddressSeenFrom(const std::string& address, const std::string& peer)
 //   - Every other address, in particular one given by --advertise-address, reaches all others.
 std::string GangNetwork(const v1::NodeDescription& node);
 
-// Describes two of the nodes that share no network, with the remedy. Returns an empty string if all
-// nodes share one.
+// Describes two nodes that share no network, with the remedy. Returns an empty string if all nodes
+// share a network.
 std::string NetworkMismatch(const std::vector<const v1::NodeDescription*>& nodes);
 
 }  // namespace assay::campaign

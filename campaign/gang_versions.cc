@@ -93,7 +93,7 @@ std::string GpuMismatch(const Descriptions& nodes, const std::vector<int>& gpu_i
   const auto gpus = [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); };
   std::string difference = Difference("the GPU", nodes, gpus);
   if (!difference.empty() || nodes.empty()) return difference;
-  // All nodes have the same models, but may have several.
+  // All nodes have the same models, but each node may have several.
   if (ModelsOf(*nodes[0], gpu_indices).size() < 2) return "";
   return "the GPUs are " + Cut(gpus(*nodes[0])) + " on " + JoinSome(NamesOf(nodes));
 }

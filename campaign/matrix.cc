@@ -21,7 +21,8 @@ Result<int64_t> ParseEnd(const std::string& which, const std::string& text,
   return ParseInteger(*canonical);
 }
 
-// Factor and step are plain counts, except that the step of a size may be written as a size.
+// Parses the factor or the step of a range. Both are plain numbers, but the step of a size may also
+// be written as a size, such as "4KiB".
 Result<int64_t> ParseStride(const std::string& which, const std::string& text,
                             const ParameterSpec& spec, int64_t least) {
   const bool size = spec.type == ParameterType::kBytes && which == "step";
@@ -52,7 +53,7 @@ Result<NumberRange> NumberRange::Parse(const v1::ValueRange& range, const Parame
   }
   if (!range.step().empty()) {
     ASSAY_ASSIGN_OR_RETURN(parsed.step_, ParseStride("step", range.step(), spec, 1));
-    // Unsigned, because the span of two int64 may not fit an int64.
+    // Unsigned, because the difference of two int64 may not fit in an int64.
     const uint64_t span = static_cast<uint64_t>(parsed.to_) - static_cast<uint64_t>(parsed.from_);
     const uint64_t steps = span / static_cast<uint64_t>(parsed.step_);
     parsed.count_ =
@@ -175,7 +176,7 @@ void Matrix::AddDefaults(Violations& violations) {
   }
 }
 
-// Follows each `=other` to an axis or a default.
+// Follows each `=other`, through further references, to a parameter that has values of its own.
 void Matrix::ResolveReferences(Violations& violations) {
   std::map<std::string, std::string> source_of;
   for (const Reference& reference : references_) source_of[reference.spec.name] = reference.source;

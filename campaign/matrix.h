@@ -24,9 +24,9 @@ class NumberRange {
   // Otherwise returns INVALID_ARGUMENT with the name of the invalid field and the allowed values.
   static Result<NumberRange> Parse(const v1::ValueRange& range, const ParameterSpec& spec);
 
-  // Returns the number of values without making them.
+  // Returns the number of values without creating them.
   int64_t count() const { return count_; }
-  // Returns the values in ascending order, canonical.
+  // Returns the values in ascending order, in canonical form.
   std::vector<std::string> Values() const;
 
  private:
@@ -37,7 +37,8 @@ class NumberRange {
   int64_t count_ = 0;
 };
 
-// The checked axes of an entry. Its cases are made on demand, so a count of billions costs nothing.
+// The parameter values of one entry, after they have been checked. Cases are created only by
+// Cases(), so a matrix with billions of combinations uses little memory.
 class Matrix {
  public:
   // Checks the parameter values in `spec` against the benchmark's `schema`. Appends all errors to
@@ -46,12 +47,13 @@ class Matrix {
   Matrix(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema, std::string path,
          int64_t case_limit, Violations& violations);
 
-  // Returns the number of cases in the cross product, which may be beyond any integer type.
+  // Returns the number of cases in the cross product. It is a double because the number may exceed
+  // the range of any integer type.
   double case_count() const { return case_count_; }
 
-  // Returns the parameters of every case. The parameter listed first varies slowest. Call this only
-  // if case_count() is within the limit. Appends one error for each parameter that has values which
-  // conflict with other values of the same case. Returns no cases if a parameter that copies
+  // Returns the parameters of every case. The parameter that is listed first varies slowest. Call
+  // this only if case_count() is within the limit. Appends one error for each parameter with values
+  // that conflict with other values of the same case. Returns no cases if a parameter that copies
   // another parameter (such as `n: =m`) would get a value outside its own bounds.
   std::vector<ParameterMap> Cases(Violations& violations) const;
 
@@ -60,7 +62,7 @@ class Matrix {
     std::string name;
     std::vector<std::string> values;  // Canonical.
   };
-  // `spec` takes the value of `source`, which is an axis or has a fixed value.
+  // `spec` gets the value of `source`, a parameter that has listed values or a fixed one.
   struct Reference {
     ParameterSpec spec;
     std::string source;

@@ -42,7 +42,7 @@ Result<FieldValue> ValueOf(const v1::Node& node, const std::string& field) {
   if (field.starts_with(kLabel) && field.size() > kLabel.size()) {
     FieldValue values;
     for (const auto& [name, value] : node.description().labels()) {
-      // A filter's fields are in lower case.
+      // Filters contain field names in lower case, so the label's name is converted too.
       if (Lower(name) == field.substr(kLabel.size())) values.push_back(value);
     }
     return values;
@@ -53,10 +53,11 @@ Result<FieldValue> ValueOf(const v1::Node& node, const std::string& field) {
   return UnknownField(field);
 }
 
-// By Comparator.
+// The operators' texts, indexed by Comparator.
 constexpr std::array<std::string_view, 7> kSymbols = {"=", "!=", "<", "<=", ">", ">=", ":"};
 
-// Returns `gpu.model = "H300" holds for 0 of 3 (they have H200, L4)`.
+// Explains one condition of a filter, as in `gpu.model = "H300" holds for 0 of 3 (they have H200,
+// L4)`.
 std::string ExplainRestriction(const Filter& restriction, const std::vector<v1::Node>& nodes) {
   std::set<std::string> values;
   size_t matching = 0;
@@ -112,8 +113,8 @@ const std::vector<NodeFieldRow>& NodeFields() {
       {"region", kText, "", "where the node is", "description.region", kNowhere, "= eu"},
       {"price_per_hour", kNumber, "", "price of the node, in the fleet's currency",
        "description.price_per_hour", kNowhere, "< 2.5"},
-      {"label", kMap, "", "labels of the agent, or as operators have set them", "description.labels", kNowhere,
-       "label.rack = 7"},
+      {"label", kMap, "", "labels of the agent, or as operators have set them",
+       "description.labels", kNowhere, "label.rack = 7"},
       {"hostname", kText, "", "name of the host", "description.inventory.hostname", kNowhere,
        ": rack7"},
       {"kernel", kNameWithVersion, "", "version of the operating system's kernel",

@@ -21,10 +21,10 @@ const std::vector<NodeFieldRow>& NodeFields();
 // of all fields.
 Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
 
-// Returns an error of NodeField if the filter names a field that does not exist.
+// Returns the error of NodeField if the filter names a field that does not exist.
 Status CheckNodeFilter(const Filter& filter);
 
-// Returns whether the filter, which CheckNodeFilter accepts, holds for a node.
+// Returns whether the filter holds for a node. The filter must have passed CheckNodeFilter.
 Result<bool> NodeMatches(const Filter& filter, const v1::Node& node);
 
 // Returns the nodes for which the filter holds, in the given order, or an error of NodeField.

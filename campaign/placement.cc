@@ -57,7 +57,8 @@ Nodes NodesWith(const Nodes& nodes, const std::vector<int>& gpu_indices) {
   });
 }
 
-// Groups nodes by the text that `text_of` returns, in the order of each text's first node.
+// Groups nodes by the text that `text_of` returns for them. Groups are in the order of their first
+// nodes.
 std::vector<Nodes> GroupBy(const Nodes& nodes,
                            const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;
@@ -70,14 +71,16 @@ std::vector<Nodes> GroupBy(const Nodes& nodes,
   return sets;
 }
 
-// Returns the first of the largest sets; no nodes if there is no set.
+// Returns the largest set, or the first of them if several are equally large. Returns no nodes if
+// there is no set.
 Nodes Largest(std::vector<Nodes> sets) {
   const auto found = std::max_element(
       sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   return found == sets.end() ? Nodes() : std::move(*found);
 }
 
-// Returns an empty text if the node can run exactly this version of the benchmark, else the reason.
+// Returns the reason why the node cannot run exactly this version of the benchmark, or an empty
+// text if it can.
 std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
   for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
     if (own.name() != schema.name()) continue;
@@ -105,7 +108,7 @@ Placements TooFew(const PlacementRequest& request, const std::string& field,
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}, {}};
 }
 
-// Returns `no_shared_network` if no `count` of the nodes share a network.
+// Returns an error if no `count` of the nodes share a network.
 std::optional<Violation> WhyUnreachable(const PlacementRequest& request, const std::string& field,
                                         const Nodes& nodes, int count) {
   const Nodes largest = Largest(GroupBy(nodes, GangNetwork));
@@ -161,7 +164,7 @@ std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes
   return placements;
 }
 
-// Places a single rank: every GPU is a placement of its own.
+// Places a job with a single rank. Makes one placement per GPU.
 std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request, const Nodes& nodes) {
   std::vector<Placement> placements;
   for (const v1::Node& node : nodes) {
@@ -290,7 +293,8 @@ Placements PlaceOnGroups(const PlacementRequest& request, const Ids& ids, int co
   return placements;
 }
 
-// Describes the shortage of nodes: only `having` of the matching nodes have the GPUs.
+// Returns a text for the case that only `having` of the matching nodes have the required GPUs,
+// which are too few.
 std::string TooFewNodes(const PlacementRequest& request, const Nodes& nodes, size_t having) {
   const int each = request.ranks / request.nodes;
   const auto count = static_cast<int64_t>(having);
@@ -360,7 +364,8 @@ std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
   return sets;
 }
 
-// Returns the sets that are placed separately; at least one.
+// Splits the nodes into the sets in which the policy places jobs separately. Returns at least one
+// set.
 std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
                           const std::vector<int>& gpu_indices) {
   switch (request.policy) {
@@ -383,7 +388,8 @@ std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
   return sets;
 }
 
-// Returns every group that the policy makes of the sets; none if there are more than the limit.
+// Returns a placement for every group of `count` nodes that the policy makes within the sets.
+// Returns only their number if it exceeds the limit.
 Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets, int count,
                      const std::vector<int>& gpu_indices) {
   Placements all;
@@ -450,9 +456,10 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Places a network benchmark with one rank per node. The EACH policy makes consecutive groups of
-// each network's nodes by name. ANY makes one placement on any nodes of the largest network. PAIRS
-// covers every pair of nodes. Jobs on nodes that share no network fail when they are scheduled.
+// Places a network benchmark with one rank per node. The EACH policy sorts the nodes of each
+// network by name and splits them into consecutive groups. ANY makes one placement on any nodes of
+// the largest network. PAIRS covers every pair of nodes. Jobs on nodes that share no network fail
+// when they are scheduled.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};

@@ -1,4 +1,5 @@
-// Finds where the cases of one benchmark may run: the placements that become jobs.
+// Finds the placements on which the cases of one benchmark may run. A placement is a set of nodes
+// and GPUs, and becomes a job.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace assay::campaign {
 
-// One job's placement; the fields are those of storage::NewJob.
+// The placement of one job. Its fields have the same meaning as those of storage::NewJob.
 struct Placement {
   int node_count = 1;
   storage::NodeIds candidate_node_ids;
@@ -25,7 +26,7 @@ struct Placements {
   std::vector<Placement> list;
   // Number of placements. If it exceeds PlacementRequest::most, the list stays empty.
   int64_t count = 0;
-  // Set if there are too few nodes or GPUs for even one placement. Its text says how many are
+  // Set if there are too few nodes or GPUs for even one placement. The text says how many are
   // needed and how many exist.
   std::optional<Violation> shortage;
   // Set if there are enough nodes, but too few of them share a network (see gang_network.h).
@@ -40,7 +41,7 @@ struct PlacementRequest {
   int nodes = 1;            // Nodes that a GPU collective's ranks spread over.
   bool mixed_gpus = false;  // If true, a gang's GPUs may be of several models.
   int64_t most = 0;
-  // Where to report errors.
+  // The field and the line of the campaign file where errors are reported.
   std::string path;
   int line = 0;
 };

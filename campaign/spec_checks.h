@@ -1,4 +1,5 @@
-// Checks the fields of a campaign that need no expansion, and returns their defaults.
+// Checks the fields of a campaign that do not depend on its nodes or cases, and returns their
+// values or defaults.
 #pragma once
 
 #include <map>
@@ -15,20 +16,21 @@ namespace assay::campaign {
 using Schemas = std::map<std::string, v1::BenchmarkSchema>;
 using NcclSettings = std::map<std::string, std::string>;
 
-// Adds the errors of the campaign-wide fields to `violations`.
+// Checks the campaign-wide fields and adds their errors to `violations`.
 void CheckCampaignFields(const v1::CampaignSpec& spec, const Schemas& schemas,
                          Violations& violations);
 
-// Adds the errors of `gpus`, `counters` and `nccl` of the entry `matrix` at `path`.
+// Checks `gpus`, `counters` and `nccl` of the entry `matrix` at `path`, and adds their errors to
+// `violations`.
 void CheckEntryFields(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                       const v1::BenchmarkSchema& schema, const std::string& path,
                       Violations& violations);
 
-// Returns what to do about absent nodes: the campaign's own choice or, if it makes none, FAIL for a
-// campaign with accept rules and WARN for a campaign without.
+// Returns how the campaign treats absent nodes. If the campaign does not choose a policy, returns
+// FAIL if it has accept rules and WARN if it has none.
 v1::AbsentPolicy AbsentPolicyOf(const v1::CampaignSpec& spec);
 
-// Returns the line of a campaign-wide field; 0 if unknown.
+// Returns the line of a campaign-wide field in the campaign file, or 0 if unknown.
 int LineOf(const v1::CampaignSpec& spec, const std::string& field);
 
 // Returns the job's wall-clock limit; 20 minutes by default.
