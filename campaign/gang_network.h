@@ -1,5 +1,5 @@
-// Finds out which nodes can reach each other, before they start a gang (a job that runs on several
-// nodes together).
+// Finds out which nodes can reach each other, before they start a gang (nodes that run one job
+// together).
 #pragma once
 
 #include <string>
