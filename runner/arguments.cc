@@ -18,7 +18,8 @@ std::vector<std::string> OptionsOf(const std::string& command) {
   return {"--help"};
 }
 
-// Adds the benchmark with the given parameters. Without any, adds its variants too.
+// Adds a test of the benchmark with the given parameters to `selection`. If no parameters are
+// given, adds the benchmark's self-test variants too.
 Status Add(const Benchmark& benchmark, const ParameterMap& given, Selection* selection) {
   const BenchmarkInfo& info = benchmark.Info();
   std::vector<ParameterMap> changes = {given};

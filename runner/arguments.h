@@ -31,7 +31,8 @@ Result<int> GpuNumber(const std::string& value);
 // Adds an argument of the form NAME=VALUE to `given`.
 Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given);
 
-// One benchmark with the parameters of its self-test; given parameters replace some of them.
+// One test of a self-test: a benchmark with its self-test parameters, some of which the given
+// parameters may replace.
 struct Selftest {
   LocalCase what;
   ParameterMap given;
@@ -39,13 +40,14 @@ struct Selftest {
 
   const BenchmarkInfo& Info() const { return what.benchmark->Info(); }
   bool OnGpu() const { return Info().resource == Resource::kGpu; }
-  // Returns whether its parameters contradict each other: it then fails the same way on every GPU.
+  // Returns whether the parameters contradict each other. If they do, the test fails in the same
+  // way on every GPU.
   bool Contradicts() const {
     return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
   }
-  // Returns whether it runs once on each GPU.
+  // Returns whether the test runs once on each GPU.
   bool OnEachGpu() const { return OnGpu() && !Info().collective && !Contradicts(); }
-  // Returns "softmax columns=31 variant=warp".
+  // Returns a name such as "softmax columns=31 variant=warp".
   std::string Name() const {
     std::string text = Info().name;
     for (const auto& [name, value] : given) text += " " + name + "=" + value;
@@ -59,7 +61,7 @@ struct Selection {
   std::optional<int> gpu;
   bool require_gpu = false;
 
-  // Returns the tests that run once on each GPU, or all others.
+  // Returns the tests that run once on each GPU if `on_each` is true, or else all other tests.
   std::vector<Selftest> OnEachGpu(bool on_each) const {
     std::vector<Selftest> found;
     std::copy_if(tests.begin(), tests.end(), std::back_inserter(found),

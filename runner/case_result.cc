@@ -34,7 +34,8 @@ void SetError(const Status& error, ExecutedCase* executed) {
   failure->set_failure_class(user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_JOB);
   failure->set_reason(error.reason() == Reason::kNone ? v1::REASON_INTERNAL
                                                       : ToWire(error.reason()));
-  // A failure has no field for hints. The hint says what would work, so it belongs to the message.
+  // A failure message has no field for hints. The hint says what would work, so it is appended to
+  // the text.
   failure->set_message(error.Text() + (error.hint().empty() ? "" : "; " + error.hint()));
   failure->set_evidence(error.ToString());
 }

@@ -1,4 +1,4 @@
-// Holds the result of a case that ran, and fills its message.
+// The result of a case that ran, and functions that fill its protobuf message.
 #pragma once
 
 #include <vector>
@@ -28,14 +28,16 @@ struct ExecutedCase {
   Status context_lost;
 };
 
-// Returns the result of a case that could not begin because of `error`.
+// Returns the result of a case that could not start because of `error`.
 ExecutedCase CaseNotBegun(const BenchmarkInfo& info, const ParameterMap& parameters,
                           const Status& error);
 
-// Sets outcome and failure to those of `error`. Removes what only a successful case has.
+// Sets the outcome and the failure according to `error`. Removes the fields that only a successful
+// case has.
 void SetError(const Status& error, ExecutedCase* executed);
 
-// Returns the effort of a job. Unknown values, from a newer agent, mean standard.
+// Returns the effort that a job requests. Values that this runner does not know, sent by a newer
+// agent, mean standard.
 Effort EffortOf(v1::Effort effort);
 
 v1::Direction ToMessage(Direction direction);
@@ -50,8 +52,8 @@ void Fill(const CounterReport& counters, v1::Counters* message);
 void Fill(const WindowConditions& conditions, v1::Conditions* message);
 void Fill(const GangReport& gang, v1::CaseResult* result);
 
-// Adds the GPUs of all ranks to a result: their UUIDs if all of them are known, and their models if
-// all of them are known and they differ. `gpus` has one entry per rank.
+// Adds the GPUs of all ranks to a result. Adds their UUIDs if all are known. Adds their models if
+// all are known and the models differ. `gpus` has one entry per rank.
 void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result);
 
 }  // namespace assay

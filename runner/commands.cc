@@ -20,9 +20,10 @@
 namespace assay {
 namespace {
 
-// Redirects stdout to stderr while this object exists, including the output of libraries and child
-// processes. If NCCL_DEBUG is set, for example, NCCL prints its log to stdout, where it would
-// corrupt a result in JSON. Create only one at a time. Has no effect if stderr is closed.
+// Redirects stdout to stderr during the lifetime of this object, including the output of libraries
+// and child processes. Otherwise, if NCCL_DEBUG is set, for example, NCCL would print its log to
+// stdout and corrupt a result in JSON. Only one instance may exist at a time. Has no effect if
+// stderr is closed.
 class StdoutToStderr {
  public:
   StdoutToStderr() {
@@ -103,7 +104,7 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
   return options;
 }
 
-// Refuses a collective over several nodes, which needs a runner on each of them.
+// Returns an error for a collective over several nodes, which needs a runner on each of them.
 Status CheckOneNode(const LocalCase& one) {
   const auto nodes = one.parameters.find("nodes");
   const BenchmarkInfo& info = one.benchmark->Info();
@@ -150,7 +151,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   const std::string text =
       options->json ? ResultAsJson(executed->result) : ResultAsTable(executed->result);
   std::fputs(text.c_str(), stdout);
-  // The table contains the reason; a program that reads JSON may not show it.
+  // The table contains the reason, but a program that reads the JSON may not show it to the user.
   if (options->json && executed->result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
     std::fprintf(stderr, "assay-runner: unsupported here: %s\n", executed->error.Text().c_str());
   }
@@ -185,7 +186,8 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   const auto order = RankOrder::Parse(line);
   if (!order.ok()) return Refuse(order.status());
   StopWithStdin();
-  // With line buffering, output of libraries reaches rank 0 even if this rank is killed.
+  // With line buffering, rank 0 gets the output of libraries line by line, even if this rank is
+  // killed later.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto peers =
       JoinPeers(order->token, order->rank, order->world_size, std::chrono::seconds(60));
@@ -200,7 +202,8 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   Status status = peers.status();
   if (peers.ok()) {
     context.peers = peers->get();
-    // The watch only sends heartbeats. It does not watch rank 0, which the user may suspend.
+    // This watch only sends heartbeats. It must not report rank 0 as lost, because the user may
+    // suspend rank 0.
     HeartbeatRule rule;
     rule.patience = rule.first_patience = std::numeric_limits<int>::max();
     const PeerWatch watch(context.peers->Heartbeats(), {}, rule);

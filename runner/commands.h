@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// Prints an error of the command line; returns kExitUsage.
+// Prints an error about the command line and returns kExitUsage.
 int Refuse(const Status& status);
 
 // Implements `assay-runner run NAME k=v... [-o table|json] [--seed N] [--gpu N] [--counters]`,
@@ -19,16 +19,18 @@ int Refuse(const Status& status);
 // per rank, all on this machine.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// Implements `assay-runner check NAME k=v...`, which prints the parameters that contradict each
-// other and returns kExitUsage if there are any. The command needs no GPU, so that agents can check
-// parameters on machines that cannot run the benchmark.
+// Implements `assay-runner check NAME k=v...`, which checks whether the given parameters contradict
+// each other. If they do, prints the contradiction and returns kExitUsage. The command needs no
+// GPU, so that agents can check parameters on machines that cannot run the benchmark.
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// NAME k=v...: runs one rank of a gang that RunCaseCommand started (local_gang.h).
+// Implements `assay-runner rank NAME k=v...`, which runs one rank of a gang that RunCaseCommand
+// started (see local_gang.h).
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 struct SelftestTimes {
-  // How often stderr names what is still running while nothing else happens.
+  // The interval after which stderr lists the tests that are still running, if nothing else is
+  // printed.
   Duration patience = std::chrono::seconds(30);
   // Time limit for the GPU driver to list the GPUs. Without NVIDIA's persistence daemon, the driver
   // needs several seconds per GPU.
@@ -36,13 +38,13 @@ struct SelftestTimes {
 };
 
 // Implements `assay-runner selftest [NAME [k=v...]]... [--gpu N] [--require-gpu]`. Verifies the
-// named benchmarks, or all of them, and prints one line for each and a summary. Given parameters
-// replace those of the benchmark's self-test. If there are several GPUs, each is verified by a
-// process of its own, in parallel.
+// named benchmarks, or all benchmarks if none is named. Prints one line per test and a summary.
+// Given parameters replace those of the benchmark's self-test. If there are several GPUs, each is
+// verified by a process of its own, in parallel.
 //
 // SIGINT and SIGTERM end the self-test, which then prints the tests that were still running. A
-// second signal ends the process at once. After this function, exit with _exit(), because threads
-// that wait for the driver may still exist.
+// second signal ends the process at once. After this function returns, the caller must exit with
+// _exit(), because threads that wait for the driver may still exist.
 //
 // Returns the first of these exit codes that applies:
 //   kExitSignal + N   signal N ended the self-test,
@@ -64,7 +66,7 @@ int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>&
 // Returns the declarations of all benchmarks as a message.
 v1::RunnerDescription DescribeBenchmarks(const Registry& registry);
 
-// Writes DescribeBenchmarks to `events_fd`.
+// Writes the message of DescribeBenchmarks to `events_fd`.
 int DescribeCommand(const Registry& registry, int events_fd);
 
 // Runs one job for an agent, using the protocol in runner.proto. Reads commands from `commands_fd`,

@@ -160,7 +160,7 @@ class Execution {
     if (const std::string reason = benchmark_.UnsupportedReason(); mine.ok() && !reason.empty()) {
       mine = Unsupported(reason);
     }
-    // Preparing waits for the other ranks, so no rank prepares unless all can begin.
+    // Prepare() waits for the other ranks, so no rank calls it unless all ranks can begin.
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine));
     auto prepared = PrepareOrOutOfMemory();
     const Status ready = prepared.status();
@@ -176,7 +176,7 @@ class Execution {
                            std::to_string(context_.world_size));
   }
 
-  // Standard containers throw if memory runs out.
+  // Calls Prepare(). Standard containers throw if memory runs out, which is converted to an error.
   Result<std::unique_ptr<Case>> PrepareOrOutOfMemory() {
     try {
       return benchmark_.Prepare(context_);
@@ -218,7 +218,8 @@ class Execution {
     ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
                            MeasureOnAllRanks(*case_, rule, context_, hooks));
     Fill(conditions, result_.mutable_conditions());
-    // A busy host never settles, so only GPUs get this flag; "busy_host" marks hosts.
+    // Only GPUs get this flag, because a busy host never settles. Hosts get the flag "busy_host"
+    // instead.
     if ((on_gpu_ && !times.settled) || times.short_samples)
       result_.mutable_conditions()->add_flags("unsettled");
     const auto ceilings = case_->MeasureCeilings();
@@ -237,7 +238,7 @@ class Execution {
     return values;
   }
 
-  // Returns the last `samples` values that the case observed, which are those after the warm-up.
+  // Returns the last `samples` values that the case observed. Earlier values are from the warm-up.
   std::vector<double> ObservedInWindow(const std::string& metric, size_t samples) const {
     std::vector<double> values = case_->Observed(metric);
     const size_t before = values.size() - std::min(values.size(), samples);
@@ -269,7 +270,8 @@ class Execution {
     median_seconds_ = Summarize(times.seconds).median;
   }
 
-  // Comes last, because it destroys the case: probes of ceilings may need its memory.
+  // Must be called last, because it destroys the case to free memory that the measurement of
+  // ceilings may need.
   void MakePrediction() {
     case_.reset();
     const bool probed = ChooseCeilings();
@@ -278,7 +280,7 @@ class Execution {
     if (result_.conditions().has_sm_clock_mhz()) {
       evidence.sm_clock_mhz = result_.conditions().sm_clock_mhz();
     }
-    // A CPU benchmark may find its data in the caches from one iteration to the next.
+    // The data of a CPU benchmark may stay in the CPU's caches from one iteration to the next.
     evidence.in_cache = !on_gpu_ && cache_ == "hot";
     evidence.ceilings = ceilings_;
     Prediction prediction = Predict(work_, evidence, median_seconds_);
@@ -295,7 +297,8 @@ class Execution {
     Fill(prediction, result_.mutable_prediction());
   }
 
-  // Predicts from this machine's earlier times, then adds this one to them.
+  // Predicts the time of a collective from this machine's earlier times, then adds the measured
+  // time to them.
   void UseLinkModel(Prediction* prediction) {
     const double bytes = LinkBytes(work_);
     if (bytes <= 0) return;
@@ -309,9 +312,9 @@ class Execution {
   }
 
   // Chooses the measured ceilings (the highest rates that this machine reached) for the prediction.
-  // They are used only with random data, because a GPU that processes zeros draws less power and
-  // runs faster. Ceilings that the case measured itself take precedence. If the CUDA context is
-  // broken, no ceilings are measured. Returns true if they are those of CeilingsFor().
+  // Ceilings are used only with random data, because a GPU that processes zeros draws less power
+  // and runs faster. Ceilings that the case measured itself take precedence. If the CUDA context is
+  // broken, no ceilings are measured. Returns true if the ceilings are the result of CeilingsFor().
   bool ChooseCeilings() {
     if (fill_ != "random") {
       const auto fixed_seconds = ceilings_.fixed_seconds;
@@ -347,7 +350,7 @@ class Execution {
 MeasureRule RuleFor(Resource resource) {
   MeasureRule rule;
   if (resource == Resource::kGpu) {
-    // NVML reports power as a mean over up to one second.
+    // NVML reports power as an average over up to one second.
     rule.min_warmup_seconds = 0.5;
     rule.settle_window_seconds = 0.1;
     rule.max_warmup_seconds = 3.0;

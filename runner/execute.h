@@ -11,21 +11,21 @@ namespace assay {
 struct ExecuteOptions {
   // Set to false to verify only, as the self-test does.
   bool measure = true;
-  // Reads hardware counters, in separate runs after the timed ones.
+  // If true, reads hardware counters in separate runs after the timed ones.
   bool counters = false;
   Effort effort = Effort::kStandard;
   // Called when a phase begins: "verify", "warm_up", "measure" or "profile". May be empty.
   std::function<void(const std::string& phase)> on_phase;
 };
 
-// Returns the rule for when a measurement ends. For GPUs, the rule includes a longer warm-up, so
-// that clocks and power can settle.
+// Returns the rule that decides how long a measurement warms up and when it ends. For GPUs, the
+// warm-up is longer, so that clocks and power can settle.
 MeasureRule RuleFor(Resource resource);
 
 // Runs one case in this process, which may be one rank of a gang (processes that run a collective
-// together). All ranks must call this at about the same time. A failure of the case is reported in
-// the result. An error (PEER_LOST or PEER_TIMEOUT) is returned only if another rank was lost. Only
-// rank 0 gets the complete result.
+// together). All ranks must call this at about the same time. If the case fails, the failure is
+// part of the result. This function returns an error (PEER_LOST or PEER_TIMEOUT) only if another
+// rank was lost. Only rank 0 gets the complete result.
 Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
                                  const ExecuteOptions& options);
 

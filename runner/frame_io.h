@@ -13,7 +13,7 @@ namespace assay {
 // The descriptor on which a runner writes its events (runner.proto).
 inline constexpr int kEventsFd = 3;
 
-// Reads frames from a descriptor that it does not own. Used by one thread at a time.
+// Reads frames from a descriptor that it does not own. Only one thread at a time may use an object.
 class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}
@@ -28,7 +28,8 @@ class FrameReader {
   FrameDecoder decoder_;
 };
 
-// Writes all of `bytes`. Fails with UNAVAILABLE if the reader is gone (ignore SIGPIPE first).
+// Writes all of `bytes`. Returns UNAVAILABLE if the reading end is closed. The process must ignore
+// SIGPIPE.
 Status WriteAll(int fd, std::string_view bytes);
 
 // Writes `payload` as one frame.

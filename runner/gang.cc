@@ -9,21 +9,23 @@
 namespace assay {
 namespace {
 
-// An order of rank 0: to run `samples` samples of `batch` iterations, or to stop.
+// An order from rank 0 to the other ranks: to run `samples` samples of `batch` iterations, or to
+// stop.
 struct Order {
   int64_t samples = 0;  // 0 means stop.
   int64_t batch = 0;
   int64_t in_window = 0;  // 1 in the timed window.
 };
 
-// The numbers of a Verdict. Its detail follows as text.
+// The numeric fields of a Verdict. In a message, the text of the verdict's detail follows them.
 struct VerdictNumbers {
   double error = 0;
   int64_t elements_checked = 0;
   int64_t passed = 0;
 };
 
-// All ranks run the same program, so numbers travel as their bytes.
+// Returns the bytes of `numbers`. All ranks run the same program, so their binary formats are
+// equal.
 template <typename T>
 std::string PackNumbers(const T& numbers) {
   std::string bytes(sizeof numbers, '\0');
@@ -60,7 +62,8 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
 // hidden by a number on another rank.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
-// Runs samples on all ranks. At rank 0, each sample is then that of its slowest rank.
+// Runs samples on all ranks. Appends each sample's time to `seconds`: the time of the slowest rank
+// at rank 0, and of this rank elsewhere.
 Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
                    std::vector<double>* seconds) {
   std::vector<double> mine;
@@ -92,7 +95,7 @@ class SingleDevice : public TimedDevice {
   Case& case_;
 };
 
-// The whole gang as one device, at rank 0.
+// All ranks of the gang as one device. Used only by rank 0.
 class GangDevice : public TimedDevice {
  public:
   GangDevice(Case& prepared, Peers& peers) : case_(prepared), peers_(peers) {}
@@ -123,7 +126,7 @@ class GangDevice : public TimedDevice {
   bool in_window_ = false;
 };
 
-// Runs the orders of rank 0 until it orders to stop.
+// Carries out the orders of rank 0 until rank 0 orders to stop.
 Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
   if (hooks.warmup_begins) hooks.warmup_begins();
   bool in_window = false;
@@ -140,9 +143,9 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
       if (hooks.window_begins) hooks.window_begins();
     }
     std::vector<double> seconds;
-    // If a run fails on one rank, all ranks get the error with that rank's number. This rank then
-    // continues, because rank 0 will order all ranks to stop. An error without a rank number means
-    // that the control connection was lost.
+    // If a run fails on one rank, all ranks get an error with that rank's number. This rank then
+    // continues with the next order, because rank 0 will order all ranks to stop. An error without
+    // a rank number means that the control connection was lost.
     Status ran = RunTogether(prepared, peers, order.samples, order.batch, &seconds);
     if (!ran.ok() && ran.rank() < 0) return ran;
   }

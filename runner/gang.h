@@ -6,23 +6,26 @@
 
 namespace assay {
 
-// Calls Agree; without a gang (null) returns `mine`.
+// Calls Agree, so that all ranks return the same error if one rank has an error. Without a gang
+// (`peers` is null), returns `mine`.
 Status AgreeIfGang(Peers* peers, const Status& mine);
 
-// A verdict of all ranks.
+// The combined verdict of all ranks.
 struct GangVerdict {
   Verdict verdict;
   int failed_rank = -1;  // The first rank that failed; -1 if all passed, or without a gang.
 };
 
-// Combines the verification results of all ranks into one and returns it on every rank. The
+// Combines the verification results of all ranks into one, and returns it on every rank. The
 // combined result passes if all ranks passed. Its error is the largest error of any rank, where NaN
-// counts as largest. Element counts are added up. The detail is that of the first rank that failed.
+// counts as largest. Its number of checked elements is the sum over all ranks. Its detail is that
+// of the first rank that failed.
 Result<GangVerdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
 // Measures the case on all ranks. Rank 0 decides how many samples are taken. A sample is the time
 // of the slowest rank, because a collective has finished only when its last rank has. Only rank 0
-// gets complete times. The other ranks call only the hooks warmup_begins and window_begins.
+// gets complete times. On the other ranks, only the hooks warmup_begins and window_begins are
+// called.
 Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,
                                         const RunContext& context, const MeasureHooks& hooks);
 

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// Returns why this machine cannot run `world_size` ranks; empty if it can.
+// Returns the reason why this machine cannot run `world_size` ranks, or an empty string if it can.
 std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
   if (std::string reason = benchmark.UnsupportedReason(); !reason.empty()) return reason;
   if (benchmark.Info().resource != Resource::kGpu || world_size == 1) return "";
@@ -61,7 +61,8 @@ Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute
   context.seed = one.seed;
   context.world_size = world_size;
   context.gpu = one.gpu.value_or(0);
-  // Contradicting parameters are reported on every machine, without starting other ranks.
+  // The case runs in this process alone if its parameters contradict each other. The contradiction
+  // is thus reported on every machine, and no other ranks are started.
   if (!benchmark.WorkOf(one.parameters, world_size).ok()) {
     return ExecuteCase(benchmark, context, execute);
   }
@@ -112,7 +113,7 @@ int ExitCodeOf(const ExecutedCase& executed) {
     case v1::CASE_OUTCOME_UNSUPPORTED:
       return kExitUnsupported;
     default:
-      // Contradicting parameters are an error of the command line, as unknown ones are.
+      // Contradicting parameters are an error of the command line, like unknown parameters.
       return executed.error.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
   }
 }

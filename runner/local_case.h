@@ -25,7 +25,8 @@ Status CheckGpu(const LocalCase& one);
 // Returns INVALID_ARGUMENT if the case has no hardware counters.
 Status CheckCounters(const LocalCase& one);
 
-// Runs the case with all of its ranks. An error instead of a case means that the gang broke.
+// Runs the case with all of its ranks. Returns an error only if the gang broke; if the case itself
+// fails, its result says so.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
 // Adds the GPU model, form factor and topology to a result of RunHere(), by the same rules that an
@@ -33,7 +34,7 @@ Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute
 // links that NVML lists.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
-// Returns the exit code of a runner that has run this case.
+// Returns the exit code for a runner that has run this case.
 int ExitCodeOf(const ExecutedCase& executed);
 
 }  // namespace assay

@@ -23,9 +23,9 @@ namespace assay {
 namespace {
 
 constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
-// How long the children may take to exit after their stdin is closed.
+// The time that the children may take to exit after their stdin is closed.
 constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
-// How long a rank may take to end after its connection has ended.
+// The time that a rank may take to end after its connection has ended, in milliseconds.
 constexpr int kEndingMilliseconds = 1000;
 
 struct Child {
@@ -46,7 +46,7 @@ Result<Child> StartChild(const std::vector<std::string>& arguments) {
   return Child{std::move(input.write), std::move(output.read), std::move(process)};
 }
 
-// Copies a rank's output to stderr until the pipe ends, each line with the rank in front.
+// Copies the output of a rank to stderr until the pipe ends. Starts each line with the rank.
 void CopyLines(size_t rank, FileDescriptor output) {
   std::FILE* const file = fdopen(output.get(), "r");
   if (file == nullptr) return;  // The rank then writes to a closed pipe and continues.
@@ -84,7 +84,7 @@ class SpawnedGang : public LocalGang {
       processes.push_back(child.process.pidfd());
       copiers_.emplace_back(CopyLines, static_cast<size_t>(order.rank), std::move(child.output));
       children_.push_back(std::move(child));
-      // Writing fails if the child has ended; Accept notices that.
+      // Writing fails if the child has already ended. Accept() below reports that.
       static_cast<void>(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
     }
     auto met = rendezvous->Accept(order.world_size, processes, kMeetingTimeout);
@@ -99,7 +99,8 @@ class SpawnedGang : public LocalGang {
   Peers& peers() override { return *peers_; }
 
  private:
-  // Returns which rank ended first and how; `otherwise` if none has ended.
+  // Returns an error that says which rank ended first and how. Returns `otherwise` if no rank has
+  // ended.
   Status WhoEnded(const Status& otherwise) {
     for (size_t i = 0; i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));
@@ -111,10 +112,12 @@ class SpawnedGang : public LocalGang {
     return otherwise;
   }
 
-  // Kills all ranks. This process then loses its peers, wherever it waits for them.
+  // Kills all ranks. Calls of this process that wait for a peer then fail, because the connections
+  // close.
   void KillAll(const Status& lost) {
     std::fprintf(stderr, "assay-runner: %s\n", lost.Text().c_str());
-    // The connections of a process close shortly before the process has ended.
+    // A process's connections close shortly before it ends. Wait for that end, so that NameKilled()
+    // can tell how it ended.
     std::vector<pollfd> ends;
     for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});
     poll(ends.data(), ends.size(), kEndingMilliseconds);
@@ -122,8 +125,8 @@ class SpawnedGang : public LocalGang {
     for (Child& child : children_) child.process.Signal(SIGKILL);
   }
 
-  // Prints to stderr, only once, which ranks were killed by a signal, for example by the kernel
-  // because memory ran out. The other ranks see only that a connection was closed.
+  // Prints to stderr which ranks were killed by a signal, for example by the kernel because memory
+  // ran out. Prints this only once. The other ranks see only that a connection was closed.
   void NameKilled() {
     for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));

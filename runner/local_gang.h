@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// The order that a child reads from its stdin before it starts.
+// The instructions that a child process reads from its stdin before it starts.
 struct RankOrder {
   int rank = 0;
   int world_size = 1;
@@ -23,7 +23,8 @@ struct RankOrder {
 
 // The child processes that run the other ranks, and the connections to them. The children write to
 // this process's stderr. They end when this process ends, because that closes their stdin. If one
-// child freezes, all are killed, so that this process gets an error and does not wait forever.
+// child freezes, all children are killed, so that this process gets an error instead of waiting
+// forever.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.
@@ -31,12 +32,12 @@ class LocalGang {
 };
 
 // Starts ranks 1 to world_size - 1 of a benchmark as child processes, and waits until all ranks are
-// connected. If a child ends before that, returns PEER_LOST with its rank and how it ended.
+// connected. If a child ends before that, returns PEER_LOST with the child's rank and how it ended.
 Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
                                                   const ParameterMap& parameters, int world_size,
                                                   uint64_t seed, bool measure);
 
-// Ends this process with kExitStopped as soon as stdin does.
+// Starts to watch stdin, and ends this process with kExitStopped as soon as stdin is closed.
 void StopWithStdin();
 
 }  // namespace assay

@@ -50,7 +50,7 @@ constexpr char kUsage[] =
     "Exit codes: 0 done, 1 a case failed, 2 usage, 3 unsupported on this machine, 4 a rank\n"
     "was lost, 5 stdin was closed, 130 or 143 the self-test was ended by SIGINT or SIGTERM.\n";
 
-// Prints the message and how to use the program.
+// Prints `message` and the usage of the program. Returns kExitUsage.
 int Usage(const std::string& message) {
   std::fprintf(stderr, "assay-runner: %s\n\n%s", message.c_str(), kUsage);
   return kExitUsage;
@@ -59,7 +59,8 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
-    // The list calls GPU benchmarks supported, but each of them would fail with this error.
+    // The list calls GPU benchmarks supported even if the GPUs cannot be used. Each GPU benchmark
+    // would then fail with the error that is printed here.
     if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
       std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
     }
@@ -127,22 +128,24 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
-  // Otherwise each thread reserves up to 128 MiB of addresses for a heap of its own, and no thread
-  // can start where they are limited. No timed loop allocates.
+  // Otherwise, each thread reserves up to 128 MiB of address space for a heap of its own, and
+  // threads cannot start where the address space is limited. Sharing one heap costs no measured
+  // time, because no timed loop allocates.
   ::mallopt(M_ARENA_MAX, 1);
   signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of write().
   int code = assay::kExitFailed;
   try {
     code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
-    // The standard library throws if there is no memory or thread.
+    // The standard library throws if it cannot get memory or start a thread.
   } catch (const std::exception& error) {
     std::fprintf(stderr, "assay-runner: the system refused memory or threads: %s\n", error.what());
   }
-  // After a signal, a thread that was left behind may hold stdout.
+  // After a signal, a thread that is still running may hold the lock of stdout, so stdout is not
+  // flushed.
   if (code <= assay::kExitSignal && !assay::OutputIsWritten()) {
     std::fprintf(stderr, "assay-runner: cannot write the output\n");
     if (code == assay::kExitDone) code = assay::kExitFailed;
   }
-  // Threads that watch stdin still run and use objects that exit() would destroy.
+  // Threads that watch stdin are still running and use objects that exit() would destroy.
   _exit(code);
 }

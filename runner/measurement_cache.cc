@@ -26,7 +26,7 @@ namespace {
 constexpr Duration kMaxCeilingAge = std::chrono::hours(24);
 constexpr int64_t kMaxUnixSeconds = int64_t{1} << 33;  // The year 2242.
 
-// Replaces the file at once, so that readers see the old text or the new one.
+// Replaces the file atomically, so that readers see either the old or the new text.
 Status WriteFile(const std::string& path, const std::string& text) {
   std::string temporary = path + ".XXXXXX";
   const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
@@ -47,7 +47,7 @@ std::string CeilingOwner(const LocalGpu& gpu, GpuPlatform& platform) {
          software.cublas.value_or("");
 }
 
-// NCCL's settings except those of its log.
+// Returns NCCL's environment variables, except those that only affect its log.
 std::string NcclSettings() {
   std::vector<std::string> settings;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -67,7 +67,8 @@ std::string RankName(const LocalGpu* gpu, const RunContext& context) {
   return std::string(host) + " " + context.advertise_address;
 }
 
-// Returns the cached ceilings and measures those that are missing, or all if `raise`.
+// Returns the cached ceilings, and measures those that are missing. If `raise` is true, measures
+// all of them again and returns the greater of the old and the new value.
 Ceilings FindCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                       MeasurementCache& cache, bool raise) {
   const std::string owner = CeilingOwner(gpu, platform);
@@ -111,7 +112,8 @@ std::map<MeasurementCache::Key, double> MeasurementCache::Find(const std::string
   return values;
 }
 
-// A file has one line per value: bytes, value and the time in Unix seconds, then the series.
+// Each file has one line per value: size in bytes, value, time in Unix seconds, and name of the
+// series.
 void MeasurementCache::Add(const std::string& owner, const Key& key, double value) {
   if (!std::isfinite(value) || value <= 0) return;
   Load(owner)[key] = {value, clock_->WallNow()};
@@ -139,7 +141,7 @@ MeasurementCache::Entries& MeasurementCache::Load(const std::string& owner) {
     Entry read;
     int64_t seconds = 0;
     fields >> key.second >> read.value >> seconds;
-    // Lines that were changed by hand are ignored.
+    // Lines that someone changed by hand to something invalid are ignored.
     if (!std::getline(fields >> std::ws, key.first) || !(read.value > 0) || seconds < 0 ||
         seconds > kMaxUnixSeconds) {
       continue;
@@ -151,7 +153,8 @@ MeasurementCache::Entries& MeasurementCache::Load(const std::string& owner) {
   const WallTime now = clock_->WallNow();
   for (auto entry = entries.begin(); entry != entries.end();) {
     const Duration age = now - entry->second.measured_at;
-    // A clock that was set back leaves values of the future.
+    // If the clock was set back, the file may contain values with times in the future. They are
+    // removed.
     const bool keep = age >= -std::chrono::seconds(1) && age <= kMaxAge;
     entry = keep ? std::next(entry) : entries.erase(entry);
   }

@@ -18,20 +18,21 @@ namespace assay {
 // Not thread-safe, but several processes may share the folder.
 class MeasurementCache {
  public:
-  // Older values are forgotten, and so are the oldest ones beyond this number per owner.
+  // Values that are older than kMaxAge are removed. If an owner has more than kMaxValues values, so
+  // are the oldest ones.
   static constexpr Duration kMaxAge = std::chrono::hours(24 * 30);
   static constexpr size_t kMaxValues = 400;
-  // A series, and a size in bytes for series that have several; otherwise 0.
+  // The name of a series, and a size in bytes. The size is 0 if the series has a single value.
   using Key = std::pair<std::string, double>;
 
-  // An empty folder keeps values in the process only.
+  // If `folder` is empty, values are kept only in this process.
   explicit MeasurementCache(std::string folder, Clock* clock = &Clock::Real());
 
   // Returns the cached values of `owner` that are not older than `max_age`. `owner` identifies the
   // hardware and software on which the values were measured.
   std::map<Key, double> Find(const std::string& owner, Duration max_age = kMaxAge);
 
-  // Stores a positive value; replaces an older one of the same key.
+  // Stores a positive value. Replaces an earlier value with the same key.
   void Add(const std::string& owner, const Key& key, double value);
 
  private:
@@ -41,7 +42,8 @@ class MeasurementCache {
   };
   using Entries = std::map<Key, Entry>;
 
-  // Returns the entries in memory and in the owner's file, without those to forget.
+  // Returns the owner's entries from memory and from its file, without those that are too old or
+  // too many.
   Entries& Load(const std::string& owner);
   std::string PathOf(const std::string& owner) const;
 
@@ -50,7 +52,8 @@ class MeasurementCache {
   std::map<std::string, Entries> known_;  // By owner.
 };
 
-// Returns the cache of this process, in the folder that the variable ASSAY_CACHE_DIR names.
+// Returns the cache of this process. Its folder is the value of the environment variable
+// ASSAY_CACHE_DIR.
 MeasurementCache& ProcessCache();
 
 // Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
@@ -61,13 +64,14 @@ MeasurementCache& ProcessCache();
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
-// Measures the ceilings that limit `work` again, and returns and keeps the greater of the old and
-// the new values. For a correct result above its ceiling: another program used the GPU when the
-// ceiling was measured.
+// Measures the ceilings that limit `work` again, and returns and stores the greater of the old and
+// the new values. Call this if a correct result exceeds its ceiling. The ceiling was then probably
+// measured while another program used the GPU.
 Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                        MeasurementCache& cache);
 
-// A collective on one machine, for the alpha-beta model of its times.
+// A series of measured times of one collective on one machine, by message size. They serve to fit
+// the alpha-beta model, time = alpha + size / beta.
 struct LinkSeries {
   // Identifies the hardware and software of all ranks. Consists of each rank's GPU UUID and driver
   // version (or host name and address), and the NCCL version and NCCL_* environment variables of
@@ -80,7 +84,7 @@ struct LinkSeries {
   // predict. Returns nullopt if the cache has too few sizes for FitAlphaBeta().
   std::optional<AlphaBeta> Fit(double bytes, MeasurementCache& cache) const;
 
-  // Adds a measured time. The newest one of a size counts.
+  // Adds a measured time. It replaces an earlier time of the same message size.
   void Add(const SizedTime& measured, MeasurementCache& cache) const;
 };
 
@@ -90,7 +94,8 @@ struct LinkSeries {
 Result<LinkSeries> LinkSeriesOf(const BenchmarkInfo& info, const RunContext& context,
                                 const LocalGpu* gpu);
 
-// Returns S of the alpha-beta model in bytes; 0 if the work moves nothing over a link.
+// Returns S of the alpha-beta model, which is the message size in bytes, or 0 if the work moves
+// nothing over a link.
 double LinkBytes(const Work& work);
 
 }  // namespace assay

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// Rounds up: "1 MiB" is at most that, but not nothing.
+// Rounds up, so that a few bytes are "1 MiB" instead of "0 MiB".
 std::string FormatMebibytes(int64_t bytes) {
   constexpr int64_t kMebi = int64_t{1} << 20;
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";

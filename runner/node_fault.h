@@ -37,7 +37,7 @@ bool EndsWithoutResult(const Status& fault);
 // unsupported. `platform` may be null.
 Status CheckGpusUsable(GpuPlatform* platform);
 
-// The GPUs of the machine as NVML and the PCI bus list them.
+// The GPUs of the machine, as NVML and the PCI bus list them.
 struct MachineGpus {
   struct Gpu {
     NvmlGpu described;
@@ -54,9 +54,9 @@ struct RequiredGpus {
   std::vector<std::string> notes;  // Differences that are not errors.
 };
 
-// Finds GPUs of this machine that CUDA does not offer to this process. `visible` is the value of
-// CUDA_VISIBLE_DEVICES. A GPU that is excluded by this variable is not missing. A GPU that the
-// variable names but that CUDA does not offer is missing.
+// Finds the GPUs of this machine that are missing, which means that CUDA does not offer them to
+// this process although it should. `visible` is the value of CUDA_VISIBLE_DEVICES. A GPU that this
+// variable excludes is not missing. A GPU that it names but that CUDA does not offer is missing.
 RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
                                const std::optional<std::string>& visible);
 

@@ -23,12 +23,12 @@ namespace {
   return text;
 }
 
-// Returns a line of a result's table; nothing if `text` is empty.
+// Returns one line of a result's table, or an empty string if `text` is empty.
 std::string Line(const char* name, const std::string& text) {
   return text.empty() ? "" : Format("  %-16s ", name) + text + "\n";
 }
 
-// Returns a size in the form that users write and parameters accept: "1GiB".
+// Returns a size in the form in which users write it and parameters accept it, such as "1GiB".
 std::string SizeText(const std::string& bytes) {
   const auto number = ParseInteger(bytes);
   return number.ok() ? FormatBytes(*number) : bytes;
@@ -43,9 +43,9 @@ std::string ParametersLine(const ParameterMap& parameters) {
   return line;
 }
 
-// Returns a text with the ridge point: the arithmetic intensity above which arithmetic is the limit
-// instead of memory. With a spec sheet, there may be two: one from the sheet and one from the
-// measured ceilings. Without a sheet, there is only the latter.
+// Returns a text with the ridge point, which is the arithmetic intensity above which arithmetic
+// limits the speed instead of memory. With a spec sheet, there may be two: one from the sheet and
+// one from the measured ceilings. Without a sheet, there is only the latter.
 std::string RidgeText(const v1::Prediction& prediction) {
   const bool sheet = !prediction.spec().empty();
   std::string text;
@@ -167,7 +167,7 @@ std::string MeasurementLines(const v1::CaseResult& result) {
 
 std::string Microseconds(double seconds) { return Format("%.1f us", seconds * 1e6); }
 
-// Works for ranks and for the slow rank, which have the same fields.
+// Works for both message types that describe a rank, because they have the same fields.
 template <typename Rank>
 std::string Place(const Rank& rank) {
   return "GPU " + std::to_string(rank.gpu_index()) + " of " + rank.node_name();

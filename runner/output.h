@@ -1,4 +1,4 @@
-// Results and declarations as text for people and programs.
+// Formats results and benchmark declarations as text for people and programs.
 #pragma once
 
 #include <string>
@@ -8,22 +8,24 @@
 
 namespace assay {
 
-// Returns aligned lines: outcome, metrics with their spread, prediction, conditions.
+// Returns a table with one line per item: outcome, metrics with their spread, prediction,
+// conditions.
 std::string ResultAsTable(const v1::CaseResult& result);
 
 // Returns the result as a JSON array with one object per metric, the format in which all Assay
 // programs print results (see wire/result_fields.h).
 std::string ResultAsJson(const v1::CaseResult& result);
 
-// Returns one line per benchmark, with the reason if this machine cannot run it.
+// Returns one line per benchmark. If this machine cannot run the benchmark, the line gives the
+// reason.
 std::string ListBenchmarks(const Registry& registry);
 
 // Formats an error for the command line: its message, any violations that the message does not
-// mention, and the hint. Leaves out the error code, because the exit status shows the kind of
-// error.
+// mention, and the hint. Leaves out the error code, because the exit status already shows the kind
+// of error.
 std::string ErrorText(const Status& error);
 
-// Returns parameters, metrics and model of one benchmark.
+// Returns a description of one benchmark: its parameters, metrics and performance model.
 std::string ShowBenchmark(const Benchmark& benchmark);
 
 }  // namespace assay

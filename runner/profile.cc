@@ -12,7 +12,8 @@ namespace {
 // start and end of a pass change the measured rates by less than 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostProfiledIterations = 2000;
-// NVML's monitors average over hundreds of milliseconds.
+// NVML reports averages over hundreds of milliseconds, so the GPU must be busy for longer than
+// that.
 constexpr double kMonitoredSeconds = 1.0;
 
 int64_t IterationsOfPass(const ProfiledCase& profiled) {
@@ -23,7 +24,7 @@ int64_t IterationsOfPass(const ProfiledCase& profiled) {
   return (iterations + granularity - 1) / granularity * granularity;
 }
 
-// Runs iterations for kMonitoredSeconds.
+// Keeps the GPU busy with iterations for kMonitoredSeconds.
 Status KeepBusy(const ProfiledCase& profiled, int64_t iterations) {
   const MonotonicTime begin = profiled.clock.Now();
   do {
@@ -40,7 +41,7 @@ std::string DeclaredText(const Work& work) {
   return text;
 }
 
-// Returns a report without counters.
+// Returns a report that has no counters, for `reason`.
 CounterReport Analytic(std::string reason) {
   CounterReport report;
   report.source = "analytic";

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// A case on one GPU that has been timed and verified. Owns nothing.
+// A case on one GPU that has been timed and verified. Does not own the objects that it refers to.
 struct ProfiledCase {
   Case& prepared;
   GpuPlatform& platform;
@@ -18,7 +18,8 @@ struct ProfiledCase {
   Clock& clock;
 };
 
-// The kernels of one iteration in order of their first launch, or the reason why they are unknown.
+// The names of the kernels that one iteration runs, in the order of their first launch, or the
+// reason why they are unknown.
 struct KernelNames {
   std::vector<std::string> names;
   std::string reason;

@@ -17,7 +17,7 @@ constexpr double kSeconds = 1;
 constexpr int64_t kLeastRankIterations = 16;
 constexpr int64_t kMostRankIterations = 64;
 
-// Writes "GPU HOST\n", then the bytes of the seconds.
+// Serializes the place as "GPU HOST\n", followed by the bytes of the seconds.
 std::string Pack(const RankPlace& place, const std::vector<double>& seconds) {
   std::string bytes = std::to_string(place.gpu_index) + " " + place.host + "\n";
   const size_t head = bytes.size();
@@ -40,7 +40,7 @@ Status Unpack(const std::string& bytes, RankPlace* place, std::vector<double>* s
   return Status::Ok();
 }
 
-// Returns rank 0's number of iterations at every rank.
+// Computes the number of iterations at rank 0 and returns it at every rank.
 Result<int64_t> ShareIterations(Peers& peers, double iteration_seconds) {
   const double fitting = kSeconds / std::max(iteration_seconds, 1e-6);
   std::string text = std::to_string(
@@ -54,7 +54,7 @@ Result<int64_t> ShareIterations(Peers& peers, double iteration_seconds) {
 
 constexpr double kLeastWaitSeconds = 5e-6;
 constexpr double kDeviations = 3;
-// The median absolute deviation of normal noise, times this, is its standard deviation.
+// The ratio of the standard deviation of normal noise to its median absolute deviation.
 constexpr double kNormalScale = 1.4826;
 constexpr double kShareOfCollective = 0.05;
 
@@ -64,7 +64,8 @@ bool SameLength(const std::vector<std::vector<double>>& inside) {
   });
 }
 
-// Returns by how much longer the median of the other ranks was inside than `rank`, by iteration.
+// Returns, for each iteration, how much longer the median of the other ranks was in the collective
+// than `rank`.
 std::vector<double> ExcessOfOthers(const std::vector<std::vector<double>>& inside, size_t rank) {
   std::vector<double> excess;
   for (size_t i = 0; i < inside[rank].size(); ++i) {
@@ -110,7 +111,7 @@ std::optional<SlowRank> FindSlowRank(const std::vector<std::vector<double>>& ins
   }
   const Summary excess = Summarize(ExcessOfOthers(inside, slow));
   const double noise = kDeviations * kNormalScale * excess.mad;
-  // Written so that NaN names no rank.
+  // Written so that the comparison is false if a value is NaN. No rank is then reported.
   const bool beyond_noise =
       excess.median > std::max({kLeastWaitSeconds, noise, kShareOfCollective * shortest});
   if (!beyond_noise) return std::nullopt;

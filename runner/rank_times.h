@@ -12,22 +12,25 @@
 
 namespace assay {
 
-// One rank's seconds inside the iterations of the diagnosis.
+// Statistics of the seconds that one rank spent in the collective, over the iterations of
+// DiagnoseRanks().
 struct RankTimes {
   int rank = 0;
   double median = 0;
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // Seconds that this rank waited for others in the collective, that is, the time that it spent
-  // there minus the shortest time of any rank, as a median over all iterations.
+  // Seconds that this rank waited for other ranks in the collective. In each iteration, this is the
+  // time that the rank spent there minus the shortest time of any rank. The value is the median
+  // over all iterations.
   double wait = 0;
 };
 
-// The rank that comes last. The others wait for it inside the collective; it waits for none.
+// The rank that enters the collective last. The other ranks wait for it there, and it waits for
+// none.
 struct SlowRank {
   int rank = 0;
-  // How much longer the others were inside. The median over the iterations.
+  // How much longer the other ranks were in the collective, as a median over the iterations.
   double others_wait_seconds = 0;
 };
 
@@ -48,7 +51,8 @@ struct RankPlace {
   int gpu_index = 0;  // NVML's number of the GPU; without NVML, CUDA's ordinal.
 };
 
-// Returns the place of this process, whose GPU has this UUID ("GPU-..."; empty if unknown).
+// Returns the place of this process. `gpu_uuid` is the UUID of its GPU ("GPU-...", empty if
+// unknown).
 RankPlace PlaceOf(const RunContext& context, const std::string& gpu_uuid);
 
 struct GangReport {

@@ -1,4 +1,4 @@
-// Turns the declarations of benchmarks into messages.
+// Converts the declarations of benchmarks to messages.
 #pragma once
 
 #include "assay/v1/benchmark.pb.h"

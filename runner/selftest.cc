@@ -31,13 +31,13 @@
 namespace assay {
 namespace {
 
-// How long a process may take to end after SIGKILL, or after it has closed its events.
+// The time that a process may take to end after SIGKILL, or after it has closed its event pipe.
 constexpr Duration kEndTimeout = std::chrono::seconds(5);
 
 volatile sig_atomic_t stop_signal = 0;  // The last SIGINT or SIGTERM; 0 before the first.
 int stop_write_fd = -1;
 
-// Writes a byte that is never read, so the other end of the pipe stays readable.
+// Writes a byte to the pipe. The byte is never read, so the other end of the pipe stays readable.
 void HandleStop(int number) {
   const int error = errno;
   stop_signal = number;
@@ -83,7 +83,7 @@ std::string Seconds(Duration time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
 }
 
-// Returns "GPU 3", "GPUs 0 to 7" or "GPUs 0, 2".
+// Returns a text such as "GPU 3", "GPUs 0 to 7" or "GPUs 0, 2".
 std::string GpusText(const std::set<int>& gpus) {
   const int first = *gpus.begin();
   const int last = *gpus.rbegin();
@@ -106,7 +106,8 @@ struct GpusHere {
   RequiredGpus required;
 };
 
-// Lists the GPUs. Those that are there but unusable are not missing: their tests run and fail.
+// Lists the GPUs. GPUs that exist but cannot be used do not count as missing, because their tests
+// run and report the failure.
 GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   GpusHere here;
   const std::vector<LocalGpu> offered = Gpu() == nullptr ? std::vector<LocalGpu>() : Gpu()->Gpus();
@@ -167,7 +168,8 @@ void RunTests(const std::vector<Selftest>& tests, int events_fd) {
   }
 }
 
-// Tests that run one after another: in a process for one GPU, or on a thread of this process.
+// A process or thread that runs tests one after another. There is one child process per GPU, and
+// one thread of this process for the other tests.
 struct Worker {
   std::vector<Selftest> tests;
   FileDescriptor events = {};
@@ -210,7 +212,8 @@ class SelftestRun {
   }
 
  private:
-  // Starts a process, so that a broken context or a hanging test affects no other GPU.
+  // Starts a child process for the tests of one GPU, so that a broken CUDA context or a hanging
+  // test does not affect other GPUs.
   void StartProcess(int gpu, const std::vector<Selftest>& tests) {
     if (tests.empty()) return;
     Worker& worker = workers_.emplace_back(Worker{tests});
@@ -240,7 +243,8 @@ class SelftestRun {
     auto pipe = MakePipe();
     if (!pipe.ok()) return FailRest(&worker, pipe.status().message());
     worker.events = std::move(pipe->read);
-    // After a signal the thread is left behind, with its own copy of the tests.
+    // If a signal ends the self-test, this thread keeps running, so it has its own copy of the
+    // tests.
     std::thread([tests = worker.tests, events = std::move(pipe->write)] {
       RunTests(tests, events.get());
     }).detach();
@@ -295,7 +299,7 @@ class SelftestRun {
     FailRest(worker, "its process " + (exit ? exit->ToString() : "does not end"));
   }
 
-  // Fails the tests that the worker has not finished.
+  // Reports all tests that the worker has not finished as failed.
   void FailRest(Worker* worker, const std::string& why) {
     v1::CaseResult result;
     result.set_outcome(v1::CASE_OUTCOME_FAILED);
@@ -303,7 +307,8 @@ class SelftestRun {
     while (!worker->Done()) Finish(worker, result);
   }
 
-  // Kills the processes that still run. A process that is inside the GPU's driver may never end.
+  // Kills the child processes that are still running. A process that is blocked in the GPU's driver
+  // may never end, so this does not wait indefinitely.
   void EndProcesses() {
     for (Worker& worker : workers_) {
       if (worker.process) worker.process->Signal(SIGKILL);
@@ -325,7 +330,8 @@ class SelftestRun {
     return text + " ";
   }
 
-  // Returns " on GPU 3" for the worker's running test; empty unless there are several GPUs.
+  // Returns the GPU of the worker's running test, as in " on GPU 3". Returns an empty string unless
+  // there are several GPUs.
   std::string Where(const Worker& worker) const {
     const Selftest& test = worker.Test();
     if (gpus_.size() < 2 || !test.OnGpu() || test.Contradicts()) return "";
@@ -336,7 +342,7 @@ class SelftestRun {
     return all_here ? " on " + GpusText(on) : "";
   }
 
-  // Returns "still running on GPU 3 after 60 s".
+  // Returns a text such as "still running on GPU 3 after 60 s".
   std::string StillRunning(const Worker& worker) const {
     return "still running" + Where(worker) + " after " +
            Seconds(Clock::Real().Now() - worker.since);
@@ -349,7 +355,7 @@ class SelftestRun {
     }
   }
 
-  // Prints and counts the outcome of the worker's running test, and begins the next one.
+  // Prints and counts the outcome of the worker's running test, and moves on to its next test.
   void Finish(Worker* worker, const v1::CaseResult& result) {
     const Selftest& test = worker->Test();
     const std::string& why = result.failure().message();
@@ -372,7 +378,7 @@ class SelftestRun {
     worker->since = Clock::Real().Now();
   }
 
-  // Prints and counts the tests that a signal interrupted.
+  // Prints and counts the worker's tests that a signal interrupted.
   void PrintInterrupted(const Worker& worker) {
     if (worker.Done()) return;
     if (!worker.process && !worker.events.valid()) {  // The worker was never started.
@@ -395,7 +401,7 @@ class SelftestRun {
     return text;
   }
 
-  // Returns " on GPUs 0 to 7; failed on GPU 3".
+  // Returns a text such as " on GPUs 0 to 7; failed on GPU 3".
   std::string OnGpus() const {
     const auto& tests = selection_.tests;
     const bool on_gpu = std::any_of(tests.begin(), tests.end(), std::mem_fn(&Selftest::OnGpu));
@@ -425,7 +431,8 @@ class SelftestRun {
   int contradictions_ = 0;  // Failures by parameters that contradict each other.
   bool lacks_named_ = false;
   std::set<int> failed_gpus_;
-  // The signal that stopped the run; 0 if none. The next two count the tests that it interrupted.
+  // The number of the signal that stopped the run, or 0 if none did. The next two members count the
+  // tests that the signal interrupted.
   int stopped_by_ = 0;
   int running_ = 0;
   size_t not_started_ = 0;

@@ -26,14 +26,15 @@
 namespace assay {
 namespace {
 
-// The ranks are ready when they are told to meet, so this is enough.
+// The time that ranks have to connect. They are told to connect only when all of them are ready, so
+// this is enough.
 constexpr Duration kMeetingTimeout = std::chrono::seconds(30);
 
 void LogError(const Status& status) {
   std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
 }
 
-// Logs NCCL's output too, because the agent keeps this process's stderr as evidence.
+// Logs the error and NCCL's output, because the agent keeps this process's stderr as evidence.
 void LogGangError(const Status& status) {
   LogError(status);
   const std::string log = LibraryLog();
@@ -168,7 +169,8 @@ class RankSession {
     ready.mutable_ready();
     const int world_size = start_.world_size();
     if (world_size > 1) {
-      // Ranks other than 0 may have to listen at this address later, for data.
+      // Ranks other than 0 may have to listen at this address later, for the data of the
+      // collective.
       auto listens = ListenForPeers(start_.advertise_address());
       if (!listens.ok()) {
         return Unavailable(listens.status().message() +
@@ -199,7 +201,8 @@ class RankSession {
     }
     peers_ = std::move(*met);
     HeartbeatRule rule;
-    // Rank 0 sends heartbeats only after all ranks have met.
+    // Rank 0 sends heartbeats only after all ranks have connected, so the first one may take
+    // longer.
     if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
     watch_ = std::make_unique<PeerWatch>(
         peers_->Heartbeats(), [this](const Status& lost) { EndNow(lost); }, rule);
@@ -211,10 +214,11 @@ class RankSession {
     return Status::Ok();
   }
 
-  // Notes which ranks never connected: at rank 0 those that `rendezvous` lacks, elsewhere rank 0.
+  // Records which ranks never connected. At rank 0, `rendezvous` knows them. At other ranks, it is
+  // null and the absent rank is rank 0.
   void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
     if (rendezvous == nullptr) {
-      // A frozen rank 0 is there: its host answers.
+      // A rank 0 that is frozen is not absent, because its host still answers.
       if (why.reason() != Reason::kPeerFrozen) absent_.absent = {0};
       return;
     }
@@ -227,7 +231,8 @@ class RankSession {
     }
   }
 
-  // Leaves the gang when all ranks are done. From here on the end of a connection is not a loss.
+  // Leaves the gang after all ranks are done. From now on, a closed connection does not mean that a
+  // rank was lost.
   Status Leave() {
     if (peers_ == nullptr) return Status::Ok();
     watch_->ReportEnds(false);
@@ -236,7 +241,8 @@ class RankSession {
     return left;
   }
 
-  // Runs a case. An error ends the job: the gang broke, or the GPU must not be used.
+  // Runs a case. Returns an error if the job must end, because the gang broke or the GPU must not
+  // be used any more.
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(ExecutedCase executed, Execute(one));
     Status fault = FaultOf(executed);
@@ -264,7 +270,7 @@ class RankSession {
     return FaultInGang(peers_.get(), NodeFault(executed.error, trouble, start_.rank()));
   }
 
-  // Returns whether the agent accepts this reason from its runner.
+  // Returns whether the agent accepts `reason` in a message from its runner.
   static bool MayTell(Reason reason) {
     switch (reason) {
       case Reason::kGpuLost:
@@ -301,7 +307,7 @@ class RankSession {
     return loss;
   }
 
-  // Tells the agent why, and returns the exit code.
+  // Sends the reason for giving up to the agent, and returns the exit code.
   int GiveUp(const Status& why) {
     watch_.reset();
     LogGangError(why);
@@ -311,7 +317,8 @@ class RankSession {
     return IsPeerLoss(why.reason()) ? kExitGangLost : kExitFailed;
   }
 
-  // Ends the process from the watching thread: the others may wait for a GPU indefinitely.
+  // Ends the process. Called on the thread that watches the other ranks, because other threads
+  // may be waiting for a GPU indefinitely.
   [[noreturn]] void EndNow(const Status& lost) {
     LogGangError(lost);
     commands_.NoMoreNeeded();
@@ -323,7 +330,7 @@ class RankSession {
   Result<ExecutedCase> Execute(const v1::BenchmarkCase& one) {
     const ParameterMap given(one.parameters().begin(), one.parameters().end());
     auto canonical = CheckParameters(*benchmark_, given);
-    // All ranks have the same cases, so this error is the same on every rank.
+    // All ranks have the same cases, so every rank gets this error.
     if (!canonical.ok()) return CaseNotBegun(benchmark_->Info(), given, canonical.status());
     RunContext context;
     context.parameters = std::move(canonical).value();
@@ -354,7 +361,7 @@ class RankSession {
 }  // namespace
 
 int ServeCommand(const Registry& registry, int commands_fd, int events_fd) {
-  // Never destroyed: its thread runs until the process ends.
+  // Never destroyed, because its thread runs until the process ends.
   static CommandStream& commands = *new CommandStream(commands_fd);
   return RankSession(registry, commands, events_fd).Run();
 }

@@ -30,7 +30,7 @@ Versions Unpack(const std::string& text) {
   return versions;
 }
 
-// "rank 1", "ranks 0, 2, 3".
+// Returns a text such as "rank 1" or "ranks 0, 2, 3".
 std::string RankText(const std::vector<size_t>& ranks) {
   std::vector<std::string> names;
   names.reserve(ranks.size());
@@ -56,7 +56,7 @@ std::string DifferenceOfRanks(const std::string& what, const std::vector<std::st
                         });
 }
 
-// The two entries with which a rank describes its GPU.
+// The names of the two entries with which a rank describes its GPU to the others.
 constexpr char kGpuUuid[] = "GPU";
 constexpr char kGpuModel[] = "model";
 

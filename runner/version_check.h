@@ -26,13 +26,14 @@ Versions OwnVersions(Resource resource);
 // with each version. Returns another error if a rank was lost.
 Status CheckVersions(Peers& peers, const Versions& mine);
 
-// The GPU of one rank. Both fields are empty for a rank without one.
+// The GPU of one rank. Both fields are empty if the rank has no GPU.
 struct RankGpu {
   std::string uuid;   // "GPU-..."; empty if unknown.
   std::string model;  // With its form factor: "H200 SXM".
 };
 
-// Returns the first GPU that this process may use; empty for benchmarks that use none.
+// Returns the first GPU that this process may use. Its fields are empty for benchmarks that use no
+// GPU.
 RankGpu OwnGpu(Resource resource);
 
 // Returns the GPUs of all ranks in rank order. All ranks must call it.
