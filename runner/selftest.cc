@@ -168,8 +168,8 @@ void RunTests(const std::vector<Selftest>& tests, int events_fd) {
   }
 }
 
-// A process or thread that runs tests one after another. There is one child process per GPU, and
-// one thread of this process for the other tests.
+// Tests that run one after another, either in a child process for one GPU or on a thread of this
+// process.
 struct Worker {
   std::vector<Selftest> tests;
   FileDescriptor events = {};
