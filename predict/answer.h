@@ -1,4 +1,4 @@
-// Answers of topics: terms with value, formula and source.
+// Answers of topics. An answer consists of terms, each with a value, a formula and a source.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct Term {
   std::string name;  // "weights", "step"; unique within an answer, snake_case.
   double value = 0;  // In base units.
   Unit unit = Unit::kNumber;
-  // The value with the hardware's figures at their 5th and 95th percentiles. Evaluate() sets them;
-  // both equal `value` for terms that do not depend on measurements.
+  // The value if the hardware's figures are at their 5th and at their 95th percentiles. Evaluate()
+  // sets both. They equal `value` for terms that do not depend on measurements.
   double low = 0;
   double high = 0;
   std::string formula;  // "2 L g e k c B".
@@ -28,7 +28,7 @@ struct Grid {
     std::string name;
     Unit unit = Unit::kNumber;
   };
-  // Text, a number in base units, or nothing.
+  // A text, a number in base units, or an empty cell.
   using Cell = std::variant<std::monostate, std::string, double>;
   std::string title;
   std::vector<Column> columns;
@@ -40,11 +40,11 @@ struct Answer {
   std::string headline;
   std::vector<Term> terms;
   std::vector<Grid> grids;
-  // Name of the term that dominates the result. Empty if the question has none.
+  // The name of the term that dominates the result. Empty if the question has no such term.
   std::string dominant;
-  // Lines about what the formula leaves out, and warnings. Whole sentences.
+  // Warnings and notes about what the formula leaves out, in whole sentences.
   std::vector<std::string> notes;
-  // Currency of all terms in money.
+  // The currency of all terms that are amounts of money.
   std::string currency;
 
   // Adds a term and returns its value.

@@ -12,7 +12,7 @@
 namespace assay::predict {
 namespace {
 
-// Farther away, an efficiency says little.
+// The efficiency of a measured product is used only if each dimension is within this factor.
 constexpr double kNear = 8;
 
 double Distance(const MeasuredProduct& measured, const Product& product) {
@@ -44,7 +44,7 @@ double Bytes(const Product& product) {
   return element * (product.m * product.k + product.m * product.n) + weight * product.k * product.n;
 }
 
-// The sheet's roofline, to which efficiencies refer.
+// The roofline of the spec sheet. Efficiencies are fractions of it.
 struct SheetRoof {
   double peak = 0;
   double bandwidth = 0;
@@ -59,9 +59,10 @@ double MeasuredSeconds(const MeasuredProduct& measured) {
   return Flops(measured.m, measured.n, measured.k) / measured.flops_per_second.value;
 }
 
-// Returns the least time that a measured product of this type took beyond its ideal time.
+// Returns the fixed cost of products of this type: the least time that a measured product took
+// beyond its ideal time.
 double FixedSeconds(const Hardware& gpu, const std::string& dtype, const SheetRoof& roof) {
-  // More than this is no cost of starting a product, but of large products alone.
+  // A longer time is not a fixed cost. It occurs only if all measured products are large.
   constexpr double kMost = 10e-6;
   double least = kMost;
   for (const MeasuredProduct& measured : gpu.products) {
@@ -71,19 +72,20 @@ double FixedSeconds(const Hardware& gpu, const std::string& dtype, const SheetRo
   return least < kMost ? std::max(least, 0.0) : 0;
 }
 
-// Returns the share of the roofline that a measured product reached, the fixed cost left out.
+// Returns the fraction of the roofline that a measured product reached. Its fixed cost is
+// subtracted from its time first.
 double EfficiencyOf(const MeasuredProduct& measured, double fixed, const SheetRoof& roof) {
   return std::min(1.0, roof.IdealSeconds(measured) / (MeasuredSeconds(measured) - fixed));
 }
 
-// Latencies of NCCL 2.28's all-reduce of small messages on H200 SXM with NVLink, by ranks, in
-// seconds (published_workloads.csv; the last is extrapolated there).
+// Returns the latency of NCCL 2.28's all-reduce of small messages on H200 SXM with NVLink, in
+// seconds (published_workloads.csv, where the value for more than 4 ranks is extrapolated).
 double NvlinkLatency(int64_t ranks) {
   if (ranks <= 2) return 9.0e-6;
   return ranks <= 4 ? 10.8e-6 : 12.0e-6;
 }
 
-// Estimates an all-reduce from measured ones. Returns false if none is near enough.
+// Estimates an all-reduce from measured ones. Returns false if no measured size is near enough.
 bool FromMeasured(const MeasuredAllReduce& measured, double bytes, AllReduceTime& time) {
   std::vector<SizedTime> times;
   for (const MeasuredAllReduce::Size& size : measured.sizes) {
@@ -143,7 +145,7 @@ Result<ProductTime> Estimate(const Hardware& gpu, const Product& product) {
       bandwidth = roof.bandwidth;
       time.fixed_seconds = FixedSeconds(gpu, product.dtype, roof);
       time.efficiency = EfficiencyOf(*nearest, time.fixed_seconds, roof);
-      // No product reads faster than what was measured of reads.
+      // No product can read faster than the measured read bandwidth.
       bandwidth = std::min(bandwidth, gpu.memory_bandwidth->value / time.efficiency);
       time.source = "fitted: the efficiency of m=" + FormatExact(nearest->m) +
                     " n=" + FormatExact(nearest->n) + " k=" + FormatExact(nearest->k) + ", " +

@@ -1,4 +1,5 @@
-// Times of the two things that steps of a model are made of: matrix products and all-reduces.
+// Estimates the times of the two operations that make up most of a model's steps: matrix products
+// and all-reduces.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace assay::predict {
 
-// Bytes per element of a type: 2 for "bf16", 0.5 for "int4" (scales not included).
+// Returns the bytes per element of a type, such as 2 for "bf16" and 0.5 for "int4" (scales not
+// included).
 double BytesOf(const std::string& dtype);
 
 // A matrix product [m x k] [k x n].
@@ -23,24 +25,24 @@ struct Product {
 struct ProductTime {
   double flops = 0;
   double bytes = 0;
-  // Cost of every product on this GPU, whatever its size: the least that a measured one took beyond
-  // its ideal time. 0 if none was measured.
+  // Fixed cost of every product on this GPU, regardless of its size. This is the least time that a
+  // measured product took beyond its ideal time, or 0 if none was measured.
   double fixed_seconds = 0;
   double compute_seconds = 0;  // FLOPs / peak, at the efficiency.
   double memory_seconds = 0;   // Bytes / bandwidth.
   double seconds = 0;          // The larger of both, and the fixed cost.
-  // Efficiency of the nearest measured product; 1 if none is near enough.
+  // Efficiency of the nearest measured product, or 1 if none is near enough.
   double efficiency = 1;
   bool compute_bound = false;
   std::string source;  // Of the peak or the bandwidth that decides.
 };
 
-// Estimates the time of one product. Uses the efficiency of the measured product that is nearest in
-// log m, n and k, if each is within a factor of 8 and the type is the same, and the fixed cost of
-// the measured products of this type. Returns an error if the peak or the bandwidth is unknown.
+// Estimates the time of one product. If products of the same type were measured with m, n and k
+// within a factor of 8, uses the efficiency of the nearest one (in log m, n and k), and the fixed
+// cost of products of this type. Returns an error if the peak or the bandwidth is unknown.
 Result<ProductTime> Estimate(const Hardware& gpu, const Product& product);
 
-// Time of an all-reduce of `bytes` between `ranks` GPUs of one node.
+// The time of an all-reduce of `bytes` between `ranks` GPUs of one node.
 struct AllReduceTime {
   double seconds = 0;
   double latency_seconds = 0;
@@ -49,10 +51,11 @@ struct AllReduceTime {
   std::string source;
 };
 
-// Interpolates between the two measured sizes around `bytes`, which follows NCCL's changes of
-// algorithm better than one line does. Outside of them, up to a factor of 8, uses the alpha-beta
-// model fitted to all sizes. Else uses the link's bandwidth and the latency that NCCL showed on
-// H200 GPUs. Returns an error if neither is known.
+// Estimates an all-reduce. Between two measured sizes, interpolates linearly, which follows NCCL's
+// changes of algorithm better than a single line for all sizes does. Up to a factor of 8 beyond the
+// measured sizes, uses the alpha-beta model fitted to all of them. Otherwise, uses the link's
+// bandwidth and the latency of NCCL that was measured on H200 GPUs. Returns an error if the link's
+// bandwidth is unknown too.
 Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64_t ranks);
 
 }  // namespace assay::predict

@@ -12,8 +12,9 @@ Figure SheetFigure(double value, const GpuSpec& spec) {
   return {value, value, value, spec.certainty == "sheet" ? "sheet" : "sheet (recalled)"};
 }
 
-// Returns the columns of gpu_specs.csv that may have the peak for elements of a type, best first.
-// GPUs before Ampere have fp16 but no bf16; chips without matrix units for fp64 have vector lanes.
+// Returns the columns of gpu_specs.csv in which the peak for a type may be found, best first. GPUs
+// before Ampere have fp16 but no bf16. Chips without matrix units for fp64 have a peak for vector
+// units.
 std::vector<std::string> PeakColumns(const std::string& dtype) {
   if (dtype == "fp16") return {"fp16", "bf16"};
   if (dtype == "int4") return {"bf16", "fp16"};
@@ -21,7 +22,7 @@ std::vector<std::string> PeakColumns(const std::string& dtype) {
   return {dtype.substr(0, dtype.find('_'))};  // "fp8" of "fp8_e4m3".
 }
 
-// For times the high end is the worst.
+// Moves a time to one end of its range. For times, unlike rates, the high end is the worst.
 void MoveTime(Figure& figure, Corner corner) {
   if (corner == Corner::kWorst) figure.value = figure.high;
   if (corner == Corner::kBest) figure.value = figure.low;
@@ -102,7 +103,7 @@ Result<const GpuSpec*> FindSheet(const std::string& name) {
     if (begins) matches.push_back(&spec);
   }
   if (matches.size() == 1) return matches[0];
-  // Last, because for a name without the memory size it guesses a variant.
+  // Tried last, because FindSpec() guesses a variant if the name lacks the memory size.
   if (const GpuSpec* spec = FindSpec(name, 0); spec != nullptr && matches.empty()) return spec;
   if (!matches.empty()) {
     std::vector<std::string> variants;

@@ -1,5 +1,5 @@
-// Figures of a GPU, each with its source: measured in the fleet, fitted, from its spec sheet, or
-// given by the user.
+// The figures of a GPU, such as its peak rates, each with its source: measured in the fleet,
+// fitted, from the spec sheet, or given by the user.
 #pragma once
 
 #include <map>
@@ -12,17 +12,18 @@
 
 namespace assay::predict {
 
-// A number with the range in which it was measured.
+// A number with the range in which its measurements lie.
 struct Figure {
   double value = 0;
   double low = 0;   // The 5th percentile of the results; `value` if it was not measured.
   double high = 0;  // The 95th percentile.
-  // "sheet", "sheet (recalled)", "given", "measured on node g3: median of 12 results, newest
-  // 2026-11-26, driver 580.95", "measured: median of 34 results on 4 nodes, ...".
+  // Where the value is from: "sheet", "sheet (recalled)", "given", "measured on node g3: median of
+  // 12 results, newest 2026-11-26, driver 580.95", "measured: median of 34 results on 4 nodes,
+  // ...".
   std::string source;
 };
 
-// A measured matrix product, to which predictions of similar products are fitted.
+// A measured matrix product, from which the times of similar products are predicted.
 struct MeasuredProduct {
   double m = 0;
   double n = 0;
@@ -42,16 +43,16 @@ struct MeasuredAllReduce {
   std::string source;       // "9 sizes, 40 results".
 };
 
-// Which end of each figure's range to use.
+// Which value of each figure to use: the middle one, or one at an end of its range.
 enum class Corner { kMiddle, kWorst, kBest };
 
 struct Hardware {
   std::string name;  // "H200 SXM"; "given" if the user gave all figures.
-  // Dense peaks in FLOP/s by column of gpu_specs.csv: "bf16", "fp8". fp16 has the peak of bf16 if
-  // it has no column of its own.
+  // Dense peaks in FLOP/s by column of gpu_specs.csv, such as "bf16" and "fp8". fp16 has the peak
+  // of bf16 if the sheet has no column for fp16.
   std::map<std::string, Figure> peaks;
-  // Peaks of the sheet, even if `peaks` or `memory_bandwidth` have measured ones: efficiencies of
-  // measured products refer to these.
+  // Peaks of the sheet, even if `peaks` or `memory_bandwidth` contain measured values. Efficiencies
+  // of measured products are fractions of these peaks.
   std::map<std::string, double> sheet_peaks;
   std::optional<double> sheet_bandwidth;
   std::optional<Figure> memory_bandwidth;  // In bytes per second, of reads.
@@ -63,22 +64,23 @@ struct Hardware {
   std::vector<MeasuredAllReduce> all_reduces;
 
   // Returns the peak for elements of a type: "bf16", "fp16", "fp8", "int8", "int4" (multiplies in
-  // bf16), "fp32". Returns an error that names the types with known peaks.
+  // bf16), "fp32". If it is unknown, returns an error that lists the types with known peaks.
   Result<Figure> Peak(const std::string& dtype) const;
 
-  // Returns the sheet's peak for elements of a type, whatever was measured.
+  // Returns the sheet's peak for elements of a type, even if another peak was measured.
   std::optional<double> SheetPeak(const std::string& dtype) const;
 
-  // Returns these figures with each range reduced to one end. Slow figures are the worst.
+  // Returns a copy in which each figure has the value at this end of its range. kWorst gives the
+  // slowest figures.
   Hardware At(Corner corner) const;
 };
 
 // Returns the figures of a spec sheet.
 Hardware FromSheet(const GpuSpec& spec);
 
-// Returns the sheet with this name. Accepts names without the form factor ("H200"), any case, and
-// the names that NVML reports. Returns an error with the nearest names otherwise, or if the name
-// could mean several sheets ("A100").
+// Returns the sheet of the GPU with this name. Ignores case and accepts names without the form
+// factor ("H200") as well as the names that NVML reports. If the name is unknown, returns an error
+// with the nearest names. If it could mean several GPUs ("A100"), returns an error too.
 Result<const GpuSpec*> FindSheet(const std::string& name);
 
 }  // namespace assay::predict

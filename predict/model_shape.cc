@@ -40,19 +40,21 @@ ModelShape ShapeOf(const CsvRow& row) {
   return shape;
 }
 
-// Projections of attention in one layer: Q, K, V and the output.
+// Returns the number of weights of the Q, K, V and output projections of attention in one layer.
 int64_t AttentionWeights(const ModelShape& shape) {
   return 2 * shape.d * shape.heads * shape.head_dim + 2 * shape.d * shape.kv_heads * shape.head_dim;
 }
 
-// Weights of one layer that multiply, with `experts` of its experts.
+// Returns the number of weights of one layer that are used in matrix products, counting `experts`
+// of its experts.
 int64_t LayerWeights(const ModelShape& shape, int64_t experts) {
   const int64_t projections = shape.kind == "gpt2" ? 2 : 3;
   return AttentionWeights(shape) + projections * shape.d * shape.ff + shape.d * shape.experts +
          3 * experts * shape.d * shape.expert_ff;
 }
 
-// Parameters of one layer that do not multiply: norms and biases.
+// Returns the number of parameters of one layer that are not used in matrix products: norms and
+// biases.
 int64_t LayerRest(const ModelShape& shape) {
   if (shape.kind == "gpt2") {
     // Biases of Q, K, V, output and both projections; two LayerNorms with bias.
@@ -70,7 +72,7 @@ int64_t Count(const ModelShape& shape, int64_t experts) {
   return layers + tables + last;
 }
 
-// Sum over the layers of the tokens that each attends to.
+// Returns the sum, over all layers, of the number of tokens to which a new token attends.
 double AttendedTokens(const ModelShape& shape, double context) {
   const auto local = static_cast<double>(shape.local_layers);
   const double near = std::min(context, static_cast<double>(shape.window));
@@ -117,7 +119,8 @@ double AttentionFlops(const ModelShape& shape, double context) {
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal) {
   const auto local = static_cast<double>(shape.local_layers);
   const double whole = static_cast<double>(shape.layers) - local;
-  // Pairs of query and key. Each query of a local layer sees the last `window` tokens.
+  // Number of pairs of a query and a key. A query of a local layer attends only to the last
+  // `window` tokens.
   const double window = std::min(tokens, static_cast<double>(shape.window));
   const double full_pairs = causal ? tokens * tokens / 2 : tokens * tokens;
   const double local_pairs =
@@ -174,7 +177,7 @@ Status CheckShape(const ModelShape& shape) {
         "with experts, active_experts must be from 1 to experts, and expert_ff "
         "at least 1");
   }
-  // Counted in floating point, because the product of such sizes overflows a whole number.
+  // Computed in floating point, because the product of such sizes may overflow an integer.
   const double parameters =
       static_cast<double>(shape.layers) * static_cast<double>(shape.d) *
           (4.0 * static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim) +

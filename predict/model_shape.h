@@ -1,5 +1,5 @@
-// Shapes of language models, and what follows from a shape alone: parameters, FLOPs and bytes per
-// token. Symbols in comments are those of docs/concepts/predictions.md.
+// Shapes of language models, and the quantities that follow from the shape alone: parameters, FLOPs
+// and bytes per token. Symbols in comments are those of docs/concepts/predictions.md.
 #pragma once
 
 #include <cstdint>
@@ -37,46 +37,48 @@ struct ModelShape {
   std::string source;      // Of the shape and the count.
 };
 
-// Returns the number of parameters, from the shape.
+// Returns the total number of parameters.
 int64_t CountParameters(const ModelShape& shape);
 
-// Returns the parameters that a token uses: all but those of the experts that it is not sent to.
+// Returns the number of parameters that one token uses. These are all parameters except those of
+// the experts to which the token is not routed.
 int64_t CountActiveParameters(const ModelShape& shape);
 
-// Returns N_mm, the parameters that multiply: L (d h e + 2 d g e + h e d + (3|2) d f) + V d. Leaves
-// out the embedding's lookup, positions, norms and biases. If `active_only`, counts only the
-// experts that a token is sent to (and the router).
+// Returns N_mm, the number of parameters that are used in matrix products: L (d h e + 2 d g e + h e
+// d + (3|2) d f) + V d. Excludes the embedding's lookup, positions, norms and biases. If
+// `active_only`, counts only the experts to which a token is routed (and the router).
 int64_t MultiplyingParameters(const ModelShape& shape, bool active_only = true);
 
-// Returns the weights of the blocks that are read to decode for `tokens` tokens: all dense ones,
-// and those of the distinct experts expected if tokens choose experts evenly and independently,
-// experts x (1 - (1 - active/experts)^tokens).
+// Returns the number of weights that a decode step for `tokens` tokens reads. This includes all
+// dense weights and those of the experts to which at least one token is routed. If tokens choose
+// experts evenly and independently, the expected number of such experts is experts x (1 - (1 -
+// active/experts)^tokens).
 double ReadParameters(const ModelShape& shape, double tokens);
 
-// Returns the bytes of keys and values that the cache holds per token, 2 L g e x `bytes` each.
-// With `ranks` tensor-parallel ranks each holds ceil(g / ranks) heads. Counts all layers as full;
-// see KvBytes().
+// Returns the bytes of keys and values that the cache holds per token: 2 L g e elements of `bytes`
+// each. Each of `ranks` tensor-parallel ranks holds ceil(g / ranks) heads. Counts all layers as
+// layers without a window; see KvBytes().
 double KvBytesPerToken(const ModelShape& shape, double bytes, int64_t ranks = 1);
 
-// Returns the bytes of KV cache of one sequence of `context` tokens on one rank. Layers with a
-// window hold at most the window.
+// Returns the bytes that the KV cache of one sequence of `context` tokens takes on one rank. Layers
+// with a window hold at most `window` tokens.
 double KvBytes(const ModelShape& shape, double context, double bytes, int64_t ranks = 1);
 
-// Returns FLOPs of attention (Q K' and P V) for one new token at `context` tokens: 4 h e c per
-// layer, with windows as in KvBytes().
+// Returns the FLOPs of attention (Q K' and P V) for one new token at `context` tokens: 4 h e c per
+// layer. Layers with a window attend to at most `window` tokens.
 double AttentionFlops(const ModelShape& shape, double context);
 
-// Returns FLOPs of attention over a prompt of `tokens`: causal 2 L h e T^2, full 4 L h e T^2. With
-// windows, less.
+// Returns the FLOPs of attention over a prompt of `tokens` tokens: 2 L h e T^2 if causal, else 4 L
+// h e T^2. Layers with a window need less.
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal = true);
 
 // Returns all shapes, in the order of data/models.csv.
 const std::vector<ModelShape>& ModelShapes();
 
-// Returns the shape with this name. Returns an error with the nearest names if there is none.
+// Returns the shape with this name, or an error with the nearest names if there is none.
 Result<const ModelShape*> FindModel(const std::string& name);
 
-// Returns an error that names the first field of an impossible shape.
+// Returns an error that names the first invalid field if the shape is impossible.
 Status CheckShape(const ModelShape& shape);
 
 }  // namespace assay::predict

@@ -127,7 +127,8 @@ Status Refused(std::string_view text, Unit unit) {
   return InvalidArgument(Quote(text) + " must be " + std::string(Example(unit)));
 }
 
-// Splits "2.00 USD" into the number and the rest. Returns an error for NaN and infinity too.
+// Removes the number from the beginning of `text` and returns it, so that "2.00 USD" leaves " USD".
+// Returns an error for NaN and infinity too.
 Result<double> LeadingNumber(std::string_view& text, std::string_view whole, Unit unit) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -189,7 +190,7 @@ std::string Grouped(double value) {
   return text;
 }
 
-// Returns `value` with the largest prefix that leaves at least 1 before the point.
+// Formats `value` with the largest prefix for which the number is at least 1.
 std::string WithPrefix(double value, const std::vector<Suffix>& prefixes, std::string_view symbol) {
   const Suffix* chosen = &prefixes.front();
   for (const Suffix& prefix : prefixes) {

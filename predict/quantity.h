@@ -36,24 +36,25 @@ struct Quantity {
   std::string currency;  // "USD"; only for money.
 };
 
-// Parses a quantity of the unit. Counts and tokens take k, M, G (or B), T and Ki, Mi, Gi, Ti; bytes
-// take decimal (GB) and binary (GiB) suffixes; times, bandwidths, rates of arithmetic and money
-// need their unit, because "900" might mean anything. A fraction is "0.4" or "40%". Returns an
-// error for anything else, for NaN and for numbers of 1e30 or more.
+// Parses a quantity of the given unit. Counts and tokens take the suffixes k, M, G (or B), T and
+// Ki, Mi, Gi, Ti. Bytes take decimal (GB) and binary (GiB) suffixes. Times, bandwidths, arithmetic
+// rates and money must have a unit, because "900" would be ambiguous. A fraction is written as
+// "0.4" or "40%". Returns an error for anything else, for NaN and for numbers of 1e30 or more.
 Result<Quantity> ParseQuantity(std::string_view text, Unit unit);
 
-// Returns the unit's symbol for machines, as in JSON and CSV: "B", "s", "B/s", "FLOP/s". Empty for
-// numbers without a unit.
+// Returns the unit's symbol for programs, as in JSON and CSV: "B", "s", "B/s", "FLOP/s". Returns an
+// empty text for numbers without a unit.
 std::string_view Symbol(Unit unit);
 
-// Returns "1.25 TB/s" or "12.3 ms" with four significant digits. Bytes are followed by binary
-// units: "141.1 GB (131.4 GiB)". Counts are exact: "8,030,261,248". Money: "2.00 USD".
+// Formats a value with four significant digits, as in "1.25 TB/s" or "12.3 ms". Bytes are followed
+// by binary units, as in "141.1 GB (131.4 GiB)". Counts are exact, as in "8,030,261,248". Money is
+// formatted as "2.00 USD".
 std::string FormatQuantity(double value, Unit unit, const std::string& currency = "");
 
-// Returns the word for the unit in help texts: "COUNT", "BYTES/S".
+// Returns the placeholder for the unit in help texts, such as "COUNT" or "BYTES/S".
 std::string_view UnitWord(Unit unit);
 
-// Returns examples of the unit for help texts and errors: `such as "900GB/s"`.
+// Returns examples of the unit for help texts and errors, as in `such as "900GB/s"`.
 std::string_view Example(Unit unit);
 
 }  // namespace assay::predict

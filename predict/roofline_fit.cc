@@ -24,7 +24,7 @@ double MedianOf(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// Returns the sum of the relative residuals of min(bandwidth * intensity, peak).
+// Returns the sum of the relative deviations of the points from min(bandwidth * intensity, peak).
 double ResidualsOf(const std::vector<IntensityPoint>& points, double bandwidth, double peak) {
   double sum = 0;
   for (const IntensityPoint& point : points) {
@@ -33,7 +33,8 @@ double ResidualsOf(const std::vector<IntensityPoint>& points, double bandwidth, 
   return sum;
 }
 
-// Returns the residuals of the better of a slope alone and a flat part alone.
+// Returns the sum of the residuals if all points are on the slope, or if all are on the flat part,
+// taking the smaller of the two.
 double ResidualsOfOnePart(const std::vector<IntensityPoint>& points) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::vector<double> bandwidths;
@@ -46,8 +47,8 @@ double ResidualsOfOnePart(const std::vector<IntensityPoint>& points) {
                   ResidualsOf(points, kNone, MedianOf(peaks)));
 }
 
-// Returns the best division of points that are sorted by intensity, or nullopt if there is none
-// that is better than one part.
+// Returns the best division of points, sorted by intensity, into a slope and a flat part. Returns
+// nullopt if no division is better than a slope alone or a flat part alone.
 std::optional<RoofParts> BestParts(const std::vector<IntensityPoint>& points) {
   if (points.empty()) return std::nullopt;
   std::optional<RoofParts> best;

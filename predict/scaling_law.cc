@@ -23,7 +23,7 @@ double StudentLimit(size_t freedom) {
                                        2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
                                        2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
   if (freedom <= std::size(kLimits)) return kLimits[freedom - 1];
-  // The first terms of the expansion in 1/freedom are exact to 3 decimals here.
+  // From here on, the first terms of the expansion in 1/freedom are correct to 3 decimals.
   return 1.95996 + 2.37227 / static_cast<double>(freedom) +
          2.8225 / static_cast<double>(freedom * freedom);
 }
@@ -75,8 +75,8 @@ void FitPower(const std::vector<double>& log_size, const std::vector<double>& lo
   fit.interval = ScalingFit::Interval{fit.exponent - half, fit.exponent + half};
 }
 
-// The best E >= 0 and A for an exponent. Sizes are relative to their geometric mean, so that no
-// power of them overflows.
+// Returns the best E >= 0 and A for a given exponent. Sizes are relative to their geometric mean,
+// so that their powers do not overflow.
 Line FitForExponent(const std::vector<double>& log_size, const std::vector<double>& loss,
                     double exponent) {
   std::vector<double> power;
@@ -99,8 +99,8 @@ Line FitForExponent(const std::vector<double>& log_size, const std::vector<doubl
   return line;
 }
 
-// Returns the variance of the exponent per variance of the losses, from the normal equations of
-// (E, A, a); nullopt if they are singular.
+// Returns the variance of the exponent per unit of variance of the losses, from the normal
+// equations of (E, A, a). Returns nullopt if the equations are singular.
 std::optional<double> ExponentVariance(const std::vector<double>& log_size, const Line& line,
                                        double exponent) {
   std::array<std::array<double, 3>, 3> normal{};
@@ -131,7 +131,8 @@ void FitPowerAndFloor(const std::vector<double>& log_size, const std::vector<dou
   const auto squares = [&](double exponent) {
     return FitForExponent(centred, loss, exponent).squares;
   };
-  // Published exponents lie between 0.03 and 0.6. A grid finds the valley, bisection its bottom.
+  // Published exponents lie between 0.03 and 0.6. A grid search finds the region of the minimum,
+  // and a ternary search then finds the minimum itself.
   constexpr double kStep = 1.02;
   double best = 1e-3;
   for (double exponent = 1e-3; exponent < 4; exponent *= kStep) {

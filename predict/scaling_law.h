@@ -28,7 +28,8 @@ struct ScalingFit {
   double floor = 0;     // E
   double factor = 0;    // A
   double exponent = 0;  // a; positive if the loss falls with the size.
-  // 95% interval of the exponent. Absent if there are no more points than constants.
+  // The 95% confidence interval of the exponent. Absent unless there are more points than
+  // constants.
   struct Interval {
     double low = 0;
     double high = 0;
@@ -50,8 +51,9 @@ struct ScalingFit {
   double Predict(double size) const;
 };
 
-// Fits the form. Leaves out points without a positive size and loss. Returns an error that names
-// the input "x" if fewer than 3 sizes are left or the largest is less than 4 times the smallest.
+// Fits a scaling law of the given form. Leaves out points whose size or loss is not positive.
+// Returns an error that names the input "x" if fewer than 3 different sizes are left, or if the
+// largest is less than 4 times the smallest.
 Result<ScalingFit> FitScalingLaw(const std::vector<ScalingPoint>& points, ScalingForm form);
 
 // Returns the fit as terms, with a table of the points and their residuals.

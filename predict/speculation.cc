@@ -3,10 +3,11 @@
 namespace assay::predict {
 namespace {
 
-// Halvings of [0, 1]: more would not change a double.
+// The number of times that bisection halves [0, 1]. More would not change a double.
 constexpr int kHalvings = 60;
 
-// Returns the least alpha in [0, 1] for which `function`, which rises, reaches `goal`.
+// Returns the least alpha in [0, 1] at which `function` reaches `goal`. `function` must be
+// increasing.
 template <typename Function>
 double LeastAlphaReaching(double goal, Function function) {
   double low = 0;
@@ -22,7 +23,7 @@ double LeastAlphaReaching(double goal, Function function) {
 }  // namespace
 
 double TokensPerPass(double alpha, int64_t k) {
-  // The sum has no singularity at alpha = 1, unlike the closed form.
+  // Computes the sum term by term, because the closed form is undefined at alpha = 1.
   double tokens = 1;
   double accepted = 1;
   for (int64_t i = 0; i < k; ++i) {

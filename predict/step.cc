@@ -17,14 +17,14 @@ bool HasQuantisedBlocks(const std::string& dtype) { return BytesOf(dtype) < 2; }
 
 double StepDouble(int64_t value) { return static_cast<double>(value); }
 
-// Products of one shape that a step repeats.
+// Matrix products of one shape that a step repeats.
 struct StepLinearWork {
   double m = 0;
   double n = 0;
   double k = 0;
   double count = 0;
   double weight = 0;  // Bytes per weight.
-  // Embedding, head and gates of experts stay in 16 bits if the blocks are quantised.
+  // Embedding, head and the router of experts stay in 16 bits if the blocks are quantized.
   bool is_table = false;
 };
 
@@ -33,8 +33,8 @@ struct StepLinearPhase {
   std::vector<StepLinearWork> works;
 };
 
-// Returns the products of a step that computes `rows` tokens, on one GPU. The head multiplies
-// `head_rows` tokens.
+// Returns the matrix products of a step that computes `rows` tokens, on one GPU. The head computes
+// only `head_rows` of these tokens.
 std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving& serving,
                                          double rows, double head_rows) {
   const double p = StepDouble(serving.tp);
@@ -55,7 +55,7 @@ std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving&
   if (shape.experts > 0) {
     const double experts = StepDouble(shape.experts);
     const double f = StepDouble(shape.expert_ff) / p;
-    // The experts that at least one token is sent to; see ReadParameters().
+    // The number of experts to which at least one token is routed; see ReadParameters().
     const double distinct = (ReadParameters(shape, rows) - ReadParameters(shape, 0)) /
                             (layers * 3 * d * StepDouble(shape.expert_ff));
     const double each = rows * StepDouble(shape.active_experts) / distinct;
@@ -70,7 +70,7 @@ std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving&
   return phases;
 }
 
-// Adds the phases of matrix products to a step, each `times` times.
+// Builds a StepTime. The `times` of its functions is the number of repetitions.
 class StepBuilder {
  public:
   StepBuilder(const Hardware& gpu, const ModelShape& shape, const Serving& serving)
@@ -79,7 +79,7 @@ class StepBuilder {
         serving_(serving),
         dtype_(ArithmeticOf(gpu, serving.weights)) {}
 
-  // `activations`: count the bytes of inputs and outputs too.
+  // Adds the matrix products. If `activations`, also counts the bytes of their inputs and outputs.
   Status AddLinears(double rows, double head_rows, double times, bool activations) {
     for (const StepLinearPhase& phase : StepLinears(shape_, serving_, rows, head_rows)) {
       for (StepLinearWork work : phase.works) {
@@ -113,7 +113,7 @@ class StepBuilder {
     phase.seconds = phase.memory_seconds;
   }
 
-  // Adds the launches and the 2 L all-reduces of `times` steps of `rows` tokens.
+  // Adds the launches and the 2 L all-reduces of `times` steps that compute `rows` tokens each.
   Status AddOverhead(double rows, double times) {
     const double layers = StepDouble(shape_.layers);
     const double nodes = 10 * layers + 3 + (serving_.tp > 1 ? 2 * layers : 0);
@@ -185,8 +185,8 @@ class StepBuilder {
   double longest_ = 0;
 };
 
-// Returns the largest whole number from 0 to `most` for which `fits` holds; `fits` must not become
-// true again after it was false.
+// Returns the largest whole number from 0 to `most` for which `fits` holds. If `fits` is false for
+// a number, it must be false for all larger ones.
 template <typename Fits>
 double LargestWhole(double most, const Fits& fits) {
   double low = 0;
@@ -225,7 +225,7 @@ std::string ArithmeticOf(const Hardware& gpu, const std::string& weights) {
 Hardware WithLink(Hardware gpu, int64_t tp) {
   const GpuSpec* const spec = SheetNamed(gpu.name);
   if (tp == 1 || spec == nullptr) return gpu;
-  // Other accelerators have links of their own, which the sheet may leave out.
+  // Accelerators of other vendors have their own links, which the sheet may not list.
   if (spec->kind != "cuda") return gpu;
   const bool too_many = spec->nvlink_gpus && tp > *spec->nvlink_gpus;
   const bool from_sheet = gpu.link_bandwidth && gpu.link_bandwidth->source.substr(0, 5) == "sheet";
@@ -279,8 +279,8 @@ Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const
     begin = end;
     end = std::min(end + step, tokens);
   }
-  // Per token and layer, each fused: two residual adds with norm (4 d each), the activation
-  // function (3 f) and the rotation of queries and keys.
+  // Bytes per token and layer of elementwise kernels, each of which is fused: two residual adds
+  // with norm (4 d each), the activation function (3 f), and the rotation of queries and keys.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   const double elements = 8 * StepDouble(shape.d) + 3 * active / p +
                           2 * StepDouble(shape.heads + shape.kv_heads) * e / p;
@@ -295,8 +295,8 @@ MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double
   MemoryNeed need;
   need.weights = WeightBytes(shape, serving.weights) / (p * stages);
   need.kv = batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp) / stages;
-  // The residual stream and its normalised copy; gate, up and their product, which is the largest
-  // intermediate. Logits of the batch are fp32.
+  // The residual stream and its normalized copy, and the largest intermediate result: gate, up and
+  // their product. Logits of the batch are fp32.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   need.activations = std::max(in_flight, batch) * (2 * StepDouble(shape.d) + 3 * active / p) *
                          kStepActivationBytes +

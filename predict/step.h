@@ -1,5 +1,5 @@
-// Times of whole steps of a model, decode and prefill, and the memory that serving needs. Symbols
-// in comments are those of docs/concepts/predictions.md.
+// Estimates the times of whole steps of a model, for decode and prefill, and the memory that
+// serving needs. Symbols in comments are those of docs/concepts/predictions.md.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace assay::predict {
 
-// Seconds that each kernel of a step adds, measured on H200 SXM: in a CUDA graph, and launched on a
-// stream.
+// Seconds that each kernel adds to a step, measured on H200 SXM: kGraphLaunch if it is launched as
+// part of a CUDA graph, kStreamLaunch if it is launched on a stream.
 constexpr double kGraphLaunch = 0.6e-6;
 constexpr double kStreamLaunch = 2.5e-6;
 
@@ -26,24 +26,24 @@ struct Serving {
   double launch = kGraphLaunch;  // Seconds per kernel.
 };
 
-// Returns the bytes of one weight of the blocks: 2 for "bf16"; 0.53125 for "int4", which has a
-// scale and a zero point of 16 bits per group of 128.
+// Returns the bytes of one weight in the transformer blocks: 2 for "bf16", and 0.53125 for "int4",
+// which has a scale and a zero point of 16 bits per group of 128 weights.
 double BlockWeightBytes(const std::string& dtype);
 
 // Returns the bytes of one weight of the embedding and of the head. They stay in bf16 if the blocks
-// are quantised, as GPTQ, AWQ and FP8 checkpoints do.
+// are quantized, as in GPTQ, AWQ and FP8 checkpoints.
 double TableWeightBytes(const std::string& dtype);
 
 // Returns the bytes of all weights.
 double WeightBytes(const ModelShape& shape, const std::string& dtype);
 
-// Returns the type that products with such weights multiply in: fp8 for fp8 if the GPU has a peak
-// for it; fp16 for fp16, and on GPUs without bf16; bf16 otherwise.
+// Returns the type in which products with such weights are computed: fp8 for fp8 weights if the GPU
+// has a peak for fp8, fp16 for fp16 weights and on GPUs without bf16, and bf16 otherwise.
 std::string ArithmeticOf(const Hardware& gpu, const std::string& weights);
 
-// Returns the GPU with a bandwidth between `tp` GPUs. Where the sheet has none, or the NVLink
-// bridge of a card joins two GPUs only and `tp` is more, assumes PCI Express x16 of the sheet's
-// generation, and says so in the source. Leaves the link unknown if the generation is.
+// Returns the GPU with a bandwidth between `tp` GPUs. If the sheet has no link, or if the card's
+// NVLink bridge joins fewer than `tp` GPUs, assumes PCI Express x16 of the sheet's generation and
+// says so in the source. If the generation is unknown, leaves the link as it is.
 Hardware WithLink(Hardware gpu, int64_t tp);
 
 // One phase of a step, summed over the layers, on one GPU.
@@ -77,19 +77,20 @@ struct StepTime {
   std::string source;     // Of the product that takes longest.
 };
 
-// Estimates one decode step of `batch` sequences with `context` tokens in the cache, the new one
-// included. `tokens` is the number of tokens per sequence that the step computes: 1, or K + 1 in
-// the verify pass of speculative decoding; the cache is read once for all of them. Activations are
-// assumed to stay in the L2 cache. Returns an error if a figure of the GPU is unknown.
+// Estimates one decode step of `batch` sequences with `context` tokens in the cache, including the
+// new token. `tokens` is the number of tokens per sequence that the step computes: 1, or K + 1 in
+// the verify pass of speculative decoding. The cache is read once for all of them. Assumes that
+// activations stay in the L2 cache. Returns an error if a figure of the GPU is unknown.
 Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                             double batch, double context, double tokens = 1);
 
-// Estimates the prefill of one prompt. With `chunk` > 0, computes that many tokens at a time; each
-// chunk reads the weights and the cache so far. The head multiplies the last token only.
+// Estimates the prefill of one prompt. If `chunk` > 0, the prefill computes that many tokens at a
+// time, and each chunk reads the weights and the cache of the preceding tokens. The head computes
+// only the last token.
 Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                              double tokens, double chunk = 0);
 
-// Bytes that one GPU must hold: weights/(p pp) + KV + activations + reserve.
+// The bytes that one GPU must hold: weights/(p pp) + KV + activations + reserve.
 struct MemoryNeed {
   double weights = 0;
   double kv = 0;
@@ -101,17 +102,18 @@ struct MemoryNeed {
 // Share of the GPU's memory that serving may use.
 constexpr double kUsableMemory = 0.92;
 
-// Returns the need of `batch` sequences of `context` tokens. `in_flight` is the number of tokens
-// that one step computes at most: the prefill's chunk.
+// Returns the memory for `batch` sequences of `context` tokens. `in_flight` is the largest number
+// of tokens that one step computes, which is the prefill's chunk.
 MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double batch,
                          double context, double in_flight, int64_t pp = 1);
 
-// Returns the largest batch of `context` tokens each that fits in `room` bytes; 0 if none does.
+// Returns the largest batch of sequences of `context` tokens that fits in `room` bytes, or 0 if
+// none fits.
 double LargestBatch(const ModelShape& shape, const Serving& serving, double context,
                     double in_flight, double room, int64_t pp = 1);
 
-// Returns the longest context, at most the model's positions, at which `batch` sequences fit; 0 if
-// none does.
+// Returns the longest context, up to the model's number of positions, at which `batch` sequences
+// fit in `room` bytes. Returns 0 if none fits.
 double LongestContext(const ModelShape& shape, const Serving& serving, double batch,
                       double in_flight, double room, int64_t pp = 1);
 

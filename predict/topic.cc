@@ -231,7 +231,7 @@ class ArgumentReader {
       value.given = given != inputs.end();
       value.text = text;
       if (const Status status = ReadValue(input, value); !status.ok()) {
-        // A fleet that cannot be asked is no mistake of the user.
+        // If the fleet cannot be reached, that is not an error of the user's input.
         if (status.code() != Code::kInvalidArgument && status.code() != Code::kNotFound) {
           return status;
         }
@@ -347,7 +347,7 @@ class ArgumentReader {
       }
       prices.push_back(price);
     }
-    // The inputs are read in order, and the GPUs come first.
+    // The number of GPUs is known here, because inputs are read in order and the GPUs come first.
     if (prices.size() == 1 || prices.size() == arguments_.gpus_.size()) return Status::Ok();
     return InvalidArgument("has " + Counted(static_cast<int64_t>(prices.size()), "price") +
                            " for " + Counted(static_cast<int64_t>(arguments_.gpus_.size()), "GPU"))
@@ -380,7 +380,7 @@ class ArgumentReader {
     return Status::Ok();
   }
 
-  // Lets figures that the user gave replace those of the GPU.
+  // Replaces figures of the GPU by those that the user gave.
   void ReplaceFigures(Hardware& gpu) {
     const auto given = [&](const char* name) -> std::optional<double> {
       if (!arguments_.Has(name)) return std::nullopt;
@@ -422,7 +422,7 @@ Result<Answer> Evaluate(const Topic& topic, const Arguments& arguments) {
   Result<Answer> computed = topic.compute(arguments);
   if (!computed.ok()) {
     const Status& status = computed.status();
-    // A figure that the sheet lacks: another GPU, or the figure itself, is the remedy.
+    // The sheet lacks a figure. The user can name another GPU or give the figure.
     return status.violations().empty() ? Refuse("gpu", status.message(), status.hint()) : status;
   }
   Answer answer = *std::move(computed);

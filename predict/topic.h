@@ -1,5 +1,5 @@
-// Topics: the questions that Assay answers by arithmetic. Commands and tests ask by the topic's
-// name with `name=value` inputs.
+// Topics: the questions that Assay answers by arithmetic, such as how long a decode step takes.
+// Commands and tests ask a topic by its name, with `name=value` inputs.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace assay::predict {
 
-// One input of a topic, made by named calls:
+// One input of a topic. It is created by a chain of calls:
 //   Input::Of("batch", Unit::kCount).Default("1").Help("sequences per step")
 struct Input {
   enum class Kind { kQuantity, kModel, kGpu, kGpus, kChoice, kFlag, kCounts, kPrices, kText };
@@ -35,15 +35,15 @@ struct Input {
 
   static Input Of(std::string name, Unit unit);
   static Input Model(std::string name = "model");
-  // One GPU. Its figures are inputs too; see HardwareInputs().
+  // The name of one GPU. Its figures can be inputs too; see HardwareInputs().
   static Input Gpu();
-  // "any", or several names with commas.
+  // The names of several GPUs, separated by commas, or "any".
   static Input Gpus();
   static Input Choice(std::string name, std::vector<std::string> choices);
   static Input Flag(std::string name);
-  // "8", "1,8,32" or "1..64" (powers of two from 1 to 64).
+  // Several numbers, written as "8", "1,8,32" or "1..64" (powers of two from 1 to 64).
   static Input Counts(std::string name);
-  // "2.00 USD", or one price for each GPU: "3.50 USD,2.00 USD".
+  // One price, as in "2.00 USD", or one price per GPU, as in "3.50 USD,2.00 USD".
   static Input Prices(std::string name);
   static Input Text(std::string name);
 
@@ -55,48 +55,50 @@ struct Input {
   Input AtMost(double value) &&;
 };
 
-// The inputs that give or replace figures of the GPU: peak, bandwidth, link, both_directions,
-// memory. A topic with Input::Gpu() appends those that it uses.
+// Returns the inputs with these names, which give or replace figures of the GPU: peak, bandwidth,
+// link, both_directions, memory. A topic with Input::Gpu() adds those that it uses.
 std::vector<Input> HardwareInputs(const std::vector<std::string>& names);
 
-// Finds the figures of the GPUs that inputs name.
+// A function that returns the figures of the GPU with this name.
 using FindHardware = std::function<Result<Hardware>(const std::string& name)>;
-// Finds shapes that are not in data/models.csv. Returns nullopt for a name that it does not know.
+// A function that returns a shape that is not in data/models.csv, or nullopt if the name is
+// unknown.
 using FindShape = std::function<std::optional<ModelShape>(const std::string& name)>;
 
 struct World {
   FindHardware find_hardware;  // Required.
   FindShape find_shape;        // May be empty.
-  // Names that Input::Gpus() means by "any".
+  // The names of the GPUs that "any" stands for in Input::Gpus().
   std::vector<std::string> gpus;
 };
 
-// Knows spec sheets alone. "any" are the GPUs that agents can run on, if bf16 peak,
-// memory and bandwidth are known.
+// Returns a world that knows only spec sheets. In it, "any" means all GPUs on which agents can run
+// and whose bf16 peak, memory and bandwidth are known.
 World SheetsOnly();
 
-// Checked inputs of one question.
+// The checked inputs of one question.
 class Arguments {
  public:
-  // True if the user gave the input, or it has a default.
+  // Returns true if the user gave the input, or if it has a default.
   bool Has(const std::string& name) const;
-  // True if the user gave it.
+  // Returns true if the user gave the input.
   bool Given(const std::string& name) const;
-  // Each of these requires Has().
+  // The functions that return a value require Has(), except where noted.
   double Number(const std::string& name) const;
   const std::string& Text(const std::string& name) const;
   bool Flag(const std::string& name) const;  // False without Has().
   const std::vector<double>& Counts(const std::string& name) const;
-  // Returns the price for each of Gpus(), repeating a single one. Empty without the input.
+  // Returns one price per GPU of Gpus(). If the user gave a single price, repeats it. Returns an
+  // empty list if the input was not given.
   std::vector<double> PricePerGpu(const std::string& name) const;
   const ModelShape& Model(const std::string& name = "model") const;
-  // The GPU with the figures that the user gave. Without --gpu it has only these.
+  // Returns the GPU, with the figures that the user gave. Without --gpu, it has only these figures.
   const Hardware& Gpu() const;
   const std::vector<Hardware>& Gpus() const;
-  // The currency of the prices given; empty if none was.
+  // Returns the currency of the prices that the user gave, or an empty text if there are none.
   const std::string& currency() const;
 
-  // A copy in which every GPU is at this corner of its ranges.
+  // Returns a copy in which the figures of every GPU are at this corner of their ranges.
   Arguments At(Corner corner) const;
 
  private:
@@ -113,7 +115,7 @@ class Arguments {
   std::string currency_;
 };
 
-// As Arguments of an answer, for people.
+// An input of an answer, formatted for people.
 struct InputLine {
   std::string name;
   std::string value;
@@ -132,16 +134,18 @@ struct Topic {
   const Input* Find(std::string_view name) const;
 };
 
-// Returns all topics, by command and name.
+// Returns all topics, sorted by command and name.
 const std::vector<Topic>& Topics();
-// Returns null if there is none.
+// Returns the topic, or null if it does not exist.
 const Topic* FindTopic(std::string_view command, std::string_view name);
 
-// Checks the inputs, by name, against the topic's declarations. Violations name the input.
+// Checks the inputs, given by name, against the topic's declarations. Each violation in an error
+// names its input.
 Result<Arguments> Read(const Topic& topic, const std::map<std::string, std::string>& inputs,
                        const World& world);
 
-// Answers the question, at the middle of the hardware's figures and at both ends.
+// Computes the answer three times: with the hardware's figures in the middle and at both ends of
+// their ranges.
 Result<Answer> Evaluate(const Topic& topic, const Arguments& arguments);
 
 // Returns the inputs that the answer used, with their units, in the topic's order.

@@ -6,7 +6,8 @@
 namespace assay::predict {
 namespace {
 
-// Megatron's default; times the tensor-parallel ranks, here 1.
+// Megatron pads the vocabulary to a multiple of this (its default) times the number of
+// tensor-parallel ranks, which is 1 here.
 constexpr double kVocabularyMultiple = 128;
 
 double RecomputedFlops(const TokenFlops& flops, double head, double attention,
@@ -95,7 +96,8 @@ double BubbleShare(double stages, double micro_batches, double chunks) {
 }
 
 double LeastMicroBatches(double stages, double share, double chunks) {
-  // The bubble equals the share here. A relative error of rounding must not hide that.
+  // At this number of micro-batches, the bubble equals `share`, so the result must be greater. The
+  // factor keeps a rounding error from hiding that the number is a whole one.
   const double equal = (stages - 1) * (1 - share) / share / chunks;
   return std::floor(equal * (1 + 1e-12)) + 1;
 }

@@ -6,7 +6,7 @@
 
 namespace assay::predict {
 
-// The division of a model over GPUs.
+// How a model is divided over GPUs.
 struct Parallelism {
   double tp = 1;  // p, tensor-parallel ranks
   double pp = 1;  // pp, pipeline stages
@@ -19,7 +19,7 @@ enum class Precision {
   kFp32,   // All in fp32, with Adam.
 };
 
-// Bytes per GPU that live as long as the training.
+// The memory per GPU, in bytes, that is in use during the whole training.
 struct TrainingState {
   double weights = 0;
   double gradients = 0;
@@ -27,9 +27,9 @@ struct TrainingState {
   double Total() const { return weights + gradients + optimizer; }
 };
 
-// Returns the state of `parameters` of a model: 16 bytes each in both precisions. ZeRO-1 divides
-// the optimizer's by n, ZeRO-2 also the gradients', ZeRO-3 also the weights' (Rajbhandari 2020).
-// TP and PP divide all.
+// Returns the state for `parameters` parameters of a model, which takes 16 bytes per parameter in
+// both precisions. ZeRO-1 divides the optimizer's part by n, ZeRO-2 also that of the gradients, and
+// ZeRO-3 also that of the weights (Rajbhandari 2020). TP and PP divide all parts.
 TrainingState TrainingStateOf(double parameters, const Parallelism& parallelism,
                               Precision precision = Precision::kMixed);
 
@@ -39,7 +39,7 @@ enum class Recompute {
   kFull,       // Whole blocks, from their inputs.
 };
 
-// Bytes of 16-bit activations that one layer keeps per token for the backward pass.
+// The bytes of 16-bit activations per token that one layer keeps for the backward pass.
 struct ActivationShape {
   double whole = 0;    // Kept by each tensor-parallel rank, or divided like the sequence.
   double divided = 0;  // Divided over tensor-parallel ranks.
@@ -50,8 +50,9 @@ struct ActivationShape {
 // Returns the activations of a GPT block: 10 d and 24 d bytes (Korthikanti 2022).
 ActivationShape GptActivations(double d, double heads);
 
-// Returns the activations of the shape's block. With SwiGLU and without dropout: 8 d for the inputs
-// of norms and projections; 4 h e + 4 g e + 6 f for Q, K, V, attention's output and the MLP.
+// Returns the activations of the shape's block. With SwiGLU and without dropout, these are 8 d for
+// the inputs of norms and projections, and 4 h e + 4 g e + 6 f for Q, K, V, the output of attention
+// and the MLP.
 ActivationShape ActivationsOf(const ModelShape& shape);
 
 struct ActivationPlan {
@@ -63,13 +64,14 @@ struct ActivationPlan {
   Recompute recompute = Recompute::kNone;
 };
 
-// Returns bytes per layer and GPU (Korthikanti 2022): B T d (10 + 24/p + 5 h T/(p d)); with
-// sequence parallelism all is divided by p; without scores the last term is 0; with full
-// recomputation 2 B T d.
+// Returns the bytes of activations per layer and GPU (Korthikanti 2022): B T d (10 + 24/p + 5 h
+// T/(p d)). Sequence parallelism divides all terms by p. If the scores are not kept, the last term
+// is 0. With full recomputation, the result is 2 B T d.
 double ActivationBytesPerLayer(const ActivationShape& shape, const ActivationPlan& plan);
 
-// FLOPs per token of training, by every definition in use. They differ in which parameters count
-// and in whether attention counts the half that a causal mask removes.
+// The FLOPs per token of training, by each definition in use. The definitions differ in which
+// parameters they count, and in whether they count the half of attention that a causal mask
+// removes.
 struct TokenFlops {
   double forward = 0;   // 2 N_mm + 2 L h e T
   double mfu = 0;       // 3 x forward
@@ -82,22 +84,25 @@ struct TokenFlops {
   double foundry = 0;   // 6 N + 12 L d T
 };
 
-// N counts active experts only.
+// Counts only active experts in N.
 TokenFlops TrainingFlops(const ModelShape& shape, double sequence, Recompute recompute);
-// For a model of which only the size is known: `width` is h e, usually d; 0 leaves attention out.
+// For a model of which only the size is known. `width` is h e, which usually equals d. If it is 0,
+// attention is not counted.
 TokenFlops TrainingFlops(double parameters, double layers, double width, double sequence,
                          Recompute recompute);
 
-// Returns the share of a step in which pipeline stages wait: (pp - 1)/(v m + pp - 1) for m
-// micro-batches with v chunks of layers per stage. GPipe and 1F1B have the same (Narayanan 2021).
+// Returns the fraction of a step in which pipeline stages wait for each other: (pp - 1)/(v m + pp -
+// 1) for m micro-batches with v chunks of layers per stage. It is the same for GPipe and 1F1B
+// (Narayanan 2021).
 double BubbleShare(double stages, double micro_batches, double chunks = 1);
 
-// Returns the fewest micro-batches for a bubble strictly below `share`.
+// Returns the smallest number of micro-batches at which the bubble is strictly below `share`.
 double LeastMicroBatches(double stages, double share, double chunks = 1);
 
-// Returns the bytes that each of n data-parallel ranks sends per step for `bytes` of gradients (as
-// many of weights): 2 (n-1)/n up to ZeRO-2; ZeRO-3 gathers the weights twice per micro-batch and
-// reduces once, (2 m + 1) (n-1)/n.
+// Returns the bytes that each of n data-parallel ranks sends per step for `bytes` of gradients (and
+// as many bytes of weights). Up to ZeRO-2, this is 2 (n-1)/n times `bytes`. ZeRO-3 gathers the
+// weights twice per micro-batch and reduces the gradients once, which is (2 m + 1) (n-1)/n times
+// `bytes`.
 double DataParallelBytes(double bytes, double ranks, int zero, double micro_batches = 1);
 
 }  // namespace assay::predict

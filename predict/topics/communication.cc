@@ -1,4 +1,5 @@
-// Topics about what GPUs send each other: collectives, and each way to divide a training.
+// Topics about the data that GPUs send each other: collectives, and each way to divide a training
+// run over GPUs.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -24,12 +25,13 @@ Input ElementInput() {
       .Help("type of the elements sent");
 }
 
-// Returns true if the arguments name a link or a GPU, so that times are wanted besides bytes.
+// Returns true if the arguments name a link or a GPU, so that the answer contains times as well as
+// bytes.
 bool WantsTimes(const Arguments& arguments) {
   return arguments.Has("gpu") || arguments.Has("link");
 }
 
-// The GPU with the link that so many of them share.
+// Returns the GPU with the bandwidth of the link that connects `gpus` GPUs.
 Hardware LinkedGpu(const Arguments& arguments, double gpus) {
   return WithLink(arguments.Gpu(), static_cast<int64_t>(gpus));
 }
@@ -46,8 +48,8 @@ Result<AllReduceTime> AllReduceOf(const Hardware& gpu, double bytes, double rank
   return time;
 }
 
-// Share of the array that each GPU sends, which is also the factor from algorithm bandwidth to bus
-// bandwidth.
+// How much each GPU sends, as a fraction of the array. This is also the factor that converts
+// algorithm bandwidth to bus bandwidth.
 struct Collective {
   double factor = 1;
   std::string formula;
@@ -303,7 +305,8 @@ Topic DataParallelTopic() {
   return topic;
 }
 
-// FLOPs of the forward pass of one block per token, and the sizes that decide what TP sends.
+// The FLOPs per token of the forward pass of one block, and the sizes that determine what tensor
+// parallelism (TP) sends.
 struct TensorParallelBlock {
   double d = 0;
   double layers = 0;

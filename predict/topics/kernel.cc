@@ -1,4 +1,4 @@
-// Topics about kernels: occupancy, amdahl, overlap, fusion, and the list of those in
+// Topics about kernels: occupancy, amdahl, overlap and fusion. Also the list of the topics in
 // kernel_*.cc.
 #include "predict/topics/kernel.h"
 
@@ -43,9 +43,10 @@ Result<Roof> FindRoof(const Arguments& arguments, const std::string& dtype) {
 
 namespace {
 
-// Limits of one SM by compute capability, from the table "Technical Specifications per Compute
-// Capability" of the CUDA C++ Programming Guide and arch_traits.h of NVIDIA's CCCL. All have
-// 65,536 registers, at most 255 per thread and 1,024 threads per block, and four partitions.
+// Limits of one streaming multiprocessor (SM) by compute capability. From the table "Technical
+// Specifications per Compute Capability" of the CUDA C++ Programming Guide and from arch_traits.h
+// of NVIDIA's CCCL. The table leaves out limits that are the same for all:
+// 65,536 registers and four partitions per SM, 255 registers per thread, 1,024 threads per block.
 struct SmLimits {
   const char* capability;
   double warps;
@@ -66,7 +67,7 @@ constexpr double kSmPartitions = 4;
 constexpr double kMaxThreadRegisters = 255;
 constexpr double kMaxBlockThreads = 1024;
 
-// Beginnings of the names of sheets with their compute capability.
+// The compute capability of GPUs whose sheet name begins with this text.
 constexpr std::pair<const char*, const char*> kCapabilities[] = {
     {"V100", "7.0"},         {"T4", "7.5"},          {"A100", "8.0"},
     {"A30", "8.0"},          {"A10", "8.6"},         {"RTX A6000", "8.6"},
@@ -101,7 +102,7 @@ Result<const SmLimits*> FindSmLimits(const Arguments& arguments) {
 
 double RoundUpTo(double value, double unit) { return std::ceil(value / unit) * unit; }
 
-// Refuses a block that no SM can run.
+// Returns an error if no SM can run such a block.
 Status CheckBlock(const Arguments& arguments, const SmLimits& limits) {
   const double threads = arguments.Number("threads");
   const double registers = arguments.Number("registers");
@@ -121,7 +122,7 @@ Status CheckBlock(const Arguments& arguments, const SmLimits& limits) {
                       " allows " + FormatQuantity(most_shared, Unit::kBytes),
                   "use at most " + FormatQuantity(most_shared / 1024, Unit::kCount) + "KiB");
   }
-  // The hardware checks as if the warps were spread evenly over the partitions.
+  // The hardware rounds the number of warps up, as if they were spread evenly over the partitions.
   const double warps = RoundUpTo(std::ceil(threads / 32), kSmPartitions);
   if (warps * RoundUpTo(registers * 32, 256) > kSmRegisters) {
     return Refuse("registers",
@@ -297,7 +298,8 @@ Result<Answer> OverlapAnswer(const Arguments& arguments) {
              arguments.Has("together") ? "(compute + communication - together) / the shorter"
                                        : "share of compute that hides communication",
              arguments.Has("together") || arguments.Given("overlap") ? "given" : "ideal");
-  // The measured fraction counts the shorter side; the formula for training counts compute.
+  // A measured overlap is a fraction of the shorter of the two times. An overlap that the user
+  // gives is a fraction of the compute time, as in the formula for training.
   const double hiding = arguments.Has("together") ? shorter * overlap : compute * overlap;
   const double exposed = answer.Add("exposed", std::max(0.0, communication - hiding),
                                     Unit::kSeconds, "max(0, communication - compute x overlap)");

@@ -14,22 +14,24 @@ std::vector<Topic> MachineTopics();   // peak, traffic
 std::vector<Topic> NumberTopics();    // quantise, text
 std::vector<Topic> ProfileTopics();   // profile
 
-// Returns an error unless the input was given. `why` completes "is required ", as in
-// "for op attention".
+// Returns an error if the input was not given. `why` completes the text "is required ", as in "for
+// op attention".
 Status NeedInput(const Arguments& arguments, const std::string& name, const std::string& why,
                  const std::string& remedy);
 
-// Peak and memory bandwidth of the GPU that the inputs "gpu", "peak" and "bandwidth" describe.
+// The peak and the memory bandwidth of the GPU that the inputs "gpu", "peak" and "bandwidth"
+// describe.
 struct Roof {
   Figure peak;
   Figure bandwidth;
   double Ridge() const { return peak.value / bandwidth.value; }
 };
 
-// Returns an error about the input that is missing.
+// Returns the GPU's roofline, or an error about the input that is missing.
 Result<Roof> FindRoof(const Arguments& arguments, const std::string& dtype);
 
-// Returns an error about the input "bandwidth" if the bandwidth of the GPU is not known.
+// Returns the GPU's memory bandwidth. If it is unknown, returns an error about the input
+// "bandwidth".
 Result<Figure> FindBandwidth(const Arguments& arguments);
 
 }  // namespace assay::predict

@@ -1,5 +1,5 @@
-// The topics peak and traffic: what a chip can compute from its units, and what memory and links
-// carry.
+// The topics peak and traffic: the arithmetic rate of a chip, computed from its units, and the data
+// rates of memory and links.
 #include <cmath>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace assay::predict {
 namespace {
 
-// The units of a chip that multiply.
+// The units of a chip that multiply, such as tensor cores.
 struct MultiplierUnits {
   double units = 0;
   double flop_per_clock = 0;  // Of one unit.
@@ -30,7 +30,7 @@ Result<MultiplierUnits> GpuUnits(const Arguments& arguments) {
   std::optional<double> units;
   std::optional<double> rate;
   if (found.sheet != nullptr) {
-    // fp16 has a column of its own only where it differs from bf16.
+    // The sheet has a column for fp16 only if it differs from bf16.
     const bool unknown = found.sheet->flops.count(found.column) == 0;
     if (unknown && dtype == "fp64") found.column = "fp64_vector";
     if (unknown && dtype == "fp16") found.column = "bf16";
@@ -144,7 +144,7 @@ Topic PeakTopic() {
   return topic;
 }
 
-// Bytes that loads of a product request from the caches.
+// The bytes that the loads of a matrix product request from the caches.
 struct LoadedBytes {
   double bytes = 0;
   std::string formula;
@@ -153,8 +153,9 @@ struct LoadedBytes {
 constexpr double kWarp = 32;
 constexpr double kSectorBytes = 32;
 
-// One thread per element of C. A warp covers `columns` elements of each of 32/columns rows of C.
-// Per step of k it reads one element of A per row and `columns` neighbours of B, in whole sectors.
+// Returns the bytes that a kernel with one thread per element of C loads. A warp covers `columns`
+// elements in each of 32/columns rows of C. Per step of k, the warp reads one element of A per row
+// and `columns` neighboring elements of B, in whole sectors.
 LoadedBytes NaiveLoads(double m, double n, double k, double element, double columns) {
   const double rows = kWarp / columns;
   const double sectors = rows + std::ceil(columns * element / kSectorBytes);
@@ -162,7 +163,8 @@ LoadedBytes NaiveLoads(double m, double n, double k, double element, double colu
           "m n/32 warps x k x sectors of 32 B (one per row of A, and the columns of B)"};
 }
 
-// Adds the terms of bytes that move in a time.
+// Adds the rate at which `bytes` move if the time is given, or otherwise the least time that they
+// take.
 Status AddTrafficRate(const Arguments& arguments, double bytes, bool to_memory, Answer& answer) {
   if (!arguments.Has("time")) {
     if (!to_memory || !(arguments.Has("gpu") || arguments.Has("bandwidth"))) return Status::Ok();

@@ -1,5 +1,5 @@
-// The topics quantise and text: sizes and errors of number formats, and what follows from counts
-// of characters and tokens.
+// The topics quantise and text: sizes and errors of number formats, and quantities that follow from
+// counts of characters and tokens.
 #include <cmath>
 #include <map>
 #include <string>
@@ -34,7 +34,8 @@ const std::map<std::string, NumberFormat>& NumberFormats() {
 }
 
 // Returns the expected largest absolute value of `count` samples of N(0, 1). Uses the limit
-// distribution (Gumbel) of the largest of 2 `count` samples, because both tails count.
+// distribution (Gumbel) of the largest of 2 `count` samples, because both tails of the distribution
+// count.
 double ExpectedLargestNormal(double count) {
   constexpr double kEulerGamma = 0.5772156649015329;
   constexpr double kFourPi = 12.566370614359172;
@@ -121,10 +122,10 @@ Topic QuantiseTopic() {
   return topic;
 }
 
-// Largest loss for which exp() is finite by a wide margin.
+// The largest loss that is accepted. Its exp() is finite by a wide margin.
 constexpr double kLargestLoss = 100;
 
-// Adds the time to first token, if one of its parts is given.
+// Adds the time to the first token, if at least one of its parts is given.
 void AddFirstTokenParts(const Arguments& arguments, Answer& answer) {
   double sum = 0;
   std::string formula;

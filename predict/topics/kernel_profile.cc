@@ -1,4 +1,4 @@
-// The topic profile: what the kernels of a layer cost, from their measured times.
+// The topic profile: how much of a layer's time each kernel takes, from measured times.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,7 +11,7 @@
 namespace assay::predict {
 namespace {
 
-// A kernel of the profile, "qkv:12us:compute".
+// One kernel of the profile, written as "qkv:12us:compute".
 struct ProfiledKernel {
   std::string name;
   double seconds = 0;
@@ -55,7 +55,7 @@ Result<std::vector<ProfiledKernel>> ReadKernels(const std::string& text) {
   return kernels;
 }
 
-// Adds the tokens that a product's time stands for: those that the peak could multiply in it.
+// Adds the number of tokens that a matrix product at peak rate could process in the given time.
 Status AddTokens(const Arguments& arguments, Answer& answer) {
   if (!arguments.Has("gemm_time")) return Status::Ok();
   for (const char* name : {"n", "k"}) {

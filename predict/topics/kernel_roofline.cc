@@ -1,5 +1,5 @@
-// The topics intensity and roofline: how many operations a kernel does per byte, and what that
-// allows on a GPU.
+// The topics intensity and roofline: the number of operations that a kernel performs per byte, and
+// the speed that this intensity allows on a GPU.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,7 +12,7 @@
 namespace assay::predict {
 namespace {
 
-// Work of a kernel that reads each input and writes each output once.
+// The work of a kernel that reads each input once and writes each output once.
 struct KernelWork {
   double flops = 0;
   double bytes = 0;
@@ -20,7 +20,7 @@ struct KernelWork {
   std::string bytes_formula;
 };
 
-// FLOPs and transfers per element of kernels that touch each element once per pass.
+// FLOPs and memory transfers per element, for kernels that touch each element once per pass.
 struct ElementKernel {
   double flops;
   double transfers;
@@ -151,7 +151,7 @@ Topic IntensityTopic() {
   return topic;
 }
 
-// Adds the times of the work that was given, and compares them with a measured time.
+// Adds the times that the given work takes, and compares them with a measured time if there is one.
 Status AddRooflineTimes(const Arguments& arguments, const Roof& roof, Answer& answer) {
   const double flops = arguments.Number("flops");
   const double bytes = arguments.Number("bytes");

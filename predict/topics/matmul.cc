@@ -8,7 +8,7 @@
 namespace assay::predict {
 namespace {
 
-// The division of Y = X W over n GPUs. `shard` is what each GPU multiplies.
+// The division of Y = X W over n GPUs. `shard` is the product that each GPU computes.
 struct Division {
   Product shard;
   double shard_bytes = 0;       // Of the operand that is divided.

@@ -1,4 +1,4 @@
-// The topics of plan about buying and renting: compare and build.
+// The topics of `plan` about buying and renting: compare and build.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace assay::predict {
 namespace {
 
-// One GPU of a comparison. Unknown figures are missing.
+// One GPU of a comparison. Figures that are unknown are nullopt.
 struct Candidate {
   std::string name;
   std::optional<Figure> peak;
@@ -50,21 +50,22 @@ Result<std::vector<Candidate>> ReadCandidates(const Arguments& arguments) {
   return candidates;
 }
 
-// Returns price x time per FLOP at this intensity, up to a factor.
+// Returns a number that is proportional to the price per FLOP at this intensity.
 double CostPerFlop(const Candidate& gpu, double intensity) {
   return *gpu.price / std::min(gpu.peak->value, intensity * gpu.bandwidth->value);
 }
 
-// Returns the intensity at which A and B cost the same per result. Nullopt if one of them is
-// cheaper at all intensities. The ratio of the costs is constant outside the ridges and monotonic
-// between them.
+// Returns the intensity at which A and B cost the same per result, or nullopt if one of them is
+// cheaper at all intensities. The ratio of the costs is constant outside the range between the two
+// ridges and monotonic within it, so there is at most one such intensity.
 std::optional<double> BreakEvenIntensity(const Candidate& a, const Candidate& b) {
   const double low = std::min(*a.Ridge(), *b.Ridge());
   const double high = std::max(*a.Ridge(), *b.Ridge());
   const double at_low = CostPerFlop(a, low) / CostPerFlop(b, low) - 1;
   const double at_high = CostPerFlop(a, high) / CostPerFlop(b, high) - 1;
   if (at_low * at_high >= 0) return std::nullopt;
-  // Between the ridges, the GPU with the lower one is bound by its peak.
+  // Between the ridges, arithmetic limits the GPU with the lower ridge, and memory limits the
+  // other.
   const Candidate& compute = *a.Ridge() < *b.Ridge() ? a : b;
   const Candidate& memory = *a.Ridge() < *b.Ridge() ? b : a;
   return *memory.price * compute.peak->value / (*compute.price * memory.bandwidth->value);
@@ -122,7 +123,8 @@ Grid CompareGrid(const std::vector<Candidate>& candidates, bool priced) {
   return grid;
 }
 
-// Adds what A gains over B, and for whom each is cheaper.
+// Adds the factors by which A is faster than B, and the workloads for which each of them is
+// cheaper.
 void AddPairTerms(const Candidate& a, const Candidate& b, const std::string& dtype,
                   Answer& answer) {
   if (a.bandwidth && b.bandwidth) {
@@ -206,10 +208,10 @@ Topic CompareTopic() {
   return topic;
 }
 
-// PCI Express lanes of one NVMe drive.
+// The number of PCI Express lanes that one NVMe drive uses.
 constexpr double kDriveLanes = 4;
 
-// Adds low and high, if both of the machine's parts have a price.
+// Adds the lowest and the highest price of the machine, if the prices of its GPUs are given.
 Status AddBuildPrices(const Arguments& arguments, double gpus, Answer& answer) {
   for (const auto& [low, high] : {std::pair("gpu_price_low", "gpu_price_high"),
                                   std::pair("rest_price_low", "rest_price_high")}) {

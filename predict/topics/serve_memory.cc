@@ -1,4 +1,4 @@
-// The topics kv and fits, and the memory that serving needs.
+// The topics kv and fits, and functions for the memory that serving needs.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,7 +11,8 @@ namespace {
 
 std::string ServingSize(double value) { return FormatQuantity(value, Unit::kBytes); }
 
-// Returns the shape whose cache is asked for: a model, or layers, kv_heads and head_dim.
+// Returns the shape whose cache the user asks about. It is given as a model, or as layers, kv_heads
+// and head_dim.
 Result<ModelShape> KvShape(const Arguments& arguments) {
   const char* const kDimensions[] = {"layers", "kv_heads", "head_dim"};
   if (arguments.Has("model")) {
@@ -39,7 +40,8 @@ Result<ModelShape> KvShape(const Arguments& arguments) {
   return shape;
 }
 
-// Adds what a pool of pages of fixed size holds.
+// Adds the number of pages, tokens and sequences that a pool of memory for the KV cache holds. The
+// pool is divided into pages of `page` tokens.
 void AddKvPool(Answer& answer, const ModelShape& shape, double pool, double page, double context,
                double token_bytes, double paged_sequence_bytes) {
   const double pages = std::floor(pool / (page * token_bytes));

@@ -1,4 +1,5 @@
-// The topic plan serve: which GPUs serve a model within latency goals, how many, and at what cost.
+// The topic plan serve: which GPUs can serve a model within given latencies, how many are needed,
+// and at what cost.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +14,7 @@
 namespace assay::predict {
 namespace {
 
-// Requests to serve, goals, and how the model is served.
+// The requests to serve, the latency goals, and the way in which the model is served.
 struct ServeGoal {
   ModelShape shape;
   Serving serving;    // Without tp.
@@ -28,7 +29,7 @@ struct ServeGoal {
   std::string currency;
 };
 
-// One GPU model at one tensor-parallel size.
+// One choice: a GPU model with a tensor-parallel size.
 struct ServeOption {
   Hardware gpu;
   int64_t tp = 1;
@@ -65,10 +66,10 @@ double ServePerGpu(const ServeGoal& goal, const ServeOption& option) {
 
 std::string ServeTime(double seconds) { return FormatQuantity(seconds, Unit::kSeconds); }
 
-// Scales the figures of a GPU to the share that is reached.
+// Multiplies the figures of a GPU by the fraction that programs reach in practice.
 Hardware ServeDerated(Hardware gpu, double efficiency) {
   const auto scale = [&](Figure& figure) {
-    // Measured figures contain it already.
+    // Measured figures already contain the efficiency.
     if (!figure.source.starts_with("sheet") && figure.source != "given") return;
     figure.value *= efficiency;
     figure.low *= efficiency;
@@ -81,7 +82,8 @@ Hardware ServeDerated(Hardware gpu, double efficiency) {
   return gpu;
 }
 
-// The largest batch that meets both goals, by bisection: both times grow with the batch.
+// Finds the largest batch that meets both latency goals. Uses bisection, because both latencies
+// grow with the batch.
 class ServeBatchSearch {
  public:
   ServeBatchSearch(const ServeGoal& goal, const Serving& serving, ServeOption& option)
@@ -124,8 +126,9 @@ class ServeBatchSearch {
  private:
   bool Meets() const { return option_.tpot <= goal_.tpot && option_.ttft <= goal_.ttft; }
 
-  // Computes the times at a batch. In steady state B requests are in flight and each leaves after
-  // `output` steps, so B / output prompts are read per step.
+  // Computes the times for a batch of B requests. In steady state, B requests are in flight and
+  // each leaves after `output` steps, so each step includes the prefill of B / output prompts on
+  // average.
   Status Set(double batch) {
     const double context = goal_.input + goal_.output / 2;
     ASSAY_ASSIGN_OR_RETURN(const StepTime step,
@@ -195,7 +198,9 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
   return option;
 }
 
-// Cheapest first; then fewest GPUs if a rate is asked for, or most tokens per GPU; failures last.
+// Sorts the cheapest options first. Among equally cheap options, prefers the fewest GPUs if a
+// request rate is given, and then the most tokens per GPU. Options that do not meet the goals come
+// last.
 void SortServeOptions(const ServeGoal& goal, std::vector<ServeOption>& options) {
   const auto key = [&](const ServeOption& option) {
     const bool fails = !option.problem.empty();
@@ -213,7 +218,7 @@ Grid ServeOptionGrid(const ServeGoal& goal, const std::vector<ServeOption>& opti
                                   [](const ServeOption& option) { return option.price; });
   Grid grid;
   grid.title = "choices";
-  // On narrow terminals the last columns are left out first.
+  // On narrow terminals, the last columns are omitted first.
   grid.columns = {{"gpu", Unit::kNumber},
                   {"tp", Unit::kCount},
                   {"users", Unit::kCount},
@@ -251,7 +256,8 @@ Grid ServeOptionGrid(const ServeGoal& goal, const std::vector<ServeOption>& opti
   return grid;
 }
 
-// Removes the sizes of a GPU that do not fit, except the largest if none fits.
+// Removes the options that do not fit in memory. If no option of a GPU model fits, keeps the one
+// with the largest tensor-parallel size.
 void DropSmallSizes(std::vector<ServeOption>& options) {
   std::map<std::string, int64_t> largest;
   std::map<std::string, bool> fits;
@@ -264,7 +270,8 @@ void DropSmallSizes(std::vector<ServeOption>& options) {
   });
 }
 
-// Keeps the first choice of each GPU that meets the goals. Returns the number of GPUs without one.
+// Keeps only the first option of each GPU model that meets the goals. Returns the number of GPU
+// models that have no such option.
 size_t KeepBestOfEach(std::vector<ServeOption>& options) {
   std::set<std::string> kept;
   std::set<std::string> all;
@@ -275,7 +282,7 @@ size_t KeepBestOfEach(std::vector<ServeOption>& options) {
   return all.size() - kept.size();
 }
 
-// Refuses goals that no choice meets, with the choice that comes nearest.
+// Returns an error for goals that no option meets. The error names the option that comes nearest.
 Status RefuseServeGoals(const ServeGoal& goal, const std::vector<ServeOption>& options) {
   const ServeOption* nearest = nullptr;
   const auto excess = [&](const ServeOption& option) {

@@ -1,4 +1,4 @@
-// The topics decode-rule and serving-price: arithmetic without a model's shape.
+// The topics decode-rule and serving-price, which need no model shape.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -131,7 +131,7 @@ Result<Answer> ServingPriceAnswer(const Arguments& arguments) {
   if (!has_output && !arguments.Has("input_rate") && !arguments.Has("target")) {
     return Refuse("output_rate", "is required", "give --output-rate, --input-rate or --target");
   }
-  // Money per million tokens at `rate` tokens per second.
+  // Returns the cost of a million tokens if `rate` tokens are generated per second.
   const auto million = [&](double rate) { return hourly / (rate * used * 3600) * 1e6; };
   if (has_output) {
     const double cost =

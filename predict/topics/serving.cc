@@ -1,4 +1,4 @@
-// The topics decode and prefill, and what topics about serving share.
+// The topics decode and prefill, and functions that the topics about serving share.
 #include "predict/topics/serving.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace assay::predict {
 namespace {
 
-// Names the term that dominates a decode step. Products that are limited by arithmetic count as
-// compute, others as reading of weights.
+// Returns the term that dominates a decode step. The time of products that are limited by
+// arithmetic counts as compute. The time of other products counts as reading of weights.
 std::string DominantDecodePart(const StepTime& step) {
   double compute = 0;
   double weights = 0;
@@ -27,7 +27,7 @@ std::string DominantDecodePart(const StepTime& step) {
                              {"communication", step.communication_seconds}});
 }
 
-// "llama-3-8b on 1 x H200 SXM".
+// Returns a text such as "llama-3-8b on 1 x H200 SXM".
 std::string ServingGpus(const ModelShape& shape, const Serving& serving, const Hardware& gpu) {
   return shape.name + " on " + std::to_string(serving.tp) + " x " + gpu.name;
 }
@@ -69,8 +69,8 @@ void AddStepFigures(Answer& answer, const StepTime& step, const Hardware& gpu,
              "share of the roofline that products reach", step.source);
 }
 
-// A table of batches that fit, in powers of two: tokens per second in all against those of one
-// user.
+// Returns a table of the batches that fit, in powers of two. It shows how the total number of
+// tokens per second grows with the batch while that of each user falls.
 Grid DecodeBatchGrid(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                      double context) {
   Grid grid;

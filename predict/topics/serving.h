@@ -1,4 +1,4 @@
-// Inputs and refusals that the topics about serving share.
+// Inputs and errors that the topics about serving share.
 #pragma once
 
 #include <optional>
@@ -11,61 +11,63 @@
 
 namespace assay::predict {
 
-// Tokens that one step of a server computes at most while it prefills, where no input says so. It
-// sizes the activations.
+// The largest number of tokens that one step of a server computes during prefill, if no input gives
+// it. It determines the memory for activations.
 constexpr double kPrefillChunk = 2048;
 
 constexpr int64_t kMostServingTp = 128;
 
-// Returns a count for people: "8,192".
+// Formats a count for people, as in "8,192".
 std::string ServingCount(double value);
 
-// Returns "1 sequence" or "8 sequences".
+// Formats a number of sequences, as in "1 sequence" or "8 sequences".
 std::string ServingSequences(double count);
 
-// Appends the inputs for figures of the GPU with these names.
+// Appends the inputs for figures of the GPU that have these names.
 std::vector<Input> ServingHardware(std::vector<Input> inputs,
                                    const std::vector<std::string>& names);
 
-// Returns the name of the largest part.
+// Returns the name of the part with the largest value.
 std::string LargestServingPart(const std::vector<std::pair<std::string, double>>& parts);
 
-// The inputs tp, weights, kv and launch.
+// Returns the inputs tp, weights, kv and launch.
 std::vector<Input> ServingInputs(const std::string& launch);
 
-// Reads them. Refuses tensor-parallel sizes that do not divide the heads.
+// Reads the inputs of ServingInputs(). Returns an error if the tensor-parallel size does not divide
+// the number of heads.
 Result<Serving> ReadServing(const Arguments& arguments, const ModelShape& shape);
 
-// Refuses a number of tokens, the value of `input`, beyond the model's positions.
+// Returns an error if `tokens`, the value of `input`, exceeds the model's number of positions.
 Status CheckServingTokens(const std::string& input, double tokens, const ModelShape& shape);
 
-// Returns the memory that serving may use on one GPU. Nullopt: the GPU's memory is not known.
+// Returns the memory that serving may use on one GPU, or nullopt if the GPU's memory is unknown.
 std::optional<double> UsableMemory(const Hardware& gpu);
 
-// Refuses a configuration that does not fit. The field is "tp" if the weights alone are too much,
-// else `batch` or `context`, inputs that can be reduced; `batch` may be empty. The hint says what
-// fits.
+// Returns an error if a configuration does not fit in memory. Its field is
+// `batch_input` (may be empty) or `context_input` if reducing that input helps, and otherwise "tp".
+// The hint says what would fit.
 Status CheckServingFit(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                        double batch, double context, double in_flight,
                        const std::string& batch_input, const std::string& context_input);
 
-// Returns the smallest tensor-parallel size that is a power of two, divides the heads and fits.
-// Nullopt: none does.
+// Returns the smallest tensor-parallel size that is a power of two, divides the heads and fits in
+// `room` bytes. Returns nullopt if none does.
 std::optional<int64_t> LeastServingTp(const ModelShape& shape, Serving serving, double batch,
                                       double context, double in_flight, double room,
                                       int64_t pp = 1);
 
-// Turns an error about an unknown figure of the GPU into a refusal of the input that gives it.
+// Converts an error about an unknown figure of the GPU to an error about the input that gives this
+// figure.
 Status RefuseUnknownFigure(const Status& error);
 
-// Adds weights, kv, activations, needed, memory and room of one GPU.
+// Adds the terms weights, kv, activations, needed, memory and room of one GPU.
 void AddServingMemory(Answer& answer, const Hardware& gpu, const ModelShape& shape,
                       const Serving& serving, const MemoryNeed& need, bool pipelined = false);
 
-// A table with the time of each phase.
+// Returns a table with the time of each phase.
 Grid StepPhaseGrid(const StepTime& step);
 
-// Says how far below sheet figures measured steps were.
+// Returns a note that says how much slower measured steps were than the sheet's figures suggest.
 std::string ServingSheetNote();
 
 std::vector<Topic> ServingMemoryTopics();  // kv, fits

@@ -1,4 +1,4 @@
-// The topic model show: what follows from a model's shape.
+// The topic model show: quantities that follow from a model's shape.
 #include <string>
 
 #include "predict/cost.h"

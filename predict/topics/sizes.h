@@ -1,4 +1,5 @@
-// The size of a model, as several topics ask for it: by name, or as a number of parameters.
+// The size of a model, which several topics take as an input: either a model's name or a number of
+// parameters.
 #pragma once
 
 #include <string>
@@ -16,22 +17,24 @@ struct ModelSize {
   const ModelShape* shape = nullptr;  // Null if only the number is known.
 };
 
-// The inputs "model" and "parameters".
+// Returns the inputs "model" and "parameters".
 std::vector<Input> SizeInputs();
 
-// Reads them. Returns an error unless exactly one is given.
+// Reads the inputs of SizeInputs(). Returns an error unless exactly one of them is given.
 Result<ModelSize> ModelSizeOf(const Arguments& arguments);
 
-// Returns the dense peak, or a refusal of the input "peak" that says why there is no answer.
+// Returns the dense peak. If it is unknown, returns an error about the input "peak" with the
+// reason.
 Result<Figure> RequiredPeak(const Hardware& gpu, const std::string& dtype);
 
-// Turns an error about unknown hardware into a refusal of the input that would give it.
+// Converts an error about unknown hardware to an error about the input that would give the missing
+// figure.
 Status AsRefusal(const std::string& input, const Status& error);
 
 // Appends `more` to `inputs`.
 void AppendInputs(std::vector<Input>& inputs, std::vector<Input> more);
 
-// The recomputation that the input "recompute" names.
+// Returns the input "recompute". RecomputeOf() returns the recomputation that it selects.
 Input RecomputeInput();
 Recompute RecomputeOf(const Arguments& arguments);
 

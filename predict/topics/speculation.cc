@@ -17,17 +17,18 @@ namespace {
 constexpr const char* kAssumedGpu = "H200 SXM";
 constexpr int64_t kLeastGridK = 8;  // The grid shows at least K = 1 to 8.
 
-// Costs of a pass, given or from the decode model.
+// The costs of a pass, either given by the user or computed by the decode model.
 class PassCosts {
  public:
   static Result<PassCosts> Of(const Arguments& arguments);
 
-  // Costs at this K and batch.
+  // Returns the costs for this K and this batch.
   Result<PassCost> At(int64_t k, double batch) const;
   // Returns true if the costs depend on the batch.
   bool modelled() const { return modelled_; }
   bool gpu_is_assumed() const { return gpu_is_assumed_; }
-  // Returns true if the models seem to have different tokenizers.
+  // Returns true if the vocabularies have different sizes, so that the models seem to have
+  // different tokenizers.
   bool VocabulariesDiffer() const { return target_.vocab != draft_.vocab; }
   // Returns the largest batch that fits in memory, at most 65,536.
   double LargestBatch(int64_t k) const;
@@ -48,7 +49,7 @@ class PassCosts {
   double context_ = 0;
 };
 
-// Bytes of weights that a decode step of one sequence reads.
+// Returns the bytes of weights that a decode step of one sequence reads.
 double StepWeightBytes(const ModelShape& shape, const std::string& dtype) {
   const auto head = static_cast<double>(shape.vocab * shape.d);
   return (ReadParameters(shape, 1) - head) * BlockWeightBytes(dtype) +
@@ -110,7 +111,7 @@ Result<PassCosts> PassCosts::Of(const Arguments& arguments) {
     costs.gpu_ = arguments.Gpu();
     costs.source_ = "decode model";
     if (given) return costs;
-    // A batch has no cost without a GPU.
+    // Without a GPU, the cost of a batch cannot be computed.
     ASSAY_ASSIGN_OR_RETURN(const GpuSpec* sheet, FindSheet(kAssumedGpu));
     costs.gpu_ = FromSheet(*sheet);
     costs.source_ += std::string(", ") + kAssumedGpu + " assumed";
@@ -154,7 +155,7 @@ double PassCosts::LargestBatch(int64_t k) const {
   return low;
 }
 
-// The K of a range with the greatest speed-up.
+// The K of a range that gives the greatest speed-up.
 struct BestDraft {
   int64_t k = 1;
   double speed_up = 0;
@@ -171,9 +172,10 @@ Result<BestDraft> FindBestDraft(const PassCosts& costs, double alpha, int64_t le
   return best;
 }
 
-// Returns the least batch, at most `most`, at which no K from `least_k` to `most_k` gains. Nullopt
-// if there is none. Looks at powers of two, then between the first that does not gain and the one
-// before it: the gain may come back at larger batches, where the cache dominates.
+// Returns the least batch, up to `most`, at which no K from `least_k` to `most_k` gives a speed-up,
+// or nullopt if there is none. First doubles the batch until there is no speed-up, then bisects
+// between the last two batches. It does not start with the largest batch, because the speed-up may
+// return at larger batches, where reading the cache dominates.
 Result<std::optional<double>> FindStop(const PassCosts& costs, double alpha, int64_t least_k,
                                        int64_t most_k, double most) {
   const auto gains = [&](double batch) -> Result<bool> {
@@ -219,7 +221,7 @@ Result<double> ReadAlpha(const Arguments& arguments, int64_t k, Answer& answer) 
                     "rate = alpha (1 - alpha^K)/(1 - alpha)/K, by bisection", "Leviathan 2022");
 }
 
-// Speed-up by batch and K.
+// Returns a table of the speed-up by batch and K.
 Result<Grid> SpeculationGrid(const PassCosts& costs, double alpha, int64_t most,
                              const std::vector<double>& batches) {
   Grid grid;
@@ -252,7 +254,7 @@ Result<Grid> SpeculationGrid(const PassCosts& costs, double alpha, int64_t most,
   return grid;
 }
 
-// Refuses batches that do not fit in memory with both models.
+// Returns an error if a batch does not fit in memory together with both models.
 Status CheckSpeculationMemory(const PassCosts& costs, int64_t k,
                               const std::vector<double>& batches) {
   const double fits = costs.LargestBatch(k);
@@ -271,7 +273,7 @@ Status CheckSpeculationMemory(const PassCosts& costs, int64_t k,
                     ", a shorter context or more GPUs (tp)");
 }
 
-// Adds the alphas that this cost needs.
+// Adds the alphas at which this cost breaks even and at which it reaches the goal, if one is given.
 void AddNeededAlphas(const Arguments& arguments, int64_t k, const PassCost& cost, Answer& answer) {
   const double ratio = cost.Pass(k) / cost.target_step;
   if (const std::optional<double> least = LeastAlpha(ratio, k)) {
@@ -290,7 +292,7 @@ void AddNeededAlphas(const Arguments& arguments, int64_t k, const PassCost& cost
   }
 }
 
-// Adds the batches at which speculation stops to gain, with this K and with any.
+// Adds the batches from which speculation gives no speed-up, with this K and with any K.
 Status AddStops(const PassCosts& costs, double alpha, int64_t k, int64_t most_k, Answer& answer) {
   const double fits = costs.LargestBatch(k);
   const std::string limit =

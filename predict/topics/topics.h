@@ -1,4 +1,4 @@
-// The list of all topics. Each function is in the file of its subject.
+// The list of all topics. Each function is defined in the file about its subject.
 #pragma once
 
 #include <vector>

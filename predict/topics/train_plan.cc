@@ -1,4 +1,4 @@
-// Topics train and plan train: a training step on given GPUs, and a whole training.
+// The topics train and plan train: a training step on given GPUs, and a whole training run.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -16,13 +16,13 @@
 namespace assay::predict {
 namespace {
 
-// The CUDA context, buffers of NCCL, and fragmentation.
+// Memory for the CUDA context, NCCL's buffers and fragmentation.
 constexpr double kTrainingReserve = 1.5 * 1024 * 1024 * 1024;
-// Bytes that Adam's update moves per parameter: reads the gradient (2), writes the weight (2), and
-// reads and writes master copy, momentum and variance (24).
+// Bytes that Adam's update moves per parameter. It reads the gradient (2), writes the weight (2),
+// and reads and writes the master copy, momentum and variance (24).
 constexpr double kUpdateBytes = 28;
 
-// All that decides the memory and the time of a step.
+// All values that determine the memory and the time of a training step.
 struct TrainingSetup {
   const ModelShape* shape = nullptr;
   Parallelism division;
@@ -63,14 +63,15 @@ TrainingMemory TrainingMemoryOf(const TrainingSetup& setup) {
   plan.flash = setup.flash;
   plan.recompute = setup.recompute;
   const ActivationShape shape = ActivationsOf(*setup.shape);
-  // 1F1B: the first stage holds the activations of pp micro-batches, which is those of L layers;
-  // interleaved schedules hold (pp-1)/(pp v) more.
+  // With the 1F1B schedule, the first stage holds the activations of pp micro-batches for its L/pp
+  // layers, which equals one micro-batch for all L layers. Interleaved schedules hold a fraction
+  // (pp-1)/(pp v) more.
   const double in_flight =
       std::min(setup.micro_batches / division.pp,
                1 + (setup.chunks > 1 ? (division.pp - 1) / (division.pp * setup.chunks) : 0));
   memory.activations = ActivationBytesPerLayer(shape, plan) * layers * in_flight;
   if (setup.recompute == Recompute::kFull) {
-    // The block that is being computed again.
+    // The activations of the block that is currently being recomputed.
     plan.recompute = Recompute::kNone;
     memory.activations += ActivationBytesPerLayer(shape, plan);
   }
@@ -81,7 +82,7 @@ TrainingMemory TrainingMemoryOf(const TrainingSetup& setup) {
   return memory;
 }
 
-// Returns the choices that make the training fit, for a hint.
+// Returns a hint with the choices that would make the training fit in memory.
 std::string WhatTrains(const TrainingSetup& setup, double room) {
   const auto fits = [&](const TrainingSetup& other) {
     return TrainingMemoryOf(other).Total() <= room;
@@ -189,7 +190,7 @@ Result<TrainingSetup> TrainingSetupOf(const Arguments& arguments) {
   return setup;
 }
 
-// Seconds of one micro-batch's forward pass on one GPU of the slowest stage.
+// The seconds that the forward pass of one micro-batch takes on one GPU of the slowest stage.
 struct TrainingForwardTime {
   double blocks = 0;     // Products and attention of the layers.
   double attention = 0;  // Included in `blocks`.
@@ -225,7 +226,7 @@ Result<TrainingForwardTime> TrainingForwardTimeOf(const TrainingSetup& setup, co
   ASSAY_RETURN_IF_ERROR(add(tokens, d, ff, layers, time.blocks));
   double active = ff;
   if (shape.experts > 0) {
-    // One product per expert, each with its share of the tokens.
+    // Each expert is one product, with its share of the tokens.
     const auto experts = static_cast<double>(shape.experts);
     const double expert_ff = static_cast<double>(shape.expert_ff) / p;
     const double rows = tokens * static_cast<double>(shape.active_experts) / experts;
@@ -235,13 +236,13 @@ Result<TrainingForwardTime> TrainingForwardTimeOf(const TrainingSetup& setup, co
   }
   ASSAY_RETURN_IF_ERROR(add(tokens, static_cast<double>(shape.vocab) / p, d, 1, time.head));
   ASSAY_ASSIGN_OR_RETURN(const Figure peak, RequiredPeak(gpu, dtype));
-  // A kernel that keeps the scores also computes the half that the mask removes.
+  // A kernel that stores the scores also computes the half that the mask removes.
   time.attention = setup.micro * PromptAttentionFlops(shape, setup.sequence, setup.flash) /
                    (p * setup.division.pp) / peak.value;
   time.blocks += time.attention;
   const double whole = 10 * d / (setup.sequence_parallel ? p : 1);
   const double divided = 2 * (width + kv / 2) + (projections + 1) * active;
-  // Written, read and written by softmax, read.
+  // The scores are written once, read and written by softmax, and read once more.
   const double scores = setup.flash ? 0 : 4 * static_cast<double>(shape.heads) / p * setup.sequence;
   const double logits = 3 * 4 * static_cast<double>(shape.vocab) / p;
   time.elementwise =
@@ -249,7 +250,7 @@ Result<TrainingForwardTime> TrainingForwardTimeOf(const TrainingSetup& setup, co
   return time;
 }
 
-// Seconds of a whole step, by what takes them.
+// The seconds of a whole step, divided by cause.
 struct TrainingStep {
   double compute = 0;
   double backward = 0;  // Included in `compute` and `elementwise`.
@@ -267,7 +268,7 @@ struct TrainingStep {
   std::string network_source;  // For data parallelism.
 };
 
-// Bytes that each GPU sends per step.
+// The bytes that each GPU sends per step.
 struct TrainingBytes {
   double all_reduced = 0;  // S of one all-reduce of tensor parallelism.
   double all_reduces = 0;  // All-reduces per step.
@@ -283,7 +284,7 @@ TrainingBytes TrainingBytesOf(const TrainingSetup& setup) {
   const double array = 2 * setup.micro * setup.sequence * static_cast<double>(setup.shape->d);
   TrainingBytes sent;
   sent.all_reduced = array;
-  // Full recomputation repeats the two of the forward pass.
+  // Full recomputation repeats the two all-reduces of the forward pass.
   const double per_layer = setup.recompute == Recompute::kFull ? 6 : 4;
   if (division.tp > 1) sent.all_reduces = per_layer * layers * setup.micro_batches;
   sent.tensor_parallel = sent.all_reduces * 2 * (division.tp - 1) / division.tp * array;
@@ -295,14 +296,16 @@ TrainingBytes TrainingBytesOf(const TrainingSetup& setup) {
   return sent;
 }
 
-// The rate at which each GPU of a group sends: over the link within a node. Between nodes a ring
-// enters and leaves each node once, over the network adapters of all the group's GPUs there.
+// The rate at which each GPU of a group sends. Within a node, this is the rate of the link. Between
+// nodes, a ring enters and leaves each node once, and can use the network adapters of all GPUs that
+// the group has in the node.
 struct GroupRate {
   double bytes_per_second = 0;
   std::string source;
 };
 
-// `stride` is the distance between neighbours: 1 for tensor-parallel ranks, p for data-parallel.
+// Returns the rate of a group. `stride` is the distance between neighboring ranks: 1 for
+// tensor-parallel ranks and p for data-parallel ranks.
 Result<GroupRate> GroupRateOf(const TrainingSetup& setup, const Hardware& gpu, double ranks,
                               double stride) {
   const bool one_node = ranks * stride <= setup.node_gpus;
@@ -385,7 +388,7 @@ void AddTrainingMemory(const TrainingSetup& setup, const TrainingMemory& memory,
   answer.Add("reserve", kTrainingReserve, Unit::kBytes, "CUDA, NCCL, fragmentation", "assumed");
 }
 
-// Adds the memory. Returns a refusal that names what fits if the training does not.
+// Adds the memory terms. If the training does not fit, returns an error that says what would fit.
 Status AddCheckedMemory(const TrainingSetup& setup, const Hardware& gpu, Answer& answer) {
   const TrainingMemory memory = TrainingMemoryOf(setup);
   AddTrainingMemory(setup, memory, answer);
@@ -574,7 +577,8 @@ Topic TrainTopic() {
   return topic;
 }
 
-// Returns the fewest GPUs on which ZeRO-3 fits with no activations.
+// Returns the smallest number of GPUs on which training with ZeRO-3 fits if activations take no
+// memory.
 std::optional<double> LeastTrainingGpus(double parameters, const Hardware& gpu) {
   if (!gpu.memory_bytes) return std::nullopt;
   const double room = kUsableMemory * *gpu.memory_bytes - kTrainingReserve;
@@ -582,7 +586,8 @@ std::optional<double> LeastTrainingGpus(double parameters, const Hardware& gpu) 
   return std::max(1.0, std::ceil(16 * parameters / room));
 }
 
-// GPUs as given, or as the deadline and the memory need.
+// Returns the number of GPUs: as given by the user, or as many as the deadline and the memory
+// require.
 Result<double> PlannedTrainingGpus(const Arguments& arguments, const ModelSize& size,
                                    double gpu_seconds, Answer& answer) {
   const Hardware& gpu = arguments.Gpu();

@@ -1,4 +1,4 @@
-// Topics about training on paper: FLOPs, utilisation, memory, and the rules for sizes and rates.
+// Topics about the theory of training: FLOPs, utilization, memory, and rules for sizes and rates.
 #include "predict/training.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ constexpr char kHoffmann2022[] = "Hoffmann 2022";
 constexpr char kKorthikanti2022[] = "Korthikanti 2022";
 constexpr char kRajbhandari2020[] = "Rajbhandari 2020";
 
-// Checks that the model can attend to so many tokens.
+// Returns an error if the sequence exceeds the model's number of positions.
 Status CheckTrainedSequence(const ModelShape& shape, double sequence) {
   if (sequence <= static_cast<double>(shape.positions)) return Status::Ok();
   const std::string most = FormatQuantity(static_cast<double>(shape.positions), Unit::kCount);
@@ -25,8 +25,8 @@ Status CheckTrainedSequence(const ModelShape& shape, double sequence) {
                 "give at most " + most);
 }
 
-// FLOPs per token of the model that the arguments name, of "layers" and "width" if they give it as
-// a number of parameters.
+// Returns the FLOPs per token of the model that the arguments name. If they give a number of
+// parameters instead, uses the inputs "layers" and "width".
 Result<TokenFlops> TokenFlopsOf(const Arguments& arguments, const ModelSize& size,
                                 Recompute recompute) {
   if (size.shape != nullptr) {
@@ -260,7 +260,7 @@ Topic TrainingMemoryTopic() {
   return topic;
 }
 
-// The block whose activations are asked for, and its number of layers.
+// The block whose activations the user asks about, and its number of layers.
 struct ActivationBlock {
   ActivationShape shape;
   double layers = 0;
@@ -362,7 +362,7 @@ Topic ActivationsTopic() {
   return topic;
 }
 
-// Tokens per parameter with the least loss for the FLOPs.
+// The number of tokens per parameter that gives the least loss for a given number of FLOPs.
 constexpr double kChinchillaRatio = 20;
 
 Result<Answer> ChinchillaAnswer(const Arguments& arguments) {
