@@ -53,7 +53,7 @@ struct Comparison {
   size_t places_a = 0;
   size_t places_b = 0;
   size_t common_places = 0;
-  // Count only runs at the places that were compared.
+  // Numbers of runs on each side, at the places that were compared.
   size_t runs_a = 0;
   size_t runs_b = 0;
   // True if the verdict holds for the compared places only, because there are fewer than three.

@@ -22,7 +22,7 @@ enum class CauseKind { kDriver, kAgent, kGpu, kNode, kCase };
 
 struct IncidentGroup {
   CauseKind kind = CauseKind::kCase;
-  // For kDriver and kAgent, the versions before and after the step. For other causes, `to` is the
+  // The versions before and after the step, for kDriver and kAgent. For other causes, `to` is the
   // GPU, node or case.
   std::string from, to;
   std::vector<size_t> members;  // Indices of steps.

@@ -16,11 +16,11 @@ struct PairEquation {
   double residual = 0;          // Set by the fit.
 };
 
-// Fits the scores of pairs of nodes to score = mean + effects[first] + effects[second] + residual.
-// Uses repeated medians, as in median polish (Tukey 1977), so that a minority of bad measurements
-// does not influence the fit. The fit minimizes the sum of all |residual| and |effect|. A bad node
-// therefore causes one large effect instead of many large residuals, and a bad link causes one
-// large residual instead of two large effects.
+// A fit of the scores of pairs of nodes to the model score = mean + effects[first] +
+// effects[second] + residual. Uses repeated medians, as in median polish (Tukey 1977), so that a
+// minority of bad measurements does not influence the fit. The fit minimizes the sum of all
+// |residual| and |effect|. A bad node therefore causes one large effect instead of many large
+// residuals, and a bad link causes one large residual instead of two large effects.
 class PairFit {
  public:
   // Creates and fits a model with effects numbered from 0 to `effects` - 1. If senders and
@@ -37,7 +37,7 @@ class PairFit {
   // Returns an effect relative to the median effect of its side.
   double effect(size_t index) const { return effects_[index]; }
 
-  // Returns the effect without the bias towards 0 that minimising |effect| causes.
+  // Returns the effect without the bias towards 0 that minimizing |effect| causes.
   double UnbiasedEffect(size_t index) const;
 
   // Returns the score that two effects predict.

@@ -24,7 +24,7 @@ constexpr double kLinkErrors = 5;
 // receiver.
 constexpr double kAlike = 0.5;
 
-// How certain it is that a link or a node is bad, in ascending order. kUncertain means that the
+// The certainty that a link or a node is bad, in ascending order. kUncertain means that the
 // standard errors of the measured values could explain the deviation.
 enum class Level { kFine, kUncertain, kCertain };
 
@@ -44,7 +44,7 @@ bool MostlyBothWays(const std::map<Pair, PairValue>& values) {
   return both > one;
 }
 
-// Converts values to scores, which are additive and higher for better values.
+// A conversion of values to scores, which are additive and higher for better values.
 class Scale {
  public:
   Scale(const std::vector<PairValue>& values, const PairRule& rule)

@@ -9,7 +9,7 @@
 
 namespace assay::analysis {
 
-// A fault of a node or a link.
+// A node or a link that was found to be faulty.
 struct PairFinding {
   std::vector<size_t> nodes;  // Two for a link.
   bool certain = true;        // False if noise could explain it.

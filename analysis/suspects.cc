@@ -9,8 +9,7 @@
 namespace assay::analysis {
 namespace {
 
-// Counts the tried and the failed pairs of each node. Ignores pairs of which a node is in
-// `explained`.
+// Counts the tried and the failed pairs of each node. Ignores pairs with a node in `explained`.
 std::map<size_t, FailingNode> CountPairs(const std::vector<TriedPair>& tried,
                                          const std::set<size_t>& explained) {
   std::map<size_t, FailingNode> counts;

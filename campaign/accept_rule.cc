@@ -22,7 +22,7 @@ bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Reads the rule from left to right.
+// A parser that reads a rule from left to right.
 class RuleParser {
  public:
   explicit RuleParser(std::string_view text) : text_(text) {}

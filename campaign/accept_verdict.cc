@@ -128,7 +128,7 @@ std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
       rule.text.substr(0, number), result.measurements(0).median(), result.measurements(0).unit());
 }
 
-// Judges one rule.
+// The judgment of one rule on the results of a campaign.
 class RuleJudge {
  public:
   RuleJudge(AcceptRule rule, const std::vector<v1::StoredResult>& results,

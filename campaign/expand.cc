@@ -135,8 +135,8 @@ class Expander {
     }
     const v1::AbsentPolicy policy = AbsentPolicyOf(spec_);
     CheckCoverage(policy);
-    // A campaign that fails because of absent nodes is checked as if all nodes were connected. It
-    // then reports exactly the errors that would remain once the nodes are connected.
+    // Unless absent nodes cause only a warning, the campaign is checked as if all nodes were
+    // connected. It then reports the errors that would remain once they are.
     if (policy != v1::ABSENT_POLICY_WARN) nodes_ = known_;
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);

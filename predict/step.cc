@@ -70,7 +70,7 @@ std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving&
   return phases;
 }
 
-// Builds a StepTime. The `times` of its functions is the number of repetitions.
+// A builder of a StepTime. Its functions add something that a step repeats `times` times.
 class StepBuilder {
  public:
   StepBuilder(const Hardware& gpu, const ModelShape& shape, const Serving& serving)

@@ -204,7 +204,7 @@ const Topic* FindTopic(std::string_view command, std::string_view name) {
   return nullptr;
 }
 
-// Reads the inputs of one question.
+// A reader for the inputs of one question.
 class ArgumentReader {
  public:
   ArgumentReader(const Topic& topic, const World& world) : topic_(topic), world_(world) {}

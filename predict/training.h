@@ -6,7 +6,7 @@
 
 namespace assay::predict {
 
-// How a model is divided over GPUs.
+// The division of a model over GPUs.
 struct Parallelism {
   double tp = 1;  // p, tensor-parallel ranks
   double pp = 1;  // pp, pipeline stages
@@ -86,8 +86,8 @@ struct TokenFlops {
 
 // Counts only active experts in N.
 TokenFlops TrainingFlops(const ModelShape& shape, double sequence, Recompute recompute);
-// For a model of which only the size is known. `width` is h e, which usually equals d. If it is 0,
-// attention is not counted.
+// Returns the FLOPs for a model of which only the size is known. `width` is h e, which usually
+// equals d. If it is 0, attention is not counted.
 TokenFlops TrainingFlops(double parameters, double layers, double width, double sequence,
                          Recompute recompute);
 

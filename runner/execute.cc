@@ -50,7 +50,7 @@ Status VerificationFailed(const Verdict& verdict, const char* when) {
                     ", reference: " + verdict.reference);
 }
 
-// Runs one case and fills `executed_` step by step.
+// The execution of one case, which fills `executed_` step by step.
 class Execution {
  public:
   Execution(const Benchmark& benchmark, const RunContext& context, const ExecuteOptions& options)

@@ -13,7 +13,8 @@ namespace assay {
 // The descriptor on which a runner writes its events (runner.proto).
 inline constexpr int kEventsFd = 3;
 
-// Reads frames from a descriptor that it does not own. Only one thread at a time may use an object.
+// A reader of frames from a descriptor that it does not own. Only one thread at a time may use an
+// object.
 class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// Caches measured values in memory and, if a folder is given, on disk for later processes. File
+// A cache of measured values in memory and, if a folder is given, on disk for later processes. File
 // errors are printed to stderr and otherwise ignored, because a lost value can be measured again.
 // Not thread-safe, but several processes may share the folder.
 class MeasurementCache {

@@ -30,7 +30,7 @@ struct RankTimes {
 // none.
 struct SlowRank {
   int rank = 0;
-  // How much longer the other ranks were in the collective, as a median over the iterations.
+  // The additional time that the other ranks spent there, as a median over the iterations.
   double others_wait_seconds = 0;
 };
 

@@ -183,7 +183,7 @@ struct Worker {
   const Selftest& Test() const { return tests[next]; }
 };
 
-// Runs the selected tests, prints their outcomes and counts them.
+// A run of the selected tests, which prints and counts their outcomes.
 class SelftestRun {
  public:
   SelftestRun(const Selection& selection, const std::vector<std::string>& arguments, GpusHere here,

@@ -41,9 +41,9 @@ void LogGangError(const Status& status) {
   if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
 }
 
-// Reads the agent's commands on a separate thread, so that the end of the stream is noticed at
-// once, even while a benchmark runs. The thread runs until the process exits, so this object must
-// never be destroyed.
+// The stream of the agent's commands. It is read on a separate thread, so that the end of the
+// stream is noticed at once, even while a benchmark runs. The thread runs until the process exits,
+// so this object must never be destroyed.
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {

@@ -48,7 +48,7 @@ Result<AllReduceTime> AllReduceOf(const Hardware& gpu, double bytes, double rank
   return time;
 }
 
-// How much each GPU sends, as a fraction of the array. This is also the factor that converts
+// The amount that each GPU sends, as a fraction of the array. This is also the factor that converts
 // algorithm bandwidth to bus bandwidth.
 struct Collective {
   double factor = 1;

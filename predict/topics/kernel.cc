@@ -43,10 +43,10 @@ Result<Roof> FindRoof(const Arguments& arguments, const std::string& dtype) {
 
 namespace {
 
-// Limits of one streaming multiprocessor (SM) by compute capability. From the table "Technical
-// Specifications per Compute Capability" of the CUDA C++ Programming Guide and from arch_traits.h
-// of NVIDIA's CCCL. The table leaves out limits that are the same for all:
-// 65,536 registers and four partitions per SM, 255 registers per thread, 1,024 threads per block.
+// Limits of one streaming multiprocessor (SM) by compute capability. The values are from the table
+// "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide and from
+// arch_traits.h of NVIDIA's CCCL. kSmLimits leaves out limits that are the same for all: 65,536
+// registers and four partitions per SM, 255 registers per thread, 1,024 threads per block.
 struct SmLimits {
   const char* capability;
   double warps;

@@ -82,8 +82,8 @@ Hardware ServeDerated(Hardware gpu, double efficiency) {
   return gpu;
 }
 
-// Finds the largest batch that meets both latency goals. Uses bisection, because both latencies
-// grow with the batch.
+// A search for the largest batch that meets both latency goals. Uses bisection, because both
+// latencies grow with the batch.
 class ServeBatchSearch {
  public:
   ServeBatchSearch(const ServeGoal& goal, const Serving& serving, ServeOption& option)
