@@ -116,8 +116,8 @@ class SpawnedGang : public LocalGang {
   // close.
   void KillAll(const Status& lost) {
     std::fprintf(stderr, "assay-runner: %s\n", lost.Text().c_str());
-    // A process's connections close shortly before it ends. Wait for that end, so that NameKilled()
-    // can tell how it ended.
+    // The connections of a process close shortly before the process ends. Wait for its end, so that
+    // NameKilled() can see which signal ended it.
     std::vector<pollfd> ends;
     for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});
     poll(ends.data(), ends.size(), kEndingMilliseconds);

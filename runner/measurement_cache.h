@@ -94,8 +94,8 @@ struct LinkSeries {
 Result<LinkSeries> LinkSeriesOf(const BenchmarkInfo& info, const RunContext& context,
                                 const LocalGpu* gpu);
 
-// Returns S of the alpha-beta model, which is the message size in bytes, or 0 if the work moves
-// nothing over a link.
+// Returns S of the alpha-beta model in bytes: the payload or, if the work declares none, the bytes
+// that cross the link. Returns 0 if the work moves nothing over a link.
 double LinkBytes(const Work& work);
 
 }  // namespace assay
