@@ -12,7 +12,7 @@ struct Compared {
   double total = 0;  // Sum over all rounds.
 };
 
-// The first candidate, then the others that are compared.
+// Returns the first candidate, followed by the `most` others with the smallest seconds.
 std::vector<Compared> Chosen(const std::vector<Candidate>& candidates, size_t most) {
   std::vector<Candidate> others(std::next(candidates.begin()), candidates.end());
   std::stable_sort(others.begin(), others.end(),

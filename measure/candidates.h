@@ -1,6 +1,6 @@
-// Selects the fastest of several implementations of the same work. Noise makes this difficult,
-// because times vary by one percent or more. In addition, the clock of a GPU at its power limit
-// depends on what ran before.
+// Selects the fastest of several implementations of the same work. The selection repeats its
+// measurements, because times vary by one percent or more. In addition, the clock of a GPU at its
+// power limit depends on the work that ran before.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,26 @@
 namespace assay {
 
 struct CandidateRule {
-  // Number of candidates that are compared with the first one: those with the shortest first times.
+  // The number of candidates to compare with the first candidate. Those with the smallest
+  // Candidate::seconds are taken.
   size_t others = 3;
-  // The maximum number of rounds. In each round, every candidate runs once. A candidate is dropped
-  // after the first round in which it was not faster than the first candidate. Every second round
+  // The maximum number of rounds. In each round, every remaining candidate runs once. A candidate
+  // is dropped as soon as it is not faster than the first candidate in a round. Every second round
   // runs in reverse order, so that a steady drift of the clocks favors no candidate.
   int rounds = 3;
   // A candidate is chosen only if its total time over all rounds is less than this fraction of the
   // first candidate's total time.
   double clearly = 0.997;
-  // How long a candidate runs in each round, in seconds: first untimed until the clocks have
-  // settled, then timed. The defaults are meant for work that brings a GPU to its power limit.
-  // Shorter times (0.08 s and 0.1 s, in two rounds) selected a slow algorithm for an fp16 GEMM of
-  // size 8192 on one of two H200s, with 621 instead of 653 TFLOP/s.
+  // How long a candidate runs in each round, in seconds. `follow_seconds` is the untimed part, in
+  // which the clocks settle after the previous candidate. The defaults are meant for work that
+  // brings a GPU to its power limit. Shorter times (0.08 s and 0.1 s, in two rounds) selected a
+  // slow algorithm for an fp16 GEMM of size 8192 on one of two H200s, with 621 instead of 653
+  // TFLOP/s.
   double follow_seconds = 0.3;
   double timed_seconds = 0.5;
 };
 
-// A candidate, and the seconds that the work took at its first timing.
+// A candidate, and the time in seconds of a first, short measurement.
 struct Candidate {
   size_t index = 0;
   double seconds = 0;

@@ -9,11 +9,12 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
-// Windows before the warm-up can end: a first one of a single iteration, and three to compare.
+// The minimum number of warm-up windows. The first window is a single sample, and the medians of
+// the last three windows are compared.
 constexpr size_t kSettleWindows = 4;
 // Limits the damage from inaccurate times, which occur if samples are too short for the timer. The
-// number of iterations per sample grows by at most this factor from one window to the next, and a
-// series of samples takes at most this factor times its planned duration.
+// number of iterations per sample grows at most by this factor from one window to the next. A
+// series of samples takes at most its planned duration times this factor.
 constexpr int64_t kMaxGrowth = 10;
 // How often the timed window may restart because samples turned out too short.
 constexpr int kMostNewBatches = 3;
@@ -26,7 +27,7 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-// One measurement from the first warm-up to the last sample.
+// A single measurement, from the warm-up to the last sample.
 class Engine {
  public:
   Engine(TimedDevice& device, const MeasureRule& rule, Clock& clock, const MeasureHooks& hooks)
@@ -46,7 +47,7 @@ class Engine {
   Status WarmUp() {
     begin_ = clock_.Now();
     for (;;) {
-      // The first window is one iteration, because its length is unknown.
+      // The first window has one sample, because the time of an iteration is still unknown.
       const int64_t samples = windows_.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
       std::vector<double> window;
       ASSAY_RETURN_IF_ERROR(RunChunk(samples, &window));
@@ -55,7 +56,8 @@ class Engine {
       readings_.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin_);
       const int64_t batch = BatchFor(windows_.back());
-      // A new batch needs another window; noise must not request new batches indefinitely.
+      // A new batch size requires another window. The time limit keeps noise from changing the
+      // batch size indefinitely.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
@@ -67,8 +69,8 @@ class Engine {
   }
 
   // Collects timed samples until there is enough evidence, after which Done() returns true. If most
-  // samples turn out too short, returns early and Done() is still false. The caller must then call
-  // NewBatch() and Collect() again.
+  // samples turn out to be too short, returns early, and Done() returns false. The caller must then
+  // call NewBatch() and Collect() again.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
@@ -84,7 +86,7 @@ class Engine {
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
-    // After a restart, the times of the warm-up are no longer comparable.
+    // After a restart, the warm-up's times are not comparable with the samples.
     const bool anew = new_batches_left_ < kMostNewBatches;
     if (anew || (!times_.settled && windows_.size() < kSettleWindows)) {
       times_.settled = SettledInWindow() && ReadingsAgree(2);
@@ -96,8 +98,9 @@ class Engine {
 
   bool Done() const { return !times_.stop_reason.empty(); }
 
-  // Restarts the timed window with a larger number of iterations per sample (batch). The samples
-  // taken so far count as warm-up, and so does a first series of samples with the new batch.
+  // Restarts the timed window with a larger number of iterations per sample (batch). Discards the
+  // samples taken so far, and a first series of samples with the new batch. The iterations of both
+  // count as warm-up.
   Status NewBatch() {
     --new_batches_left_;
     std::vector<double> window = std::exchange(times_.seconds, {});
@@ -137,7 +140,8 @@ class Engine {
                           " s, not a positive time",
                       Reason::kBadSample);
     }
-    // The length of a chunk is a sum, so its estimate needs the mean and not the median.
+    // The duration of a chunk is the sum of its samples, so it is estimated from their mean rather
+    // than their median.
     const double sum =
         std::accumulate(seconds->end() - static_cast<std::ptrdiff_t>(samples), seconds->end(), 0.0);
     iteration_seconds_ =
@@ -146,7 +150,8 @@ class Engine {
     return Status::Ok();
   }
 
-  // Iterations of a chunk, timed and untimed.
+  // Returns the number of iterations, timed and untimed, that the device runs for `samples`
+  // samples.
   int64_t IterationsOf(int64_t samples) const {
     return device_.UntimedIterations(samples, times_.batch) + samples * times_.batch;
   }
@@ -158,8 +163,8 @@ class Engine {
   }
 
   // Returns the number of iterations per sample for the given time of one iteration. Keeps the
-  // current number while a sample lasts between one and two times the minimum, so that noise does
-  // not change it.
+  // current number while a sample lasts between one and two times the minimum duration, so that
+  // noise does not change the number.
   int64_t BatchFor(double iteration_seconds) const {
     const double sample = iteration_seconds * static_cast<double>(times_.batch);
     const bool long_enough = sample >= min_sample_seconds_;
@@ -182,7 +187,7 @@ class Engine {
     return 2 * MedianOf(seconds) * static_cast<double>(times_.batch) < min_sample_seconds_;
   }
 
-  // Returns true if three consecutive windows agree.
+  // Returns true if the medians of three consecutive windows differ by at most the tolerance.
   bool Agree(const double* medians) const {
     const auto [low, high] = std::minmax_element(medians, medians + 3);
     return *high - *low <= rule_.settle_tolerance * *low;
@@ -192,9 +197,10 @@ class Engine {
     return windows_.size() >= kSettleWindows && Agree(windows_.data() + windows_.size() - 3);
   }
 
-  // Returns true if the timed samples show that times have settled, because the medians of their
-  // first, second and last thirds agree. Used if the warm-up was too short to tell. If there are
-  // fewer than three samples, the last windows of the warm-up are put in front of them.
+  // Returns true if the timed samples show that times have settled. This is the case if the medians
+  // of the first, second and last third of the samples agree. Used if the warm-up had too few
+  // windows to decide. If there are fewer than three samples, the medians of the last warm-up
+  // windows are put in front of the samples.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;
     for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
@@ -213,9 +219,9 @@ class Engine {
     return Agree(medians);
   }
 
-  // Returns true if every hardware reading, such as power, has settled. This means that its values
-  // after each of the last `windows` warm-up windows agree. Uses all windows if there are fewer. A
-  // reading that is sometimes missing has not settled.
+  // Returns true if every hardware reading, such as power, has settled: its values after each of
+  // the last `windows` warm-up windows agree. If there were fewer windows, compares the values
+  // after all of them. A reading that is sometimes missing has not settled.
   bool ReadingsAgree(size_t windows) const {
     const auto& last = readings_.back();
     const auto first =
@@ -233,7 +239,8 @@ class Engine {
     return true;
   }
 
-  // Returns an empty text while more samples are needed.
+  // Returns the reason to stop after `elapsed` seconds, or an empty text if more samples are
+  // needed.
   std::string StopReason(double elapsed) {
     const auto n = static_cast<int64_t>(times_.seconds.size());
     if (n >= rule_.min_samples) {

@@ -14,19 +14,19 @@
 
 namespace assay {
 
-// Rules for when to start timing and when to stop. Durations are in seconds of the host's clock and
-// include the time between samples.
+// The conditions for starting and stopping the timing. Durations are in seconds of the host's clock
+// and include the time between samples.
 // The number of iterations in a window (a series of samples) is estimated from the mean sample of
-// the previous window. Because samples may be wrong, for example if they are too short for the
-// timer, the elapsed time limits the estimate. A window thus takes at most ten times as long as
-// planned.
+// the previous window. Samples may be inaccurate, for example if they are too short for the timer.
+// Therefore, the estimate also uses the time that the previous window took by the host's clock, so
+// that a window takes at most ten times as long as planned.
 struct MeasureRule {
   // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
   // The warm-up is complete when both of these have settled:
-  //   - Times: the medians of three consecutive windows of `settle_window_seconds` each differ by
-  //     at most the fraction `settle_tolerance`.
-  //   - Hardware readings, such as power: the values after these windows differ by at most the
+  //   - Times: the median samples of three consecutive windows, each of `settle_window_seconds`,
+  //     differ by at most the fraction `settle_tolerance`.
+  //   - Hardware readings, such as power: the values read after these windows differ by at most the
   //     fraction `settle_reading_tolerance`.
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
@@ -35,10 +35,12 @@ struct MeasureRule {
   // the number of iterations per sample is still changing. The current window is always finished.
   double max_warmup_seconds = 2.0;
 
-  // Both must be reached before the evidence is evaluated.
+  // The minimum number of samples and the minimum duration in seconds. Until both are reached, only
+  // the hard limits below can end the measurement.
   int64_t min_samples = 30;
   double min_seconds = 0.5;
-  // Half the width of the median's 95% confidence interval, relative to the median.
+  // The measurement stops when half the width of the median's 95% confidence interval is at most
+  // this fraction of the median.
   double target_confidence = 0.005;
   // The measurement stops when the noise has changed by less than this fraction while the number of
   // samples doubled. The noise is the scaled median absolute deviation divided by the median.
@@ -51,7 +53,7 @@ struct MeasureRule {
   int64_t max_samples = 5000;
 };
 
-// Time that a measurement may take to become precise.
+// How much time a measurement may take to become more precise.
 enum class Effort {
   kQuick,     // About 1 s in total.
   kStandard,  // The rule as it is.
@@ -61,14 +63,15 @@ enum class Effort {
 // Returns "quick", "standard" or "thorough".
 const char* EffortWord(Effort effort);
 
-// Returns the effort of such a word, or INVALID_ARGUMENT.
+// Returns the effort for a word that EffortWord() returns, or INVALID_ARGUMENT for other words.
 Result<Effort> ParseEffort(const std::string& word);
 
-// Changes a standard rule to `effort`. A rule whose minimum and maximum duration are equal is not
-// changed, because its duration is a parameter of the benchmark.
+// Changes `rule`, a rule for standard effort, to `effort`. Does not change a rule whose minimum and
+// maximum duration are equal, because the benchmark's parameters set that duration.
 void ApplyEffort(Effort effort, MeasureRule* rule);
 
-// The work to time: Case::Run of one rank, or of a gang as seen from rank 0.
+// The work to time. It is Case::Run() of one rank or, for a benchmark with several ranks, of all
+// ranks as seen from rank 0.
 class TimedDevice {
  public:
   virtual ~TimedDevice() = default;
@@ -82,7 +85,7 @@ class TimedDevice {
   virtual int64_t BatchGranularity() const { return 1; }
 };
 
-// Callbacks, called on the engine's thread. Any may be empty.
+// Callbacks that Measure() calls on its own thread. Any of them may be empty.
 struct MeasureHooks {
   std::function<void()> warmup_begins;
   // Returns hardware readings, such as power, which must also settle before the warm-up ends.
@@ -107,20 +110,20 @@ struct MeasuredTimes {
   int64_t warmup_iterations = 0;
   // True if times and hardware readings were stable at the end of the warm-up, or if the rule has
   // no warm-up. False if the warm-up reached its time limit.
-  // If iterations are so long that the warm-up has fewer than three windows, the timed samples
-  // decide instead: their first, second and last thirds must agree, and so must the readings after
-  // the last two windows.
+  // If iterations are so long that the warm-up has fewer than four windows, the timed samples
+  // decide instead: the medians of their first, second and last third must agree, and so must the
+  // readings after the last two warm-up windows.
   bool settled = false;
-  // True if most samples last less than half the minimum that the timer needs to measure them
-  // accurately, even after the measurement was restarted with more iterations per sample as often
-  // as allowed.
+  // True if most samples are too short to be timed accurately (less than half of the minimum
+  // duration), although the measurement was restarted with more iterations per sample as often as
+  // allowed.
   bool short_samples = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;
 };
 
 // Measures `device`, from the warm-up to the last sample, and returns the times. Returns the error
-// of `device` if there is one, and INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
+// if `device` returns one, and INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
 Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
                               const MeasureHooks& hooks = {});
 

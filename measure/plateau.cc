@@ -15,7 +15,8 @@ struct Run {
   size_t length() const { return last - first; }
 };
 
-// Returns the longest run within [within.first, within.last); the first of equally long ones.
+// Returns the longest run of points within the tolerance in [within.first, within.last). Returns
+// the first one if several are equally long.
 Run LongestRun(const std::vector<LatencyPoint>& points, double tolerance, const Run& within) {
   Run longest;
   for (size_t first = within.first; first < within.last; ++first) {
@@ -32,7 +33,7 @@ Run LongestRun(const std::vector<LatencyPoint>& points, double tolerance, const 
   return longest;
 }
 
-// Appends the runs in `within`, in order.
+// Appends the longest run in `within` to the output, and the runs before and after it, in order.
 void Split(const std::vector<LatencyPoint>& points, double tolerance, size_t min_points,
            const Run& within, std::vector<Run>* runs) {
   if (within.length() < min_points) return;

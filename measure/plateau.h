@@ -25,7 +25,7 @@ struct Plateau {
 
 // Returns the plateaus in `points`, sorted by size. `points` must be sorted by size too. A plateau
 // is a maximal run of at least `min_points` points whose latencies differ by at most the fraction
-// `tolerance`. If runs overlap, the longest one is taken. Points that are in no plateau are
+// `tolerance`. Of overlapping runs, only the longest is a plateau. Points outside all plateaus are
 // transitions between levels.
 std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, double tolerance,
                                   int64_t min_points);

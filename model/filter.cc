@@ -243,8 +243,9 @@ class Parser {
     while (!AtEnd() && !EndsWord(Peek())) ++position_;
   }
 
-  // Returns the error for a list without quotes, such as Ring,Tree or ^=eth0. The list begins at
-  // position `begin`. The error's hint shows how to write the list in quotes.
+  // Returns the error for a value that looks like a list without quotes, such as Ring,Tree or
+  // ^=eth0, and begins at position `begin`. The error's hint shows how to write the value in
+  // quotes.
   Status UnquotedList(size_t begin) {
     const Status found = Unexpected("AND, OR, another condition or the end");
     while (Peek() == ',' || Peek() == '=') {
@@ -255,7 +256,7 @@ class Parser {
     return found.WithHint("a value with , or = goes in quotes: \"" + list + "\"");
   }
 
-  // A backslash escapes a quote or a backslash.
+  // Parses a quoted string, in which a backslash escapes a quote or a backslash.
   Result<std::string> ParseQuoted() {
     const size_t begin = position_;
     const char quote = text_[position_++];
@@ -288,7 +289,7 @@ std::optional<double> AsNumber(std::string_view text) {
   return number;
 }
 
-// Returns the parts of a dotted version. Nullopt if `text` is not one.
+// Returns the numbers of a version such as "580.95", or nullopt if `text` is not a version.
 std::optional<std::vector<int64_t>> AsVersion(std::string_view text) {
   std::vector<int64_t> parts;
   while (true) {
@@ -370,7 +371,8 @@ Result<bool> Matches(const Filter& filter, const FieldLookup& lookup) {
                                  [&](const std::string& value) { return Holds(value, filter); });
     return any != (filter.comparator == Comparator::kNotEqual);
   }
-  // Every child is evaluated, so that an unknown field is an error in any position.
+  // Evaluates every child, even if the result is already known, so that an unknown field is always
+  // an error.
   size_t held = 0;
   for (const Filter& child : filter.children) {
     ASSAY_ASSIGN_OR_RETURN(const bool holds, Matches(child, lookup));

@@ -1,7 +1,7 @@
 // Filters that select items from a list, in the language of Google's AIP-160. For example:
 //   gpu.model = "H200" AND (driver >= "580" OR label.rack : "7")
-// A filter is parsed into a tree. The tree is evaluated in memory here, or translated to SQL by
-// storage/postgres.
+// A filter is parsed into a tree. Matches() evaluates the tree for an object in memory, and
+// storage/postgres translates the tree to SQL.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ namespace assay {
 
 enum class Comparator { kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kHas };
 
-// A node of the tree. Immutable after parsing.
+// A node of the tree that represents a filter. Immutable after parsing.
 struct Filter {
   enum class Kind { kAll, kAnd, kOr, kNot, kRestriction };
 
   Kind kind = Kind::kAll;  // kAll is the empty filter, which matches everything.
-  // At least two for kAnd and kOr, one for kNot.
+  // The operands: at least two for kAnd and kOr, and one for kNot.
   std::vector<Filter> children;
-  // For kRestriction: a dotted path in lower case, the comparator, and the text of the value.
+  // The three parts of a kRestriction. `field` is a dotted path in lower case.
   std::string field;
   Comparator comparator = Comparator::kEqual;
   std::string value;
@@ -34,7 +34,8 @@ struct Filter {
   bool numbers_only = false;
 };
 
-// Limits that bound the cost of hostile filters.
+// Limits on the size and the nesting of a filter. They keep hostile filters from consuming much
+// time or memory.
 inline constexpr size_t kMaxFilterBytes = 16 << 10;
 inline constexpr int kMaxFilterDepth = 32;
 
@@ -44,7 +45,7 @@ inline constexpr int kMaxFilterDepth = 32;
 // gives the position (in characters, starting from 1), what was found and what was expected.
 Result<Filter> ParseFilter(std::string_view text);
 
-// True if the filter names `field` anywhere.
+// Returns true if any condition of the filter is about `field`.
 bool Mentions(const Filter& filter, std::string_view field);
 
 // Returns the values of a field of the object that is being filtered. A field may have several
@@ -59,9 +60,10 @@ using FieldLookup = std::function<Result<std::vector<std::string>>(const std::st
 // `field:abc` matches values that contain "abc". `field:*` means that the field has a value.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
-// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. Two
-// texts of digits and dots are compared as versions, so "2.5" < "2.49". Other texts are compared as
-// numbers if both are numbers, for example because one has a sign or an exponent.
+// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. If both
+// texts consist of digits and dots, compares them as versions, so "2.5" < "2.49". Otherwise, if
+// both are numbers, for example because one has a sign or an exponent, compares them as numbers.
+// Compares all other texts as text.
 int CompareValues(std::string_view a, std::string_view b);
 
 // Like CompareValues(), but returns nullopt for values that CompareValues() would compare as text.

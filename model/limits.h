@@ -1,13 +1,14 @@
-// Limits of a campaign, for the reader of campaign files and for the coordinator.
+// Limits of a campaign (a set of benchmarks to run), checked when a campaign file is read and again
+// by the coordinator.
 #pragma once
 
 namespace assay {
 
 inline constexpr int kMaxRepetitions = 1000;
 inline constexpr int kMaxRetries = 10;
-// Most nodes that a campaign can expect.
+// The maximum number of nodes that a campaign can expect.
 inline constexpr int kMaxExpectedNodes = 100'000;
-// Priorities are from -kMaxPriority to kMaxPriority.
+// A campaign's priority is from -kMaxPriority to kMaxPriority.
 inline constexpr int kMaxPriority = 100;
 
 }  // namespace assay

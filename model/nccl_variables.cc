@@ -24,7 +24,8 @@ NcclVariable Bytes(std::string_view name) { return Integer(name, kMinBytes, kMax
 NcclVariable Choice(std::string_view name, std::vector<std::string_view> words) {
   return {name, Kind::kChoice, 0, 0, std::move(words)};
 }
-// A list of `words`, each possibly for one of the collectives.
+// Returns a variable whose value is a list of `words`. The list may also contain names of
+// collectives, to which words then apply.
 NcclVariable List(std::string_view name, std::vector<std::string_view> words) {
   for (const char* collective :
        {"Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"}) {
@@ -32,7 +33,8 @@ NcclVariable List(std::string_view name, std::vector<std::string_view> words) {
   }
   return {name, Kind::kList, 0, 0, std::move(words)};
 }
-// Upper bound of the distance between two devices, as a word or as an older number.
+// Returns a variable that is an upper bound of the distance between two devices. NCCL accepts a
+// word or, for compatibility with its older versions, a number.
 NcclVariable Distance(std::string_view name) {
   return Choice(name, {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0",
                        "1", "2", "3", "4", "5"});
@@ -69,7 +71,7 @@ bool Accepts(const NcclVariable& variable, std::string_view value) {
   switch (variable.kind) {
     case Kind::kInteger: {
       const auto number = ParseInteger(value);
-      // NCCL reads a leading 0 as octal.
+      // Compares the text too, because NCCL reads numbers with a leading 0 as octal.
       return number.ok() && std::to_string(*number) == value && *number >= variable.minimum &&
              *number <= variable.maximum;
     }

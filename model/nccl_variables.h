@@ -1,5 +1,5 @@
-// The NCCL environment variables that users may set in a campaign (a set of benchmarks to run). All
-// Assay programs share this table, so that they accept the same settings.
+// The NCCL environment variables that users may set for a campaign (a set of benchmarks to run).
+// All Assay programs share this table, so that they accept the same settings.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct NcclVariable {
   int64_t minimum = 0;
   int64_t maximum = 0;
   std::vector<std::string_view> words = {};
-  // Names devices of one host (interfaces, adapters), so that ranks may differ in it.
+  // True if the value names devices of a host, such as network interfaces. Ranks on different hosts
+  // may then have different values.
   bool per_host = false;
 };
 
@@ -35,10 +36,11 @@ struct NcclVariable {
 // algorithms, transports and resources.
 const std::vector<NcclVariable>& NcclVariables();
 
-// The variable that --nccl-host-id of an agent sets; results record it with the others.
+// The variable that an agent sets if it is started with --nccl-host-id. Results record it like the
+// variables above.
 inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
 
-// Returns null if a campaign may not set the variable.
+// Returns the entry for the variable `name`, or null if a campaign may not set this variable.
 const NcclVariable* FindNcclVariable(std::string_view name);
 
 // Returns OK if a campaign may set the variable to this value. Otherwise returns INVALID_ARGUMENT

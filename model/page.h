@@ -1,4 +1,5 @@
-// Pages of lists, and their opaque tokens, which encode where a page ended.
+// Splits long lists into pages. The client requests the next page with an opaque token, which
+// encodes where the previous page ended.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct Page {
 };
 
 // The size in bytes at which a page or a streamed message counts as full. Many clients reject
-// messages above 4 MiB. The difference leaves room for the last item, which may be large, for
-// example a failed job with 64 KiB of evidence.
+// messages above 4 MiB. The limit here is lower because the last item may carry a page beyond it,
+// and items may be large. For example, a failed job has up to 64 KiB of evidence.
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 struct PageRequest {
@@ -36,15 +37,15 @@ std::string MakePageToken(char kind, int64_t position);
 // INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Like ParsePageToken, but for lists that are sorted by a unique text. Returns the text of the last
-// item on the previous page, or an empty text if the token is empty.
+// Like ParsePageToken(), but for lists that are sorted by a text that is unique to each item.
+// Returns the text of the last item on the previous page, or an empty text if the token is empty.
 Result<std::string> ParseTextToken(char kind, const std::string& token);
 
 // Returns the maximum number of items on a page: `request.size`, but at most 10,000. Returns 100 if
 // `request.size` is below 1.
 int PageSize(const PageRequest& request);
 
-// Builds a page from a list of messages that are read in order.
+// Builds a page from the items of a list, protobuf messages, which are added in the list's order.
 template <typename T>
 class PageFiller {
  public:
@@ -54,7 +55,7 @@ class PageFiller {
   // Adds the item at `position` of the list. If the page is full, returns false without adding the
   // item, which then belongs to the next page.
   bool Add(T item, int64_t position) { return Add(std::move(item), std::to_string(position)); }
-  // Like the other Add, for lists that are sorted by a unique text.
+  // Like the other Add(), but for lists that are sorted by a text that is unique to each item.
   bool Add(T item, std::string text) {
     if (static_cast<int>(page_.items.size()) == size_ || bytes_ >= most_bytes_) {
       page_.next_token = kind_ + last_;

@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-// Returns "a, b or c" if `last` is " or ".
+// Joins `parts` with commas, and the last two with `last`. For example, returns "a, b or c" if
+// `last` is " or ".
 std::string JoinLast(const std::vector<std::string>& parts, std::string_view last) {
   if (parts.size() < 2) return Join(parts);
   const std::vector<std::string> front(parts.begin(), parts.end() - 1);
@@ -38,10 +39,11 @@ std::string ShortTypeName(std::string_view text) {
   return found == names.end() ? "" : found->second;
 }
 
-// A multiple below 1, which schemas from other programs may contain, means no restriction.
+// Returns true if `value` is a multiple of `multiple`. Schemas from other programs may contain
+// multiples below 1, which mean that there is no restriction.
 bool IsMultiple(int64_t value, int64_t multiple) { return multiple < 1 || value % multiple == 0; }
 
-// Describes what a constraint asks for: "nt", "at most 32", "a multiple of 16".
+// Describes the values that a constraint allows, such as "nt", "at most 32" or "a multiple of 16".
 std::string RuleText(const ParameterSpec& spec, const Constraint& constraint) {
   std::vector<std::string> parts;
   if (!constraint.choices.empty()) parts.push_back(JoinOr(constraint.choices));

@@ -23,7 +23,8 @@ enum class ParameterType {
 // An additional restriction of a parameter when another parameter has certain values. For example,
 // if the parameter "variant" is "warp", the parameter "columns" must be at most 32.
 struct Constraint {
-  // The rule holds where `parameter` has one of `values`, which are canonical.
+  // The condition: the restrictions apply if `parameter` has one of `values`, which are in
+  // canonical form.
   std::string parameter;
   std::vector<std::string> values;
   // The restrictions. The value must be one of `choices` (if there are any), at most `maximum`, and
@@ -38,21 +39,21 @@ struct ParameterSpec {
   std::string name;
   ParameterType type = ParameterType::kInteger;
   std::string description;
-  // In canonical form. Nullopt if users must give the parameter.
+  // The default in canonical form, or nullopt if users must give a value.
   std::optional<std::string> default_value;
-  // Inclusive bounds of kInteger and kBytes.
+  // The inclusive bounds of a kInteger or kBytes parameter.
   std::optional<int64_t> minimum;
   std::optional<int64_t> maximum;
-  // Allowed values of kChoice.
+  // The allowed values of a kChoice parameter.
   std::vector<std::string> choices;
-  // kInteger and kBytes: the value must be a multiple of this number.
+  // The value of a kInteger or kBytes parameter must be a multiple of this number.
   int64_t multiple = 1;
   std::vector<Constraint> constraints = {};
 
   bool IsNumber() const { return type == ParameterType::kInteger || type == ParameterType::kBytes; }
 };
 
-// Canonical values by parameter name.
+// The values of parameters, in canonical form, by the parameters' names.
 using ParameterMap = std::map<std::string, std::string>;
 
 // Converts the value `text` of a parameter to its canonical form. Numbers and sizes become decimal
@@ -62,8 +63,8 @@ Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view t
 
 // Describes how the value of the parameter `spec` violates its constraints, in words that can
 // follow the parameter's name, such as "is nn; with dtype int8 it must be nt". Returns "" if no
-// constraint is violated. `values` must be canonical. Skips constraints on parameters that are not
-// in `values`.
+// constraint is violated. `values` holds the values of this and of other parameters in canonical
+// form. Skips constraints whose condition is about a parameter that is not in `values`.
 std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
 // Returns all parameters in canonical form, using defaults for those that are not in `given`. The
@@ -81,7 +82,8 @@ Status InvalidParameter(const std::string& name, const std::string& error);
 // that number.
 std::string AllowedValues(const ParameterSpec& spec);
 
-// Describes each constraint of `spec`: "with variant warp: at most 32 (one lane per column)".
+// Describes each constraint of `spec`, for example "with variant warp: at most 32 (one lane per
+// column)".
 std::vector<std::string> ConstraintTexts(const ParameterSpec& spec);
 
 }  // namespace assay

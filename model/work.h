@@ -1,4 +1,5 @@
-// The work of one iteration of a benchmark, as the roofline model needs it.
+// The work of one iteration of a benchmark, such as its FLOPs and bytes. The roofline model
+// predicts times from it.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@ enum class Resource {
   kNetwork,  // One rank per node, over the network.
 };
 
-// The column of the spec sheet that bounds Work::flops.
+// The column of the spec sheet with the peak rate for Work::flops.
 enum class Peak {
   kNone,
   kFp64Vector,
@@ -26,7 +27,8 @@ enum class Peak {
   kFp4,
 };
 
-// How Work::bytes divide into reads and writes, which decides the measured ceiling.
+// The mix of reads and writes in Work::bytes. It selects the kind of traffic with which the ceiling
+// for memory is measured.
 enum class Traffic {
   kCopy,   // As many bytes read as written.
   kRead,   // Nearly all read.
@@ -40,7 +42,7 @@ enum class LinkKind {
   kNetwork,  // Between nodes. No spec sheet gives its rate.
 };
 
-// An amount of work of the multiprocessors that no spec sheet has a peak for.
+// A kind of work of the multiprocessors for which no spec sheet states a peak rate.
 enum class SmRate {
   kNone,
   kInt32Mad,     // Multiply-adds of 32-bit integers.
@@ -70,15 +72,18 @@ struct Work {
   // which nccl-tests computes the algorithm bandwidth. For a cache or shared memory, it is the
   // number of bytes read from there.
   double payload_bytes = 0;
-  // The number of whatever the benchmark counts: dependent loads, kernel launches or elements.
+  // The number of operations, whose kind depends on the benchmark: dependent loads, kernel launches
+  // or elements.
   double operations = 0;
-  // The total over all multiprocessors, in the unit of `sm_rate`.
+  // The amount of other work on all multiprocessors together, in the unit of `sm_rate`.
   double sm_amount = 0;
   SmRate sm_rate = SmRate::kNone;
   int sm_count = 0;  // Multiprocessors that share `sm_amount`; 0 means all of the GPU.
-  // Time of an iteration that does not depend on its size (launch, link latency).
+  // The part of an iteration's time that does not depend on its size, such as a kernel launch or
+  // the latency of a link.
   double fixed_seconds = 0;
-  // True if an iteration consists of fixed_seconds alone: launches are what is measured.
+  // True if fixed_seconds is the whole time of an iteration, because the benchmark measures
+  // launches.
   bool fixed_only = false;
 };
 
@@ -88,8 +93,8 @@ struct Ceilings {
   std::optional<double> flops;
   std::optional<double> bytes;
   std::optional<double> link_bytes;
-  // The time in seconds of an iteration with almost no work, for example to wake up threads.
-  // Predictions use the larger of this and Work::fixed_seconds.
+  // The time in seconds of an iteration with almost no work, for example the time to wake up
+  // threads. Predictions use the larger of this time and Work::fixed_seconds.
   std::optional<double> fixed_seconds;
 };
 

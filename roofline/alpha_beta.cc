@@ -41,11 +41,11 @@ Line LeastSquares(const std::vector<SizedTime>& points) {
   const double determinant = xx * yy - xy * xy;
   const Line line = {(x_sum * yy - y_sum * xy) / determinant,
                      (y_sum * xx - x_sum * xy) / determinant};
-  // Times are not negative: without a latency, the best line passes through the origin.
+  // A latency cannot be negative. The best line without a latency passes through the origin.
   return line.alpha >= 0 ? line : Line{0, y_sum / yy};
 }
 
-// Fits two sizes or more, without computing the error.
+// Fits the model to points of at least two sizes, without computing AlphaBeta::error.
 std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
   const Line line = LeastSquares(points);
   if (!std::isfinite(line.alpha) || !Positive(line.inverse)) return std::nullopt;
@@ -61,7 +61,8 @@ std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
   return model;
 }
 
-// Appends the error of the model of all other sizes for `bytes`, if the model covers it.
+// Fits a model to all sizes except `bytes`. If that model covers `bytes`, appends its relative
+// errors for that size to `errors`.
 void AddErrors(const std::vector<SizedTime>& points, double bytes, std::vector<double>* errors) {
   std::vector<SizedTime> others;
   std::copy_if(points.begin(), points.end(), std::back_inserter(others),

@@ -1,6 +1,6 @@
 // The alpha-beta model of communication time (Hockney 1994): moving S bytes takes alpha + S / beta
-// seconds, where alpha is a latency and beta a bandwidth. After it is fitted to measured times, the
-// model predicts the times of other sizes, and the size up to which latency dominates.
+// seconds, where alpha is a latency and beta a bandwidth. A model that was fitted to measured times
+// predicts the times of other sizes, and the size up to which latency dominates.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct AlphaBeta {
   double latency_seconds = 0;  // alpha; 0 if times are proportional to the size.
   double bandwidth = 0;        // beta, in bytes per second.
   // The typical relative error of the model: the median of |predicted / measured - 1| over all
-  // sizes, where each size is predicted from the others. Values of a few tenths are common, because
-  // NCCL uses different algorithms and protocols for different sizes.
+  // sizes. Each size is predicted by a model that was fitted to the other sizes. Values of a few
+  // tenths are common, because NCCL uses different algorithms and protocols for different sizes.
   double error = 0;
   int points = 0;
   double smallest_bytes = 0;  // Smallest and
@@ -33,17 +33,18 @@ struct AlphaBeta {
   }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
   // Returns true if `seconds` is much longer than predicted, so that the model's inaccuracy cannot
-  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. This limit is
-  // generous because healthy hardware deviates too: on two healthy H200s, an all-reduce of 1 MiB
-  // took 1.6 times the predicted time although `error` was 0.05. Returns false for sizes outside
-  // the fitted range.
+  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. The limit is this
+  // high because healthy hardware also deviates: on two healthy H200s, an all-reduce of 1 MiB took
+  // 1.6 times the predicted time, although `error` was 0.05. Returns false for sizes outside the
+  // range of the fitted sizes.
   bool LeavesUnexplained(double bytes, double seconds) const {
     constexpr double kLeast = 1;
     constexpr double kErrors = 6;
     const bool between = bytes >= smallest_bytes && bytes <= largest_bytes;
     return between && seconds > Seconds(bytes) * (1 + std::max(kLeast, kErrors * error));
   }
-  // Returns the size in bytes whose time is half latency: smaller messages are hardly faster.
+  // Returns the size in bytes at which the latency is half of the time. Messages that are much
+  // smaller are hardly faster.
   double KneeBytes() const { return latency_seconds * bandwidth; }
 };
 

@@ -8,14 +8,14 @@
 
 namespace assay {
 
-// One line, by column name.
+// The fields of one line, by column name.
 using CsvRow = std::map<std::string, std::string>;
 
 // Parses a CSV table. The first line that is not a comment is the header. The last column contains
 // the rest of the line, including commas.
 std::vector<CsvRow> ParseCsv(const char* csv);
 
-// Returns nothing if the field is empty.
+// Returns the number in `column` times `scale`, or nullopt if the field is empty.
 std::optional<double> CsvNumber(const CsvRow& row, const char* column, double scale = 1);
 
 }  // namespace assay

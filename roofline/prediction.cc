@@ -5,8 +5,9 @@
 namespace assay {
 namespace {
 
-// Without tensor cores for fp64 a matrix product runs on the vector lanes. Peak::kBf16 covers fp16
-// too, the only 16-bit type of GPUs before Ampere.
+// Returns the key of GpuSpec::flops that holds the peak for `work`. On GPUs without fp64 tensor
+// cores, fp64 matrix products run on the vector units. Peak::kBf16 also stands for fp16, which is
+// the only 16-bit type of GPUs before Ampere.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   const std::string column(ToText(work.peak));
   if (spec.flops.count(column) > 0) return column;
@@ -14,7 +15,7 @@ std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   return work.peak == Peak::kBf16 && spec.flops.count("fp16") > 0 ? "fp16" : column;
 }
 
-// Returns the clock in Hz at which the lanes reach the sheet's fp32 peak.
+// Returns the clock in Hz at which the GPU reaches the fp32 peak of its spec sheet.
 std::optional<double> SheetClock(const GpuSpec& spec) {
   const auto peak = spec.flops.find("fp32");
   const auto rate = RatePerClock(spec.name, "fp32");
@@ -22,7 +23,7 @@ std::optional<double> SheetClock(const GpuSpec& spec) {
   return peak->second / (*rate * *spec.sm_count);
 }
 
-// Returns the rate of Work::sm_amount per second at a clock of `hz`.
+// Returns how much of Work::sm_amount the GPU performs per second at a clock of `hz`.
 std::optional<double> SmPeak(const GpuSpec& spec, const Work& work, std::optional<double> hz) {
   const auto rate = RatePerClock(spec.name, std::string(ToText(work.sm_rate)));
   if (!rate || !spec.sm_count || !hz) return std::nullopt;
@@ -35,15 +36,15 @@ std::optional<double> Efficiency(const Work& work, const Peaks& peaks, double se
   return ideal->seconds / seconds;
 }
 
-// Returns the FLOP per byte from which on arithmetic, not memory, is the limit.
+// Returns the ridge point (see prediction.h).
 std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
   if (work.flops <= 0 || !peaks.flops || !peaks.bytes || *peaks.bytes <= 0) return std::nullopt;
   return *peaks.flops / *peaks.bytes;
 }
 
-// Returns what dominates the time of an iteration. This is "launch" if the fixed cost is at least
-// the ideal time, or at least half of the measured time. The second condition also works if no peak
-// rates are known. Otherwise returns the resource that limits the ideal time, such as "memory".
+// Returns the main part of an iteration's time. This is "launch" if the fixed cost is at least the
+// ideal time, or at least half of the measured time; the latter needs no peak rates. Otherwise
+// returns the resource that limits the ideal time, such as "memory".
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
   if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";

@@ -27,7 +27,8 @@ struct Prediction {
   // The resource that limits the predicted time: "compute", "memory", "link", "cache" (L1 or shared
   // memory) or "latency". Empty if there is no prediction.
   std::string bound;
-  // 1.0 is the peak itself, without the fixed cost of an iteration.
+  // The ideal time divided by the measured time, so 1.0 means that peak rates are reached. The
+  // ideal time does not include the fixed cost of an iteration.
   std::optional<double> efficiency_spec;
   std::optional<double> efficiency_measured;
   std::optional<double> efficiency_clock;
@@ -43,9 +44,8 @@ struct Prediction {
   // measured ceilings if they cover all of the work, and the spec sheet otherwise. Empty if
   // unknown.
   std::string regime;
-  // A model of latency and bandwidth that was fitted to this machine's times for other message
-  // sizes, and the time that the model predicts for this size. Predict() sets neither of these
-  // fields.
+  // A latency and bandwidth model, fitted to this machine's times for other message sizes, and the
+  // time that this model predicts for this size. Predict() does not set these fields.
   std::optional<AlphaBeta> link_model;
   double link_model_seconds = 0;
 };
@@ -80,8 +80,8 @@ struct Evidence {
   const GpuSpec* spec = nullptr;       // Null without a sheet (CPU, unknown GPU).
   std::optional<double> sm_clock_mhz;  // Observed over the timed window.
   Ceilings ceilings;
-  // True if the benchmark's data stays in caches between iterations. If so, memory bandwidth
-  // neither limits nor predicts the time.
+  // True if the benchmark's data stays in caches between iterations. In this case, memory bandwidth
+  // does not limit the time and is not used to predict it.
   bool in_cache = false;
 };
 
@@ -89,10 +89,9 @@ struct Evidence {
 // times. The prediction uses the spec sheet or, if there is none, the measured ceilings.
 Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
 
-// Returns a line that explains to users how times are predicted for a benchmark on `resource`. This
-// is `own`, the benchmark's own explanation, unless that is empty. Otherwise the line names the
-// roofline model. For networks, which have no spec sheet, it names the model fitted to measured
-// times.
+// Returns a line that explains to users how times are predicted for a benchmark on `resource`.
+// Returns `own`, the benchmark's own explanation, if it is not empty. Otherwise, the line names the
+// roofline model or, for networks, which have no spec sheet, the model fitted to measured times.
 std::string DescribePrediction(const std::string& own, Resource resource);
 
 }  // namespace assay

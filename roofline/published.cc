@@ -38,7 +38,8 @@ PublishedFigure FigureOf(const CsvRow& row) {
   return figure;
 }
 
-// Returns the rows of the file with a selector (benchmarks), or those without (workloads).
+// Returns the rows of the file that have a selector (figures of benchmarks) if `comparable` is
+// true, and the rows that have none (figures of workloads) otherwise.
 std::vector<PublishedFigure> ReadFigures(bool comparable) {
   std::vector<PublishedFigure> figures;
   for (const CsvRow& row : ParseCsv(kPublishedCsv)) {
@@ -48,7 +49,8 @@ std::vector<PublishedFigure> ReadFigures(bool comparable) {
   return figures;
 }
 
-// Returns true for "H100 SXM" and "H100", and for "A100-SXM4-80GB" and "A100".
+// Returns true if `gpu` is `model` or a variant of it: "H100 SXM" of "H100", or "A100-SXM4-80GB" of
+// "A100".
 bool IsVariantOf(const std::string& gpu, const std::string& model) {
   return gpu.starts_with(model) &&
          (gpu.size() == model.size() || gpu[model.size()] == ' ' || gpu[model.size()] == '-');

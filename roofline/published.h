@@ -11,14 +11,14 @@ namespace assay {
 
 // One row of data/published.csv.
 struct PublishedFigure {
-  // A GpuSpec::name, or its beginning ("H100") if the publication does not say which variant.
+  // A GpuSpec::name, or only its beginning ("H100") if the publication does not name the variant.
   std::string gpu;
   int gpu_count = 1;  // 0 if the publication does not say it.
   std::string software;
   std::string benchmark;
   // The parameters that a case must have to be comparable with this published figure. Names and
-  // values are those of the benchmark, in canonical form. Other parameters may have any value.
-  // Empty if no result is comparable.
+  // values are those of the benchmark, in canonical form. Parameters that are not listed may have
+  // any value. If the selector is empty, no result is comparable with the figure.
   ParameterMap selector;
   std::string parameters;  // As the publication describes them.
   std::string metric;      // As the benchmark names it.
@@ -27,7 +27,7 @@ struct PublishedFigure {
   std::string kind;  // "measured", or "published": a claim of the vendor or author.
   std::string note;
 
-  // Returns "m=4096;n=4096;k=4096;dtype=bf16", in the order of the file.
+  // The selector as text, in the order of the file: "m=4096;n=4096;k=4096;dtype=bf16".
   std::string case_text;
 
   // Returns the publication's description, including the implementation: `parameters`, then `note`.
@@ -39,10 +39,10 @@ const std::vector<PublishedFigure>& PublishedFigures();
 
 // Returns all figures of a GPU: those of benchmarks and those of whole workloads, which are not
 // comparable with any result ("decode" of a model, "serving", "train"). `gpu` is a GpuSpec::name.
-// Includes figures whose publication does not say the variant of the model.
+// Includes figures whose publication names the GPU without its variant.
 std::vector<const PublishedFigure*> PublishedOf(const std::string& gpu);
 
-// The properties of a stored result that select its figures.
+// The properties of a stored result by which FindPublished() finds the figures to compare it with.
 struct PublishedQuery {
   std::string spec;  // The sheet that its prediction used; empty if none.
   std::string gpu_model;
@@ -61,7 +61,7 @@ std::string PublishedGpu(const PublishedQuery& query);
 // Returns the figures for the same GPU, benchmark, case and metric, in the file's order.
 std::vector<const PublishedFigure*> FindPublished(const PublishedQuery& query);
 
-// Converts the figure to `unit`; returns nothing if the units measure different things.
+// Returns the figure's value in `unit`, or nullopt if the two units measure different quantities.
 std::optional<double> ValueIn(const PublishedFigure& figure, const std::string& unit);
 
 }  // namespace assay

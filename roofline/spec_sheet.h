@@ -14,13 +14,13 @@ namespace assay {
 // missing if the GPU lacks the unit or the spec sheet does not state the value.
 struct GpuSpec {
   std::string name;  // "H200 SXM".
-  // "cuda" (agents find the sheet by the name that NVML reports), or "accelerator" or "cpu" (for
-  // comparison).
+  // "cuda" for GPUs that agents can detect by the name that NVML reports. "accelerator" and "cpu"
+  // are other hardware, listed for comparison.
   std::string kind;
   // FLOP/s by column: "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp16", "fp8", "int8",
-  // "fp4". "fp16" is only there if it is not the peak of bf16.
+  // "fp4". "fp16" is present only if it differs from "bf16".
   std::map<std::string, double> flops;
-  // As the device reports it: 85.5e9 for an "80 GB" H100.
+  // The size as the device reports it, such as 85.5e9 for an "80 GB" H100.
   std::optional<double> memory_bytes;
   std::optional<double> memory_bytes_per_second;
   std::optional<double> nvlink_bytes_per_second;  // In one direction.
@@ -39,8 +39,8 @@ const std::vector<GpuSpec>& SpecSheets();
 
 // Returns the spec sheet of a GPU, or null if there is none. `device_name` is the name that NVML
 // and CUDA report, such as "NVIDIA H200". The memory size distinguishes variants that have the same
-// name. A variant without a sheet of its own, such as a MIG instance, never gets the sheet of a
-// similar model.
+// name. Returns null for a variant without a sheet of its own, such as a MIG instance, rather than
+// the sheet of a similar model.
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.
@@ -48,7 +48,7 @@ const GpuSpec* SheetNamed(std::string_view name);
 
 // Returns a rate per SM and clock cycle from data/sm_rates.csv, or nullopt if NVIDIA's white papers
 // do not state it. `gpu` is a GpuSpec::name. `column` is a key of GpuSpec::flops or the name of an
-// SmRate. For a key of GpuSpec::flops, the rate is in dense FLOP (for int8, in operations).
+// SmRate. For a key of GpuSpec::flops, the rate is in dense FLOP, or in operations for int8.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay
