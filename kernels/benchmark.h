@@ -35,8 +35,8 @@ enum class Library {
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
 // How the value of a metric is obtained. Most values are computed from the time of one iteration
-// and, if needed, an amount of work, such as a number of bytes. With kObserved, the case itself
-// measures the value.
+// and an amount of work, such as a number of bytes. The value of a kObserved metric is measured by
+// the case itself.
 enum class Quantity {
   kSeconds,
   kFlops,                // Work::flops per second.
@@ -55,7 +55,8 @@ struct Metric {
   Direction direction = Direction::kHigherIsBetter;
   std::string description;
   Quantity quantity = Quantity::kSeconds;
-  // Multiplies the quantity in base units (s, FLOP/s, B/s): 1e-12 for TFLOP/s.
+  // The factor that converts the quantity from base units (s, FLOP/s, B/s) to `unit`, such as 1e-12
+  // for TFLOP/s.
   double scale = 1.0;
 
   // Returns a metric for a rate, where higher is better. `quantity` selects the kind of work that
@@ -74,13 +75,13 @@ struct Metric {
 // Returns the metric "time" that every benchmark has, in seconds per iteration.
 Metric TimeMetric();
 
-// A case whose work was computed by hand, for a test of Benchmark::WorkOf.
+// A case and its work, computed by hand. A test compares the work with Benchmark::WorkOf().
 struct WorkedExample {
   ParameterMap parameters;  // The others have their defaults.
   Work work;
 };
 
-// A case that must be refused, and the parameter that the error names.
+// A case with invalid parameters, and the parameter that the error must name. Used by a test.
 struct RefusedExample {
   ParameterMap parameters;
   std::string parameter;
@@ -88,11 +89,12 @@ struct RefusedExample {
 
 struct BenchmarkInfo {
   std::string name;
-  // Raised when a change makes results incomparable with earlier ones.
+  // A number that is incremented when a change to the benchmark makes new results incomparable with
+  // earlier results.
   int version = 1;
   std::string summary;
   Resource resource = Resource::kCpu;
-  // True if an integer parameter "ranks" sets how many ranks run.
+  // True if the benchmark has an integer parameter "ranks", which sets the number of ranks.
   bool collective = false;
   std::vector<Library> libraries = {};  // All of them are needed.
   std::vector<ParameterSpec> parameters;
@@ -104,9 +106,11 @@ struct BenchmarkInfo {
   // text is "none: " and the reason. The text is empty for the usual prediction, max(FLOPs / peak,
   // bytes / bandwidth, link bytes / link bandwidth).
   std::string prediction;
-  // A case that verifies within a second; parameters that are not here have their defaults.
+  // A small case for the self-test, which verifies within a second. Parameters that are not listed
+  // have their default values.
   ParameterMap selftest_parameters;
-  // Changes to `selftest_parameters` for more types and variants that the self-test runs.
+  // Further cases of the self-test, such as other types and variants, as changes to
+  // `selftest_parameters`.
   std::vector<ParameterMap> selftest_variants;
   std::vector<WorkedExample> examples = {};
   std::vector<RefusedExample> refused = {};
@@ -144,7 +148,7 @@ struct CollectiveChoice {
   double wire_bytes = 0;
 };
 
-// A closer look at a gang's iterations on one rank, taken after the timed window.
+// Additional facts about a case with several ranks, found by one rank after the timed window.
 struct Diagnosis {
   // The time that this rank's GPU spent in each iteration, in seconds. The rank that starts last
   // has the shortest times, because it does not wait for the others.
@@ -155,26 +159,29 @@ struct Diagnosis {
   std::optional<CollectiveChoice> choice;
 };
 
-// A benchmark with chosen parameters on one rank, ready to run: buffers are allocated and filled,
-// and code is loaded. Must be used by a single thread. The destructor releases everything and never
-// throws.
+// A benchmark with a value for every parameter, ready to run on one rank: buffers are allocated and
+// filled, and code is loaded. Must be used by a single thread. The destructor releases everything
+// and never throws.
 class Case {
  public:
   virtual ~Case() = default;
 
   virtual Timing HowTimed() const = 0;
 
-  // Returns the minimum duration of a sample, in seconds, that can be measured precisely. If an
-  // iteration is shorter than that, several iterations are timed together.
+  // Returns the shortest duration, in seconds, that can be measured precisely as one sample. If an
+  // iteration is shorter, several iterations are timed together.
   virtual double MinSampleSeconds() const { return 20e-6; }
 
-  // Returns the number of untimed iterations that Run(samples, batch) adds.
+  // Returns the number of untimed iterations that Run(samples, batch) runs in addition to the timed
+  // ones.
   virtual int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const { return 0; }
 
-  // Returns the number of iterations of a captured graph. Run's `batch` is a multiple of it.
+  // Returns the number of iterations that a case runs at least, for example because it launches
+  // them together as a CUDA graph. The `batch` argument of Run() is a multiple of this number.
   virtual int64_t BatchGranularity() const { return 1; }
 
-  // Changes the warm-up or the stopping rule if the defaults of the resource do not fit.
+  // Changes the rule for warm-up and stopping if the default rule for the benchmark's resource does
+  // not suit the case.
   virtual void AdjustRule(MeasureRule*) const {}
 
   // Fills the output with NaN, runs one iteration and compares the output with a reference. A wrong
@@ -189,17 +196,18 @@ class Case {
   // start with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
-  // Runs `iterations` iterations back to back and waits for them; `iterations` is a multiple of
-  // BatchGranularity(). Called while a profiler records, so implementations should run nothing
-  // else. The default takes one sample with Run().
+  // Runs `iterations` iterations back to back and waits for them. `iterations` must be a multiple
+  // of BatchGranularity(). Called while a profiler records, so implementations should do nothing
+  // else on the device. The default takes one sample with Run().
   virtual Status RunUntimed(int64_t iterations);
 
-  // Compares the output of the last iteration of Run with the reference.
+  // Compares the output of the last iteration of Run() with the reference.
   virtual Result<Verdict> VerifyLast() = 0;
 
   // Returns the values of a metric that the case measures itself (kObserved). There is one value
-  // for every sample of Run() since Prepare(), in order and in the metric's unit. The report uses
-  // only the last values, those of the timed window. If there are no values, the metric is omitted.
+  // for every sample that Run() has taken since Prepare(), in order and in the metric's unit. The
+  // report uses only the values of the timed window, which are the last ones. If there are no
+  // values, the metric is omitted.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
   // Runs additional, untimed iterations to find out more about the case, such as which rank was
@@ -207,28 +215,30 @@ class Case {
   // after VerifyLast(). The default does nothing.
   virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
-  // Measures the device's best rates in well under a second. The default measures none.
+  // Measures the best rates that the device reaches, to compare the case's rates with. Takes well
+  // under a second. The default measures none.
   virtual Result<Ceilings> MeasureCeilings() { return Ceilings(); }
 };
 
-// The input of Benchmark::Prepare. Pointers outlive the case.
+// The input of Benchmark::Prepare(). The objects that it points to outlive the case.
 struct RunContext {
   // Checked by CheckParameters(). Read them with Integer(), Number() and Word() below.
   ParameterMap parameters;
-  // The same on every rank; inputs derive from it (and from the rank).
+  // The seed of the random input data. It is the same on every rank.
   uint64_t seed = 0;
   int rank = 0;
   int world_size = 1;
   // CUDA ordinal of the rank's GPU among the GPUs that this process sees.
   int gpu = 0;
-  // Control plane of the gang; null if world_size is 1.
+  // Exchanges messages with the other ranks. Null if world_size is 1.
   Peers* peers = nullptr;
   // Numeric address at which other ranks reach this one.
   std::string advertise_address = "127.0.0.1";
   Clock* clock = &Clock::Real();
 };
 
-// Returns a parameter of a checked map. Asserts that it is there.
+// Return the value of a parameter. `parameters` must have passed CheckParameters(). Assert that the
+// parameter exists.
 int64_t Integer(const ParameterMap& parameters, const std::string& name);
 double Number(const ParameterMap& parameters, const std::string& name);  // As a double.
 const std::string& Word(const ParameterMap& parameters, const std::string& name);
@@ -248,14 +258,16 @@ class Benchmark;
 // each with the parameter's name as its `field`.
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
-// Returns the number of ranks of a case: "ranks" of a collective benchmark, else 1.
+// Returns the number of ranks of a case. This is the parameter "ranks" if the benchmark is
+// collective, and 1 otherwise.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
 // Returns the error with which Prepare() reports that this hardware or software cannot run the
 // case. The case is then recorded as UNSUPPORTED rather than as failed.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
-// Returns the error of an allocation that failed. `what` names the device and the requested bytes.
+// Returns the error for an allocation that failed. `what` names the device and the requested number
+// of bytes.
 Status OutOfMemory(std::string what);
 
 // One benchmark. Immutable, so threads may share it.

@@ -1,4 +1,5 @@
-// The parts that depend on the build: the benchmarks, the GPU platform, NCCL's log.
+// The parts of the program that depend on how it was built: the benchmarks that it contains, the
+// GPU platform and NCCL's log.
 #include <memory>
 #include <utility>
 
@@ -19,7 +20,7 @@ namespace assay {
 
 using NewCase = Result<std::unique_ptr<Case>>(const RunContext&);
 
-// Declares what each line of benchmarks.inc names.
+// Declares the functions that each line of benchmarks.inc names.
 #define ASSAY_BENCHMARK(name)      \
   Declaration name##Declaration(); \
   NewCase New##name##Case;
@@ -32,7 +33,7 @@ using NewCase = Result<std::unique_ptr<Case>>(const RunContext&);
 
 namespace {
 
-// Returns why this node lacks the library; empty if it has it.
+// Returns the reason why this node cannot use the library, or an empty text if it can.
 std::string WhyNo(Library library) {
   switch (library) {
     case Library::kBlas:
@@ -53,7 +54,7 @@ std::string WhyNo(Library library) {
   return "";
 }
 
-// Returns why this node cannot run the benchmark; empty if it can.
+// Returns the reason why this node cannot run the benchmark, or an empty text if it can.
 std::string WhyUnsupported(const BenchmarkInfo& info) {
   std::string why;
 #if ASSAY_HAVE_CUDA

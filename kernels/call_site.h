@@ -1,4 +1,4 @@
-// The place of a failed call of a library, for error messages.
+// Describes, for error messages, where in the source code a call of a library has failed.
 #pragma once
 
 #include <string>

@@ -31,7 +31,8 @@ Parameter Parameter::Choice(std::string name, std::vector<std::string> choices) 
 }
 
 Parameter& Parameter::Default(const std::string& value) {
-  // The bounds may follow; a test checks that they allow the default.
+  // Ignores the bounds here, because they may be set after the default. A test checks that they
+  // allow the default.
   ParameterSpec unbounded = spec_;
   unbounded.minimum.reset();
   unbounded.maximum.reset();

@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// The narrower values of a constraint; see Parameter::With.
+// The restriction that a constraint puts on a parameter's value; see Parameter::With().
 struct Rule {
   std::vector<std::string> choices = {};
   std::optional<int64_t> maximum = {};
@@ -33,16 +33,17 @@ class Parameter {
   static Parameter Integer(std::string name);
   static Parameter Bytes(std::string name);
   static Parameter Boolean(std::string name);  // The default is false.
-  // One of `choices`; the first is the default.
+  // A parameter whose value is one of `choices`. The first choice is the default.
   static Parameter Choice(std::string name, std::vector<std::string> choices);
 
-  // Users must give a number that has no default. `value` is as users write it: "1GiB".
+  // Sets the default value, written as users write it, such as "1GiB". Users must give a value for
+  // a number without a default.
   Parameter& Default(const std::string& value);
   Parameter& Default(int64_t value);
   Parameter& AtLeast(int64_t minimum) { return Set(&spec_.minimum, minimum); }
   Parameter& AtMost(int64_t maximum) { return Set(&spec_.maximum, maximum); }
   Parameter& MultipleOf(int64_t multiple) { return Set(&spec_.multiple, multiple); }
-  // One line with the unit.
+  // Sets the description, which is one line and includes the unit.
   Parameter& Describe(std::string description) {
     return Set(&spec_.description, std::move(description));
   }
@@ -65,7 +66,7 @@ class Parameter {
   ParameterSpec spec_;
 };
 
-// One declaration. Every method but the constructor may be left out where its default fits.
+// The declaration of one benchmark. Calls of methods may be omitted where their defaults are right.
 class Declaration {
  public:
   using WorkFunction = std::function<Work(const ParameterMap& parameters, int world_size)>;
@@ -73,33 +74,36 @@ class Declaration {
 
   Declaration(std::string name, Resource resource);
 
-  // Raised when a change makes results incomparable with earlier ones. The default is 1.
+  // Sets the version, which must be incremented when a change to the benchmark makes new results
+  // incomparable with earlier results. The default is 1.
   Declaration& Version(int version) { return Set(&info_.version, version); }
   Declaration& Summary(std::string summary) { return Set(&info_.summary, std::move(summary)); }
-  // An integer parameter "ranks" sets how many ranks run.
+  // Declares that the integer parameter "ranks" sets the number of ranks.
   Declaration& Collective() { return Set(&info_.collective, true); }
   Declaration& Needs(Library library);
   Declaration& Parameters(std::vector<ParameterSpec> parameters) {
     return Set(&info_.parameters, std::move(parameters));
   }  // In the order of listings.
-  // The first is the primary one. TimeMetric() is added at the end unless it is there.
+  // Sets the metrics. The first one is the primary metric. TimeMetric() is appended unless
+  // `metrics` contains it.
   Declaration& Metrics(std::vector<Metric> metrics);
-  // The formulas of FLOPs, bytes and predicted time, for users.
+  // Sets the text that shows users the formulas for FLOPs, bytes and predicted time.
   Declaration& Model(std::string model) { return Set(&info_.model, std::move(model)); }
   // See BenchmarkInfo::prediction.
   Declaration& Prediction(std::string prediction) {
     return Set(&info_.prediction, std::move(prediction));
   }
 
-  // The work of one iteration, from canonical and valid parameters. The default is no work.
+  // Sets the function that computes the work of one iteration. Its argument is in canonical form
+  // and valid. By default, an iteration has no work.
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
   // Sets a function that checks rules which constraints cannot express, such as a limit on the
   // product of two parameters. It must return InvalidParameter() errors. Prefer constraints
-  // (Parameter::With) where possible: those are checked as soon as a user submits a benchmark,
-  // whereas this function is called only on the node that runs the benchmark.
+  // (Parameter::With) where possible. Constraints are checked as soon as a user submits a
+  // benchmark, whereas this function is called only on the node that runs the benchmark.
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
-  // A case that verifies within a second, and changes to it: see BenchmarkInfo.
+  // Sets a small case for the self-test and changes to it; see BenchmarkInfo.
   Declaration& SelfTest(ParameterMap parameters) {
     return Set(&info_.selftest_parameters, std::move(parameters));
   }
@@ -108,7 +112,7 @@ class Declaration {
   // Adds a test case for WorkOf(): a small set of parameters and its work, which must be computed
   // by hand. Add at least one example for each way in which the work is counted.
   Declaration& Example(ParameterMap parameters, Work work);
-  // Adds a case that must be refused because of `parameter`, for a test.
+  // Adds a test case with invalid parameters. The error must name `parameter`.
   Declaration& Refuses(ParameterMap parameters, std::string parameter);
 
  private:
@@ -125,10 +129,10 @@ class Declaration {
   ValidateFunction validate_;
 };
 
-// A benchmark made of its declaration and the code that prepares its cases.
+// A benchmark that consists of its declaration and the code that prepares its cases.
 class DeclaredBenchmark : public Benchmark {
  public:
-  // See Benchmark::Prepare. Null if this build has no code for the benchmark.
+  // Implements Benchmark::Prepare(). Null if this build does not contain the benchmark's code.
   using CaseFactory = Result<std::unique_ptr<Case>> (*)(const RunContext& context);
   // Computes Benchmark::UnsupportedReason.
   using ReasonFunction = std::string (*)(const BenchmarkInfo& info);

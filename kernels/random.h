@@ -6,7 +6,8 @@
 
 namespace assay {
 
-// Returns number `index` of stream `seed` by SplitMix64 (Steele, Lea & Flood 2014).
+// Returns the `index`-th random number for `seed`, computed with SplitMix64 (Steele, Lea & Flood
+// 2014).
 inline uint64_t RandomAt(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

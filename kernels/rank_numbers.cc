@@ -5,7 +5,8 @@
 namespace assay {
 namespace {
 
-// Returns the numbers of every rank. It is an error if a rank gives another count than this one.
+// Returns the numbers of every rank, or an error if the number of values differs between this rank
+// and another.
 template <typename T>
 Result<std::vector<std::vector<T>>> EqualCounts(Peers& peers, const std::vector<T>& mine) {
   ASSAY_ASSIGN_OR_RETURN(auto all, NumbersOfRanks(peers, mine));

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// Returns the numbers of every rank, by rank. Ranks may give different counts.
+// Returns the numbers of every rank, indexed by rank. Ranks may send different counts of numbers.
 template <typename T>
 Result<std::vector<std::vector<T>>> NumbersOfRanks(Peers& peers, const std::vector<T>& mine,
                                                    Duration timeout = kPeerTimeout) {
@@ -26,7 +26,7 @@ Result<std::vector<std::vector<T>>> NumbersOfRanks(Peers& peers, const std::vect
   return numbers;
 }
 
-// Returns the smallest number of all ranks.
+// Returns the smallest of the ranks' numbers. Each rank gives one.
 Result<int64_t> LeastOfRanks(Peers& peers, int64_t mine);
 
 // Returns the mean of each number over all ranks. All ranks must give the same count.

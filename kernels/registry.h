@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// Filled once, then only read.
+// A list of benchmarks. It is filled once and read-only afterwards.
 class Registry {
  public:
   // Asserts that no other benchmark has the same name.
@@ -20,17 +20,18 @@ class Registry {
   // Returns the benchmark with this name, or NOT_FOUND (UNKNOWN_BENCHMARK) with a suggestion.
   Result<const Benchmark*> Find(std::string_view name) const;
 
-  // In order of registration.
+  // Returns all benchmarks in the order of registration.
   const std::vector<std::unique_ptr<Benchmark>>& All() const { return benchmarks_; }
 
  private:
   std::vector<std::unique_ptr<Benchmark>> benchmarks_;
 };
 
-// Every declared benchmark, whatever this build and this machine can run. None can be prepared.
+// Returns every declared benchmark, including those that this build or this machine cannot run. The
+// returned benchmarks cannot be prepared.
 const Registry& DeclaredBenchmarks();
 
-// Every benchmark of this build; see builtin.cc.
+// Returns every benchmark of this build; see builtin.cc.
 const Registry& BuiltinBenchmarks();
 
 }  // namespace assay
