@@ -1,7 +1,7 @@
-// Matrix multiplication on the CPU with OpenBLAS. The program does not link to the library but
-// loads it at the first call, because loading starts one thread per CPU. If the address space is
-// limited, these threads retry failing allocations forever, and fork() hangs because it waits for
-// the threads.
+// Matrix multiplication on the CPU with OpenBLAS. The program does not link to OpenBLAS but loads
+// it at the first call, because loading the library starts one thread per CPU. If the address space
+// is limited, these threads retry failing allocations forever, and a call of fork() hangs because
+// it waits for the threads.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace assay {
 
-// Returns why there is no BLAS, for Benchmark::UnsupportedReason; empty if there is one.
+// Returns the reason why OpenBLAS cannot be used, for Benchmark::UnsupportedReason(). Returns an
+// empty text if it can be used.
 std::string WhyNoBlas();
 
 // Returns the version of OpenBLAS and the CPU type whose kernels it uses, such as "OpenBLAS 0.3.21
 // Cooperlake". Returns nullopt if there is no BLAS library.
 std::optional<std::string> BlasVersion();
 
-// Corrects OpenBLAS's choice of CPU type, `core`. OpenBLAS recognizes CPUs by their model. For a
-// CPU that is newer than the library, OpenBLAS chooses an old type without AVX. In that case this
-// function returns `by_instructions`, the type that matches the CPU's instruction set. Otherwise it
-// returns "".
+// Corrects OpenBLAS's choice of CPU type, `core`. OpenBLAS recognizes CPUs by their model, and for
+// a CPU that is newer than the library it chooses an old type without AVX. In that case, returns
+// `by_instructions`, the type that matches the CPU's instruction set. Otherwise, returns "".
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
-  // The cores that OpenBLAS falls back to, CPUs of 2004 to 2008.
+  // OpenBLAS uses these CPU types, of 2004 to 2008, for CPUs that it does not recognize.
   const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";
   return fallen_back ? by_instructions : "";
 }
@@ -31,7 +31,7 @@ inline std::string BlasCoreInstead(const std::string& core, const std::string& b
 // and BlasGemm() may be called only if BlasVersion() returns a version.
 void SetBlasThreads(int threads);
 
-// C = A B, row-major: A is m x k, B is k x n, C is m x n.
+// Compute C = A B. All matrices are row-major: A is m x k, B is k x n, and C is m x n.
 void BlasGemm(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c);
 void BlasGemm(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c);
 

@@ -18,7 +18,7 @@ struct OpenBlas {
   decltype(cblas_dgemm)* dgemm = nullptr;
 };
 
-// Sets an environment variable during its lifetime.
+// An environment variable that is set as long as this object exists.
 class EnvironmentVariable {
  public:
   EnvironmentVariable(const char* name, const char* value) : name_(name) {
@@ -55,7 +55,8 @@ Result<OpenBlas> FunctionsOf(const DynamicLibrary& library) {
   return blas;
 }
 
-// Returns the newest core of OpenBLAS's list whose instructions this CPU has; empty without AVX2.
+// Returns the newest of OpenBLAS's CPU types whose instructions this CPU supports, or an empty text
+// if the CPU does not support AVX2.
 std::string CoreByInstructions() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -67,9 +68,10 @@ std::string CoreByInstructions() {
   return "";
 }
 
-// OpenBLAS reads these variables when it is loaded.
+// Loads OpenBLAS. Sets environment variables around the loading, because OpenBLAS reads them only
+// then.
 Result<OpenBlas> Load() {
-  // Starts no threads before SetBlasThreads().
+  // Keeps OpenBLAS from starting threads before SetBlasThreads() is called.
   const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");
   ASSAY_ASSIGN_OR_RETURN(DynamicLibrary library, Open());
   ASSAY_ASSIGN_OR_RETURN(OpenBlas blas, FunctionsOf(library));
@@ -94,7 +96,7 @@ std::string WhyNoBlas() {
 
 std::optional<std::string> BlasVersion() {
   if (!Loaded().ok()) return std::nullopt;
-  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": name and version only.
+  // Takes only name and version from a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...".
   const std::string config = Loaded()->get_config();
   const size_t name_end = config.find(' ');
   return config.substr(0, config.find(' ', name_end + 1)) + " " + Loaded()->get_corename();

@@ -15,9 +15,9 @@ bool Adds(BranchPattern pattern, uint64_t seed, int64_t i) {
   return RandomAt(seed, static_cast<uint64_t>(i)) >> 63 == 1;
 }
 
-// The statements in assembly are empty. Because they differ, the compiler must keep the branch: it
-// may neither execute both of them nor replace them by a conditional move or by vectors. Aligned,
-// so that the loop does not depend on the code before it: one that straddles two cache lines takes
+// The assembly statements contain no instructions. They make the compiler keep the branch: because
+// they differ, it may neither execute both nor replace the branch by a conditional move or by
+// vector instructions. The function is aligned because a loop that straddles two cache lines takes
 // up to twice as long.
 __attribute__((aligned(64))) int64_t SumByBranches(const uint8_t* adds, int64_t steps) {
   int64_t sum = 0;

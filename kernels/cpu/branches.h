@@ -1,4 +1,5 @@
-// The loop of cpu_branches: one conditional branch per step, which the CPU has to predict.
+// The loop that the cpu_branches benchmark times. Each step has one conditional branch, which the
+// CPU must predict.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +12,20 @@ enum class BranchPattern { kAlways, kAlternating, kRandom };
 // `word` must be always, alternating or random.
 BranchPattern BranchPatternOf(const std::string& word);
 
-// Returns true if the branch of step `i` adds, false if it subtracts.
+// Returns true if the branch in step `i` leads to an addition, and false if it leads to a
+// subtraction.
 bool Adds(BranchPattern pattern, uint64_t seed, int64_t i);
 
-// Returns the number of steps of an iteration: whole periods of the pattern, at least 2^20 steps,
-// so that the time of a call is negligible.
+// Returns the number of steps in an iteration, a multiple of the pattern's period. It is at least
+// 2^20, so that the time to call the function is negligible compared with the steps.
 inline int64_t BranchSteps(int64_t period) {
   constexpr int64_t kLeast = int64_t{1} << 20;
   return (kLeast + period - 1) / period * period;
 }
 
-// Returns the sum of +i for every step i of [0, steps) with adds[i] = 1, and of -i for the others.
-// A branch of the machine code decides which; both ways take one instruction.
+// Starts with a sum of 0. In each step i from 0 to steps - 1, adds i to the sum if adds[i] is 1,
+// and subtracts i otherwise. Returns the sum. A branch in the machine code chooses between the two,
+// each of which is one instruction.
 int64_t SumByBranches(const uint8_t* adds, int64_t steps);
 
 }  // namespace assay

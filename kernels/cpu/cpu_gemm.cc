@@ -86,10 +86,12 @@ class CpuGemmCase : public Case {
 
  private:
   static constexpr T kPoison = std::numeric_limits<T>::quiet_NaN();
-  // Bytes that OpenBLAS maps per thread. It retries forever if the system refuses them.
+  // The address space that OpenBLAS maps per thread, in bytes. If the system refuses it, OpenBLAS
+  // retries forever.
   static constexpr double kBlasBytes = 128.0 * 1024 * 1024;
 
-  // Returns the elements from one set's matrix to the next set's: whole cache lines.
+  // Returns the distance, in elements, between the same matrix of consecutive sets. It is a
+  // multiple of a cache line.
   static int64_t Stride(int64_t rows, int64_t columns) {
     constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
     return (rows * columns + kLine - 1) / kLine * kLine;

@@ -1,4 +1,4 @@
-// cpu_gemm: C = A B by OpenBLAS, row-major.
+// Declares the cpu_gemm benchmark: the matrix product C = A B, computed by OpenBLAS.
 #include "kernels/cpu/threads_parameter.h"
 
 namespace assay {

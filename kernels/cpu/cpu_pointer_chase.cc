@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kHugePage = int64_t{2} << 20;
 static_assert(kCpuChaseLoads % kWalkUnroll == 0);
 
-// Returns how many bytes of the mapping that contains `address` are in huge pages.
+// Returns the number of bytes in huge pages, within the memory mapping that contains `address`.
 int64_t HugePageBytes(const void* address) {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   const std::string name = "AnonHugePages:";
@@ -66,7 +66,7 @@ class CpuPointerChaseCase : public TeamCase {
     const auto order_bytes = static_cast<double>(cycle_.elements) * sizeof(int64_t);
     ASSAY_RETURN_IF_ERROR(
         CheckMemoryFor(static_cast<double>(mapped) + order_bytes, [&](double available) {
-          // The order takes 8 bytes per element.
+          // The random order of the elements needs 8 bytes per element.
           const auto stride = static_cast<double>(cycle_.stride);
           const double most = available / (1 + sizeof(int64_t) / stride) - 2.0 * kHugePage;
           return "bytes of about " + ApproximateBytes(std::max<int64_t>(0, most)) + " would fit";
@@ -75,7 +75,7 @@ class CpuPointerChaseCase : public TeamCase {
     const auto begin = reinterpret_cast<uintptr_t>(memory_.data());
     const uintptr_t to_page = (kHugePage - begin % kHugePage) % kHugePage;
     cycle_.base = reinterpret_cast<char*>(memory_.data()) + to_page;
-    // Without huge pages the walk works too, but its loads miss the TLB.
+    // Ignores errors, because huge pages are not necessary. Without them, the loads miss the TLB.
     madvise(cycle_.base, static_cast<size_t>(pages), MADV_HUGEPAGE);
     std::vector<int64_t> order(static_cast<size_t>(cycle_.elements));
     team().Run([&](int) { cycle_.Build(seed(), &order); });
@@ -99,7 +99,7 @@ class CpuPointerChaseCase : public TeamCase {
   HostBuffer<double> memory_;
   double huge_percent_ = 0;
   int64_t samples_ = 0;
-  // Start of the next walk, and its position in the cycle.
+  // The element where the next walk starts, and its position in the cycle.
   const PointerCycle::Element* start_ = nullptr;
   int64_t position_ = 0;
   const PointerCycle::Element* end_ = nullptr;  // Of the latest walk.

@@ -77,7 +77,7 @@ class CpuVectorSumCase : public TeamCase {
         passes_(size.passes),
         arrays_(static_cast<double>(size.elements) / Number(context.parameters, "elements")) {}
 
-  // Each worker's result has a cache line of its own, of this many doubles.
+  // The size of a cache line, in doubles. Each worker's result has its own cache line.
   static constexpr size_t kPadding = 8;
 
   double& Partial(int worker) { return partial_[static_cast<size_t>(worker) * kPadding]; }

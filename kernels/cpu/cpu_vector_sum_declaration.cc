@@ -1,6 +1,6 @@
-// Declares the cpu_vector_sum benchmark: the sum of an array, again and again. If the array fits in
-// the L1 cache, the CPU's vector units limit the speed. Otherwise the bandwidth of a larger cache
-// or of memory does.
+// Declares the cpu_vector_sum benchmark, which computes the sum of an array repeatedly. If the
+// array fits in the L1 cache, the CPU's vector units limit the speed. Otherwise, the bandwidth of a
+// larger cache or of memory limits it.
 #include "kernels/cpu/threads_parameter.h"
 #include "kernels/cpu/vector_sum_size.h"
 
@@ -17,7 +17,8 @@ Work CpuVectorSumWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Work of 2^25 additions or slightly more, which is 256 MiB for one thread.
+// Returns the work of `additions` additions. One thread performs 2^25 or slightly more, for which
+// it reads 256 MiB.
 Work OfAdditions(double additions) {
   return {.flops = additions,
           .peak = Peak::kFp64Vector,
@@ -56,9 +57,9 @@ Declaration CpuVectorSumDeclaration() {
           "read bandwidth and multiply-add rate, none if the array stays in the caches")
       .WorkOf(CpuVectorSumWork)
       .SelfTest({{"elements", "100003"}})
-      // 2^25 / 2048 passes.
+      // 2^25 additions need 2^25 / 2048 passes.
       .Example({{"elements", "2048"}, {"threads", "1"}}, OfAdditions(33554432))
-      // 33555 passes are the first number that reaches 2^25 additions.
+      // 33555 is the smallest number of passes with at least 2^25 additions.
       .Example({{"elements", "1000"}, {"threads", "1"}}, OfAdditions(33555 * 1000.0))
       .Example({{"elements", "2048"}, {"threads", "3"}}, OfAdditions(3 * 33554432.0))
       .Example({{"elements", "2048"}, {"threads", "3"}, {"per_thread", "true"}},

@@ -15,9 +15,9 @@
 namespace assay {
 namespace {
 
-// Begin each buffer one 4 KiB page further into its mapping than the previous buffer. Arrays that
-// begin at the same offset within a 2 MiB page compete for the same cache sets, which made STREAM's
-// triad take 1.8 times as long on an EPYC.
+// Each buffer begins one 4 KiB page further into its mapping than the previous buffer. Arrays that
+// begin at the same offset within a 2 MiB page compete for the same cache sets. On an EPYC,
+// STREAM's triad took 1.8 times as long with such arrays.
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kPlaces = 16;
 std::atomic<size_t> next_place{0};
@@ -67,7 +67,7 @@ Status CheckMemoryFor(double bytes, const std::function<std::string(double)>& wh
 template <typename T>
 void FillUniform(T* data, int64_t elements, uint64_t seed) {
   for (int64_t i = 0; i < elements; ++i) {
-    // The upper 24 bits are exact in fp32 as well.
+    // Uses the upper 24 bits, because fp32 also represents such numbers exactly.
     const auto bits = static_cast<int64_t>(RandomAt(seed, static_cast<uint64_t>(i)) >> 40);
     data[i] = static_cast<T>(bits - (int64_t{1} << 23)) / static_cast<T>(int64_t{1} << 23);
   }

@@ -28,7 +28,8 @@ class HostBuffer {
   }
   ~HostBuffer();
 
-  // Returns RESOURCE_EXHAUSTED (OUT_OF_MEMORY) if the system refuses the memory.
+  // Allocates the array. Returns RESOURCE_EXHAUSTED (OUT_OF_MEMORY) if the system refuses the
+  // memory.
   static Result<HostBuffer> Allocate(int64_t elements);
 
   T* data() { return data_; }
@@ -53,7 +54,8 @@ Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);
 
-// Fills an array with uniform numbers in [-1, 1) that depend on the seed alone.
+// Fills an array with random numbers, uniformly distributed in [-1, 1), that depend only on the
+// seed.
 template <typename T>
 void FillUniform(T* data, int64_t elements, uint64_t seed);
 

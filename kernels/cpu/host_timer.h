@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// Does what Case::Run does, without an untimed iteration.
+// Implements Case::Run(): calls `iterate` for each iteration. There are no untimed iterations.
 template <typename Iterate>
 void TimeByHostClock(int64_t samples, int64_t batch, const Iterate& iterate,
                      std::vector<double>* seconds) {

@@ -16,11 +16,12 @@ double WholeNumber(uint64_t seed, int64_t i) {
 }
 
 // The number of independent sums. An addition takes about four cycles and a core can start two per
-// cycle, so eight sums keep the vector units busy. Loops over them are unrolled, so that all sums
-// stay in registers.
+// cycle, so eight independent additions keep the vector units busy. Loops over the sums are
+// unrolled, so that all sums stay in registers.
 constexpr int64_t kChains = 8;
 
-// Makes the compiler load the array again in the next pass.
+// Ends a pass. Makes the compiler assume that memory has changed, so that it loads the array again
+// in the next pass.
 inline void EndPass() { asm volatile("" ::: "memory"); }
 
 double ScalarSum(const double* x, int64_t n, int64_t passes) {

@@ -22,7 +22,8 @@ double StreamInputB(uint64_t seed, int64_t i);
 double StreamInputC(uint64_t seed, int64_t i);
 double StreamResult(CpuStreamOp op, uint64_t seed, int64_t i);
 
-// The elements of a range that differ from StreamResult. NaN always differs.
+// The number of elements in a range that differ from StreamResult(), and the index of the first.
+// NaN always differs.
 struct ElementMismatches {
   int64_t count = 0;
   int64_t first = -1;  // -1: none.
@@ -38,8 +39,8 @@ SumVariant SumVariantOf(const std::string& word);
 // Returns true if this CPU has the variant's instructions.
 bool HasInstructionsFor(SumVariant variant);
 
-// Returns `passes` times x[0] + ... + x[n - 1], by reading the array and adding its elements in
-// every pass. The order of the additions
+// Returns `passes` times x[0] + ... + x[n - 1]. Reads the array and adds its elements in every
+// pass. The order of the additions
 // depends on the variant. The CPU must have the variant's instructions; see HasInstructionsFor().
 // The variants are:
 //   scalar        one addition after the other, as the loop is written;

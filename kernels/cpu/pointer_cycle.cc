@@ -10,7 +10,8 @@
 namespace assay {
 
 void PointerCycle::Build(uint64_t seed, std::vector<int64_t>* order) const {
-  // A random order (Fisher and Yates 1938), whose remainders are nearly uniform.
+  // Shuffles the order (Fisher and Yates 1938). Taking remainders of 64-bit numbers is nearly
+  // uniform.
   std::iota(order->begin(), order->end(), 0);
   int64_t* const indices = order->data();
   for (int64_t i = elements - 1; i > 0; --i) {

@@ -1,4 +1,4 @@
-// A cycle of pointers in memory, for loads that depend on each other.
+// A cycle of pointers in memory. Following it makes each load depend on the previous one.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace assay {
 
-// `elements` elements, one every `stride` bytes from `base` on, which is aligned for them. Each
-// points to another one, and together they form a single random cycle. The memory is not owned.
+// A cycle of `elements` elements, one every `stride` bytes from `base` on. `base` must be aligned
+// for an Element. Each element points to another one, and all of them together form a single random
+// cycle. The memory is not owned.
 struct PointerCycle {
   struct Element {
     const Element* next = nullptr;
@@ -25,13 +26,13 @@ struct PointerCycle {
   // Writes every element. `order` must have room for `elements` numbers, which are overwritten.
   void Build(uint64_t seed, std::vector<int64_t>* order) const;
 
-  // Returns the element with position 0, or null if there is none.
+  // Returns the element whose position is 0, or null if there is none.
   const Element* First() const;
 
-  // Checks every element, and that a walk ended at `end`, which should have the position
-  // `expected`. A null `end` means that there was no walk. The positions of the elements that a
-  // walk visits must count up to `elements` and begin again, so it visits every element once before
-  // it returns.
+  // Checks every element, and that a walk ended at an element of the cycle, `end`, whose position
+  // is `expected`. A null `end` means that there was no walk, which is an error. Each element must
+  // point to the element with the next position, and the last to position 0. A walk thus visits
+  // every element once before it returns to the first.
   Verdict Check(const Element* end, int64_t expected) const;
 
  private:

@@ -26,7 +26,8 @@ template <typename T, int Bytes>
 [[gnu::always_inline]] inline T MultiplyAdds(int64_t rounds) {
   typedef T Vector __attribute__((vector_size(Bytes)));
   Vector chains[kChains];
-  // The start values are unknown to the compiler, else it could remove a chain that stays at 1.
+  // The start values depend on an argument. If they were constants, the compiler could remove a
+  // chain whose value stays at 1.
   for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + static_cast<T>(rounds + i);
   const Vector factor = Vector{} + static_cast<T>(0.999);
   const Vector term = Vector{} + static_cast<T>(0.001);
@@ -77,8 +78,9 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the FLOP/s of all threads together while they all run: the sum of each thread's best try.
-// Counting only the best try excludes tries during which a thread was interrupted.
+// Returns the FLOP/s of all threads together, while all of them run. This is the sum over threads
+// of each thread's best try. Taking the best try excludes tries in which the thread was
+// interrupted.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();
@@ -134,7 +136,7 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
 
 Ceilings ProbeNow(int threads, bool fp64) {
   Ceilings ceilings;
-  // More threads than CPUs would make this slower without raising the measured rate.
+  // Threads in excess of the CPUs would slow the probe down without raising the measured rates.
   const auto team = ThreadTeam::Start(std::min(threads, Cpu().threads));
   if (!team.ok()) return ceilings;
   ceilings.flops = fp64 ? ProbeFlops<double>(team->get()) : ProbeFlops<float>(team->get());
@@ -152,7 +154,7 @@ double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_s
       for (int64_t i = 0; i < batch; ++i) iterate();
     });
   };
-  // The shortest of three, in case a batch was interrupted.
+  // Returns the shortest of three times, because other processes may interrupt a batch.
   const auto least_of_three = [&] { return std::min({time_batch(), time_batch(), time_batch()}); };
   time_batch();  // The first call is slower.
   while (least_of_three() < min_sample_seconds && batch < kMostCalls) batch *= 2;

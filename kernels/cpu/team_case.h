@@ -21,7 +21,7 @@ class TeamCase : public Case {
   TeamCase(const RunContext& context, int threads, double touched_bytes)
       : seed_(context.seed), threads_(threads), touched_bytes_(touched_bytes) {}
 
-  // Must be called once, before anything else.
+  // Starts the threads and calls Allocate(). Must be called once, before all other methods.
   Status Prepare() {
     ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
     ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
@@ -41,10 +41,10 @@ class TeamCase : public Case {
   }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    // One element per page finds pages that the timed loops skip.
+    // Writes NaN to one element per page, so that the check finds pages that the timed loops skip.
     FillOutput(4096 / sizeof(double));
     if (threads_ == 1) {
-      // The clock is read by the worker, so that the times do not include waking it up.
+      // The worker thread itself reads the clock, so that the times do not include waking it up.
       team_->Run([&](int worker) {
         TimeByHostClock(
             samples, batch, [&] { Iterate(worker); }, seconds);
@@ -68,12 +68,12 @@ class TeamCase : public Case {
 
  protected:
   // Allocates the arrays and fills the inputs, after checking that there is enough memory. Each
-  // thread must be the first to write the elements that it will read, so that these are placed on
-  // the thread's NUMA node.
+  // thread must be the first to write the elements that it will read, so that the system places
+  // them on the thread's NUMA node.
   virtual Status Allocate() = 0;
   // Writes NaN to every `step`th element of the output.
   virtual void FillOutput(int64_t step) = 0;
-  // Does the worker's part of an iteration.
+  // Runs the part of an iteration that belongs to `worker`, on that worker's thread.
   virtual void Iterate(int worker) = 0;
 
   uint64_t seed() const { return seed_; }

@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-// Pins the calling thread to the `index`-th CPU of the process, if it has one.
+// Pins the calling thread to the `index`-th CPU that the process may use. Does nothing if there are
+// fewer CPUs.
 void PinTo(int index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;

@@ -20,7 +20,8 @@ enum class Pinning {
   kNone         // The system decides. For workers that share CPUs with those of other processes.
 };
 
-// A team of workers. Used by one thread, which waits while they work.
+// A team of worker threads. Must be used by a single thread, its owner, which waits while the
+// workers run.
 class ThreadTeam {
  public:
   // Starts the workers. Returns RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the system refuses a thread.
@@ -32,10 +33,12 @@ class ThreadTeam {
 
   int size() const { return static_cast<int>(threads_.size()); }
 
-  // Calls body(worker) on every worker, 0 to size() - 1, and returns when all have returned.
+  // Calls body(worker) on every worker thread. Workers are numbered from 0 to size() - 1. Returns
+  // when all calls have returned.
   void Run(const std::function<void(int)>& body);
 
-  // Returns the part of `elements` that `worker` handles: [first, second).
+  // Returns the range of elements, [first, second), that `worker` should process if the team
+  // divides `elements` elements.
   std::pair<int64_t, int64_t> Share(int64_t elements, int worker) const;
 
  private:
@@ -51,13 +54,14 @@ class ThreadTeam {
   std::vector<std::thread> threads_;
 };
 
-// Returns `requested`, or if that is 0 the number of CPUs that this process may use.
+// Returns `requested` if it is not 0, and otherwise the number of CPUs that this process may use.
 inline int ThreadCount(int64_t requested) {
   return requested > 0 ? static_cast<int>(requested) : Cpu().threads;
 }
 
-// Returns INVALID_ARGUMENT if `threads` exceeds four per hardware thread. With more threads, the
-// result would measure how the system switches between them, and the host could do nothing else.
+// Returns INVALID_ARGUMENT if there are more than four threads per hardware thread. With more
+// threads, a result would mainly show how the system switches between them, and other programs on
+// the host would get little CPU time.
 Status CheckThreadCount(int threads);
 
 }  // namespace assay

@@ -1,4 +1,5 @@
-// The size of one iteration of cpu_vector_sum, which its declaration and its case share.
+// The size of one iteration of cpu_vector_sum, which both the declaration and the code of this
+// benchmark need.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace assay {
 
 struct VectorSumSize {
   int64_t elements = 0;  // All threads together.
-  // Reads of every element per iteration: so many that each thread with elements reads at least
-  // 256 MiB. The time to wake the threads up is then negligible.
+  // How many times an iteration reads every element. Each thread that has elements reads at least
+  // 256 MiB, compared with which the time to wake up the threads is negligible.
   int64_t passes = 0;
 };
 

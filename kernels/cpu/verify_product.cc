@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// Returns matrix (rows x columns) times vector.
+// Returns the product of a matrix (rows x columns, row-major) and a vector.
 template <typename T>
 std::vector<double> Times(int64_t rows, int64_t columns, const T* matrix,
                           const std::vector<double>& vector) {
