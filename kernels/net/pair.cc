@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-// A connection sends its number in the greeting, in the place of a rank.
+// Accepts `connections` connections and returns them in the order of their numbers. The greeting,
+// which normally contains the caller's rank, contains the number of the connection instead.
 Result<std::vector<Socket>> Accept(const Socket& listener, const std::string& nonce,
                                    int connections, MonotonicTime deadline) {
   std::set<int> numbers;

@@ -1,4 +1,4 @@
-// TCP connections between the two ranks of a gang of two.
+// Opens TCP connections between the two ranks of a benchmark that runs on two nodes.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kElement = static_cast<int64_t>(sizeof(float));
 
-// One direction of an exchange.
+// The progress of an exchange in one direction, in bytes.
 struct Progress {
   int64_t done = 0;  // Bytes.
   int64_t total = 0;
@@ -57,7 +57,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                          MeetingPoint::Parse(points[static_cast<size_t>(next)]));
   const MonotonicTime deadline = Clock::Real().Now() + std::min(timeout, kConnectTimeout);
   const Caller me = {peers.rank(), Purpose::kMessages};
-  // Each rank connects while it accepts. One after the other would deadlock around the ring.
+  // Each rank connects and accepts at the same time. If all ranks did one after the other, every
+  // rank would wait for its neighbor.
   auto connected =
       std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
@@ -86,7 +87,8 @@ Status Ring::AllReduce(const float* in, float* out, int64_t elements) {
 }
 
 Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
-  // Reduce-scatter: chunk c starts at rank c, and each rank adds its own part.
+  // Reduce-scatter: chunk c starts at rank c and travels around the ring. Each rank adds its own
+  // part of the chunk.
   for (int step = 0; step < world_size_ - 1; ++step) {
     const Span sent = Chunk(elements, rank_ - step);
     const Span got = Chunk(elements, rank_ - step - 1);
@@ -94,7 +96,7 @@ Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
     ASSAY_RETURN_IF_ERROR(Exchange(source + sent.begin, sent.end - sent.begin, out + got.begin,
                                    got.end - got.begin, in + got.begin));
   }
-  // All-gather: rank r now has the sum of chunk r + 1.
+  // All-gather: rank r, which now has the sum of chunk r + 1, sends it first.
   for (int step = 0; step < world_size_ - 1; ++step) {
     const Span sent = Chunk(elements, rank_ + 1 - step);
     const Span got = Chunk(elements, rank_ - step);
@@ -106,7 +108,8 @@ Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
 
 Status Ring::Exchange(const float* data, int64_t send_elements, float* into,
                       int64_t receive_elements, const float* addend) {
-  // The most to receive at once, so that the data is still in the cache when it is added.
+  // The maximum number of bytes to receive at once. It is small, so that the data is still in the
+  // cache when the addition reads it.
   constexpr int64_t kBlock = int64_t{256} << 10;
   Progress sending{0, send_elements * kElement};
   Progress receiving{0, receive_elements * kElement};

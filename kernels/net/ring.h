@@ -1,4 +1,4 @@
-// A ring of ranks over TCP, the all-reduce on it, and inputs whose sums are known.
+// An all-reduce over a ring of TCP connections between ranks, and inputs whose sums are known.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace assay {
 
-// One rank's two connections: it sends to rank + 1 and receives from rank - 1. Used by one thread.
+// One rank's place in a ring of ranks: a connection on which it sends to rank + 1, and a connection
+// on which it receives from rank - 1. Must be used by a single thread.
 class Ring {
  public:
   // Listens on `address` and connects this rank to its two neighbors in the ring. The ranks
@@ -23,8 +24,8 @@ class Ring {
   // in 2 (n - 1) steps (Patarasuk & Yuan 2009). In each step, every rank sends 1/n of the array.
   // Ranks send and receive at the same time, so that even large arrays cannot deadlock.
   // Returns PEER_LOST if a neighbor is lost and PEER_TIMEOUT if a neighbor sent nothing for
-  // `stall_timeout`. The error names the neighbor. Any error closes the ring, so that the other
-  // ranks fail at once too.
+  // `stall_timeout`. The error names the neighbor. Any error closes this rank's connections, so
+  // that the other ranks also fail at once.
   Status AllReduce(const float* in, float* out, int64_t elements);
 
   void set_stall_timeout(Duration timeout) { stall_timeout_ = timeout; }
@@ -37,10 +38,11 @@ class Ring {
   Ring(int rank, int world_size, Socket next, Socket previous);
   Status AllReduceSteps(const float* in, float* out, int64_t elements);
   // Sends `data` to the next rank and, at the same time, receives from the previous rank into
-  // `into`. If `addend` is not null, adds its elements to the received ones.
+  // `into`. If `addend` is not null, adds its elements to the received elements.
   Status Exchange(const float* data, int64_t send_elements, float* into, int64_t receive_elements,
                   const float* addend);
-  // Returns the part of `elements` that chunk `index` covers; `index` may be negative.
+  // Returns the range of elements in chunk `index` if `elements` elements are divided into one
+  // chunk per rank. `index` may be negative, because chunks are counted around the ring.
   Span Chunk(int64_t elements, int index) const;
   Status Name(int offset, const Status& error) const;
 
@@ -56,10 +58,11 @@ class Ring {
 // the expected sum by itself, and the sum is exact in fp32.
 float AllReduceInput(uint64_t seed, int rank, int64_t index);
 
-// Returns the sum over all ranks, n a + b n (n - 1) / 2, which is below 2^24 for 64 ranks.
+// Returns the sum of element `index` over all n ranks, n a + b n (n - 1) / 2. The sum is below 2^24
+// for up to 64 ranks, so fp32 represents it exactly.
 float AllReduceSum(uint64_t seed, int world_size, int64_t index);
 
-// Compares every element exactly; NaN is a mismatch.
+// Compares every element of `out` with the exact sum. NaN counts as a mismatch.
 Verdict VerifyAllReduce(uint64_t seed, int world_size, const float* out, int64_t elements);
 
 }  // namespace assay

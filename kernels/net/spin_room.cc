@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// Writes one line with the host, one with the CPUs, and one per quota.
+// Returns a text with one line for the host, one line for the CPUs, and one line per quota.
 std::string Encode(const RankCpus& rank) {
   std::ostringstream text;
   text << rank.host << '\n';
@@ -45,14 +45,15 @@ RankCpus OwnCpus() {
   return own;
 }
 
-// CPUs that ranks share: those of a host, or the quota of a control group.
+// A set of CPUs and the ranks that share them. The CPUs are those of a host, or a control group's
+// quota.
 struct Pool {
   std::vector<std::string> ranks;
   std::set<int> cpus;
   double quota = 0;  // 0: the pool is a host.
 };
 
-// Returns OK if the pool has one CPU per rank.
+// Returns OK if the pool has at least one CPU per rank.
 Status CheckPool(const Pool& pool) {
   const double cpus = pool.quota > 0 ? pool.quota : static_cast<double>(pool.cpus.size());
   if (cpus >= static_cast<double>(pool.ranks.size())) return Status::Ok();

@@ -12,7 +12,7 @@ namespace assay {
 
 class Peers;
 
-// The CPUs of one rank.
+// The CPUs that one rank may use.
 struct RankCpus {
   std::string host;  // Boot id of the kernel, which is the same in all containers of a machine.
   std::vector<int> cpus;  // CPUs that the rank may use; empty if unknown.
@@ -25,7 +25,8 @@ struct RankCpus {
 // group's CPU quota is too small for its ranks.
 Status RoomToSpin(const std::vector<RankCpus>& ranks);
 
-// Checks the ranks of this gang. All of them must call this.
+// Performs this check for the ranks of a running benchmark. All ranks must call this function,
+// because they exchange their CPUs over `peers`.
 Status RoomToSpin(Peers& peers, Duration timeout);
 
 }  // namespace assay

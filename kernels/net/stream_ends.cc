@@ -110,7 +110,8 @@ Status SendingEnd::Send(int64_t iterations, int64_t bytes, const std::atomic<boo
   StreamThreads threads;
   const Status started = threads.Start(streams_.size(), [&](size_t i) -> Status {
     Stream& stream = streams_[i];
-    // Every transfer begins with a new block.
+    // Each transfer begins with a new block, even if the last block of the previous transfer was
+    // shorter.
     stream.offset = 0;
     stream.sent = 0;
     for (;;) {
@@ -286,7 +287,8 @@ Status ReceivingEnd::Wait(const Stream& stream, bool announced) {
   const MonotonicTime deadline = Clock::Real().Now() + kStreamStall;
   pollfd entries[2] = {{stream.socket.fd(), POLLIN, 0}, {announced ? -1 : wake_, POLLIN, 0}};
   if (poll(entries, 2, PollMillis(deadline)) != 0) return Status::Ok();
-  // A stream may be idle while the others take all blocks, so only a stall of all counts.
+  // A single stream may be idle while the others send all blocks. Therefore, before the sent bytes
+  // are announced, the transfer fails only if all streams are idle.
   const bool all_silent = std::chrono::steady_clock::now() - arrivals_->last() >= kStreamStall;
   return announced || all_silent ? PeerTimeout("nothing came for 30 s") : Status::Ok();
 }
@@ -298,7 +300,8 @@ void ReceivingEnd::Announce(bool aborted) {
   }
   announced_.store(true, std::memory_order_release);
   const uint64_t one = 1;
-  // Cannot block: nothing reads the eventfd, and one is added at most once.
+  // This write cannot block, because 1 is added to the eventfd's counter at most once, so the
+  // counter cannot overflow.
   if (write(wake_, &one, sizeof one) < 0) Shutdown();
 }
 
@@ -330,7 +333,8 @@ StreamMismatches ReceivingEnd::Check() {
   StreamMismatches all;
   for (Stream& stream : streams_) {
     all.Add(stream.mismatches);
-    // The buffer has the beginning of this block, then the end of the block before.
+    // The buffer contains the beginning of the current block, followed by the end of the previous
+    // block.
     all.Add(stream.pattern.Compare(stream.buffer.data(), 0, stream.offset, stream.block));
     if (stream.block == stream.first_block) continue;
     all.Add(stream.pattern.Compare(stream.buffer.data(), stream.offset, kStreamBlockBytes,

@@ -1,7 +1,7 @@
 // The sender and the receiver of a bulk transfer over several TCP connections, called streams.
 //
-// A transfer is a sequence of messages, which are divided into blocks. Each stream sends the next
-// block as soon as it is free, so a slow connection sends fewer blocks and does not delay the
+// A transfer is a sequence of messages, which are divided into blocks. As soon as a stream has sent
+// a block, it takes the next one. A slow connection thus sends fewer blocks and does not delay the
 // others. After all bytes are sent, the caller must tell the receiver how many bytes each stream
 // sent.
 #pragma once
@@ -40,13 +40,13 @@ struct StreamMismatches {
 // except for the first eight bytes, which identify the block. Must be used by a single thread.
 class StreamPattern {
  public:
-  // `stream` is the number of the stream in its case.
+  // `stream` is the stream's number, which is unique within a benchmark case.
   StreamPattern(uint64_t seed, int stream);
 
-  // Returns the bytes of block `index`, valid until the next call.
+  // Returns the bytes of block `index`. They are valid until the next call.
   const char* Block(int64_t index);
 
-  // Compares bytes `begin` to `end` of `data`, which should be block `index`.
+  // Compares the bytes [begin, end) of `data`, which should be the contents of block `index`.
   StreamMismatches Compare(const char* data, size_t begin, size_t end, int64_t index);
 
   // Compares only 16 bytes of block `index` with the expected data: the eight that identify the
@@ -60,16 +60,17 @@ class StreamPattern {
   std::vector<uint64_t> words_;
 };
 
-// A connection without a byte for this long is stalled.
+// A connection on which no byte arrives for this long is considered stalled.
 inline constexpr Duration kStreamStall = std::chrono::seconds(30);
 
-// One thread per stream. Must be joined before it is destroyed.
+// A set of threads, one per stream. Join() must be called before this object is destroyed.
 class StreamThreads {
  public:
   // Runs body(stream) on one thread per stream. Returns RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the
   // system cannot create a thread. Threads that have already started keep running in that case.
   Status Start(size_t streams, const std::function<Status(size_t)>& body);
-  // Waits for all threads and returns the first error of any body.
+  // Waits for all threads. Returns the error of the lowest-numbered stream that failed, or OK if
+  // none has failed.
   Status Join();
 
  private:
@@ -79,7 +80,8 @@ class StreamThreads {
 
 class SendingEnd {
  public:
-  // Streams are numbered from `first_stream`; each has its own bytes.
+  // The streams use `sockets` and are numbered from `first_stream` on. The number and `seed`
+  // determine a stream's data.
   SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
 
   // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, continues to send
@@ -87,7 +89,7 @@ class SendingEnd {
   // an error, shuts down the connections so that the receiver does not keep waiting.
   Status Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough);
 
-  // Returns the bytes that the last Send sent, by stream.
+  // Returns the number of bytes that the last call of Send() has sent on each stream.
   std::vector<int64_t> Sent() const;
 
   // Returns the number of TCP segments that were retransmitted since the connections were opened,
@@ -110,13 +112,14 @@ class SendingEnd {
   std::vector<Stream> streams_;
 };
 
-// The times at which samples were complete, by the bytes received on all streams together.
+// Records when each sample is complete, by counting the bytes that arrive on all streams together.
 class Arrivals {
  public:
   // Expects `lead_bytes` bytes that are not timed, then `samples` samples of `sample_bytes` bytes.
   Arrivals(int64_t lead_bytes, int64_t sample_bytes, int64_t samples);
 
-  // Adds `bytes`, which count as having arrived evenly since the last call. Thread-safe.
+  // Counts `bytes` received bytes. They are assumed to have arrived at a constant rate since the
+  // last call. Thread-safe.
   void Add(size_t bytes);
 
   // True once all samples are complete. Thread-safe.
@@ -124,7 +127,7 @@ class Arrivals {
 
   std::chrono::steady_clock::time_point last() const;
 
-  // Returns the seconds of each sample. All must be complete.
+  // Returns the duration of each sample in seconds. All samples must be complete.
   std::vector<double> Seconds() const;
 
  private:
@@ -141,7 +144,7 @@ class Arrivals {
 
 class ReceivingEnd {
  public:
-  // The arguments must be those of the SendingEnd at the other end.
+  // `seed` and `first_stream` must be equal to those of the SendingEnd on the other rank.
   ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
   ~ReceivingEnd();
 
@@ -150,16 +153,17 @@ class ReceivingEnd {
   // afterwards.
   Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte);
 
-  // True once all timed bytes have arrived or can no longer arrive.
+  // Becomes true when all timed bytes have arrived, or when an error keeps them from arriving.
   const std::atomic<bool>& enough() const { return enough_; }
 
-  // Waits for `sent` bytes on each stream. After an error the connections are shut down.
+  // Waits until sent[i] bytes have arrived on each stream i. If there is an error, shuts down the
+  // connections.
   Status Finish(const std::vector<int64_t>& sent);
-  // Cancels the transfer at both ends. Returns the error of a stream that had failed before, or OK
-  // if there is none.
+  // Cancels the transfer at both ends. Returns the error of a stream that failed before the
+  // cancellation, or OK if there is none.
   Status Abort();
 
-  // Returns the seconds of each sample of the last finished transfer.
+  // Returns the duration of each sample of the last finished transfer, in seconds.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
   // Returns the mismatches of the last transfer: those found while receiving, and those found now
@@ -179,7 +183,8 @@ class ReceivingEnd {
   };
 
   Status ReceiveOn(Stream& stream, size_t index);
-  // Waits until there may be something to read or the sent bytes were announced.
+  // Waits until there may be data to read, or until the sender has announced how many bytes it has
+  // sent.
   Status Wait(const Stream& stream, bool announced);
   void Announce(bool aborted);
   void Shutdown();

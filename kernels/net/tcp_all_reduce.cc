@@ -20,7 +20,7 @@ constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
 
 class TcpAllReduceCase : public Case {
  public:
-  // `team` has a thread for each of `rings`; null for one ring.
+  // `team` has one thread for each of `rings`. It is null if there is only one ring.
   TcpAllReduceCase(const RunContext& context, std::vector<float> in, std::vector<Ring> rings,
                    std::unique_ptr<ThreadTeam> team)
       : seed_(context.seed),
@@ -41,9 +41,11 @@ class TcpAllReduceCase : public Case {
   }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    // One element per page, to find pages that the timed iterations skip.
+    // Writes NaN to one element per page, so that the check finds pages that the timed iterations
+    // skip.
     for (size_t i = 0; i < out_.size(); i += 1024) out_[i] = kPoison;
-    // An untimed all-reduce of a few elements waits for all ranks.
+    // Runs an untimed all-reduce of a few elements. It makes this rank wait until all ranks are
+    // ready.
     const size_t few = static_cast<size_t>(world_size_) * rings_.size();
     ASSAY_RETURN_IF_ERROR(Iterate(std::min(in_.size(), few)));
     for (int64_t sample = 0; sample < samples; ++sample) {
@@ -89,7 +91,8 @@ Result<std::unique_ptr<Case>> NewTcpAllReduceCase(const RunContext& context) {
   Status mine = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
   std::unique_ptr<ThreadTeam> team;
   if (streams > 1 && mine.ok()) {
-    // Ranks that share a host would pin their first workers to the same CPU.
+    // The threads are not pinned, because ranks that share a host would pin their first threads to
+    // the same CPU.
     auto started = ThreadTeam::Start(static_cast<int>(streams), Pinning::kNone);
     mine = started.status();
     if (started.ok()) team = *std::move(started);

@@ -28,7 +28,8 @@ class TcpBandwidthCase : public Case {
         backward_(Word(context.parameters, "direction") != "unidirectional"),
         peers_(*context.peers) {}
 
-  // Connections of forward streams come first.
+  // Connects the two ranks. If data flows in both directions, the first half of the connections is
+  // for the streams from rank 0 to rank 1.
   Status Connect(const RunContext& context) {
     const auto streams = static_cast<int>(Integer(context.parameters, "streams"));
     const int ways = forward_ && backward_ ? 2 : 1;
@@ -50,7 +51,8 @@ class TcpBandwidthCase : public Case {
     return Status::Ok();
   }
 
-  // All iterations send the same memory, which stays in the CPU cache.
+  // Reports the cache state as "none": all iterations send the same memory, which stays in the
+  // CPU's cache.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
   // The shortest sample, in seconds. It must be much longer than a burst, in which several
   // milliseconds' worth of data arrives at once. Bursts occur because a network card buffers data,
@@ -61,7 +63,8 @@ class TcpBandwidthCase : public Case {
   }
 
   void AdjustRule(MeasureRule* rule) const override {
-    // The rate of a connection rises within some round trips and may fall again.
+    // The rate of a TCP connection rises during its first round trips and may fall afterwards, so
+    // the warm-up must be longer than the default.
     rule->min_warmup_seconds = 0.5;
     rule->settle_window_seconds = 0.25;
     rule->min_seconds = 2;
@@ -144,7 +147,8 @@ class TcpBandwidthCase : public Case {
       mine = receiver_->Start(order.lead * bytes_, order.batch * bytes_, order.samples,
                               order.every_byte);
     }
-    // Both ranks are ready: neither waits for one that cannot send.
+    // Waits until both ranks are ready, so that neither rank waits for data from a rank that has
+    // failed.
     const Status agreed = Agree(peers_, mine, kPeerTimeout);
     if (!agreed.ok()) return GiveUp(agreed);
     std::vector<int64_t> sent;
@@ -165,7 +169,7 @@ class TcpBandwidthCase : public Case {
   Status GiveUp(const Status& why) {
     if (sender_) sender_->Shutdown();
     const Status stream = receiver_ ? receiver_->Abort() : Status::Ok();
-    // Reports a stall rather than the errors that follow from it.
+    // Reports a stall of a stream rather than the errors that the stall causes.
     const Status& first = stream.code() == Code::kDeadlineExceeded ? stream : why;
     if (first.code() != Code::kDeadlineExceeded) return first;
     return first.WithContext("transfer with rank " + std::to_string(1 - rank_))

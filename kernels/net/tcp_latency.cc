@@ -21,7 +21,8 @@ namespace assay {
 namespace {
 
 constexpr int kStallSeconds = 30;
-// Bytes of the buffer that a round trip overwrites first, few enough not to affect its time.
+// The number of bytes of the receive buffer that each round trip overwrites before it receives. It
+// is small, so that it does not affect the time.
 constexpr size_t kPoisonedBytes = 64;
 
 class TcpLatencyCase : public Case {
@@ -37,7 +38,8 @@ class TcpLatencyCase : public Case {
       message_[i] = static_cast<char>(RandomAt(seed_, i));
   }
 
-  // Makes a receive that sleeps one blocking call, as in most programs, without poll().
+  // Makes the socket blocking, so that a rank that sleeps while it waits needs only one system
+  // call, as in most programs, and no poll().
   Status Prepare() {
     const int flags = fcntl(socket_.fd(), F_GETFL);
     const timeval stall = {kStallSeconds, 0};
@@ -51,7 +53,8 @@ class TcpLatencyCase : public Case {
 
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
   double MinSampleSeconds() const override { return 1e-6; }
-  // Round trips of 10 us are timed one by one, so that the slowest are seen.
+  // Allows enough samples to time round trips of 10 us one by one, so that the results show the
+  // slowest ones.
   void AdjustRule(MeasureRule* rule) const override {
     rule->min_seconds = 0.1;
     rule->max_samples = 10'000;
@@ -63,10 +66,10 @@ class TcpLatencyCase : public Case {
     return VerifyLast();
   }
 
-  // Rank 0 times the round trips. Rank 1 only answers, and its times are 0.
+  // Times round trips on rank 0. Rank 1 only answers, and its times are 0.
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     Poison(received_.size());
-    // An untimed round trip waits for the other rank.
+    // Makes an untimed round trip, which waits until the other rank is ready.
     ASSAY_RETURN_IF_ERROR(RoundTrip());
     for (int64_t sample = 0; sample < samples; ++sample) {
       const auto begin = std::chrono::steady_clock::now();
@@ -95,12 +98,13 @@ class TcpLatencyCase : public Case {
   }
 
  private:
-  // Overwrites `bytes` bytes with values that differ from the expected ones.
+  // Overwrites the first `bytes` bytes of the receive buffer, so that the check finds bytes that do
+  // not arrive.
   void Poison(size_t bytes) {
     std::memset(received_.data(), ~message_[0], std::min(received_.size(), bytes));
   }
 
-  // Rank 0's message goes to rank 1, which sends back what it received.
+  // Sends rank 0's message to rank 1, which returns the bytes that it has received.
   Status RoundTrip() {
     Poison(kPoisonedBytes);
     Status moved = rank_ == 0 ? Send(message_) : Status::Ok();
@@ -139,14 +143,16 @@ class TcpLatencyCase : public Case {
     return Status::Ok();
   }
 
-  // Returns the error of a call that returned -1; OK if a signal interrupted it.
+  // Returns the error for a system call that returned -1, or OK if a signal has interrupted the
+  // call.
   static Status Failed() {
     if (errno == EINTR) return Status::Ok();
     if (errno == EAGAIN || errno == EWOULDBLOCK) return PeerTimeout("nothing moved for 30 s");
     return PeerLost(std::strerror(errno));
   }
 
-  // Appends the 99th percentile of these times, repeated once for each of them.
+  // Computes the 99th percentile of `seconds`, and appends it to tails_ once per sample, because
+  // Observed() must return one value for each sample.
   void AddTail(std::vector<double> seconds) {
     const size_t rank = (seconds.size() * 99 + 99) / 100 - 1;
     std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(rank),

@@ -1,4 +1,5 @@
-// tcp_latency: a message between two nodes over TCP, there and back.
+// Declares the tcp_latency benchmark, which measures the time of a message between two nodes over
+// TCP, from rank 0 to rank 1 and back.
 #include "kernels/declaration.h"
 
 namespace assay {
