@@ -1,5 +1,5 @@
-// Describes each NCCL collective: how many elements a rank reads and writes, what its output must
-// contain, and how its bandwidth is computed. Needs neither CUDA nor NCCL.
+// Describes each NCCL collective: how many elements a rank reads and writes, what the output must
+// contain, and how the bandwidth is computed. This file needs neither CUDA nor NCCL.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ enum class CollectiveKind {
   kSendRecv,
 };
 
-// One rank's view of a collective. `count` is the count argument of NCCL's functions. It is the
-// number of elements in the whole array, or in one rank's share if the collective divides the array
-// among the ranks.
+// One rank's view of a collective. `count` is the count argument of NCCL's function: the number of
+// elements in the whole array or, if the collective divides the array among the ranks, in one
+// rank's share.
 struct CollectivePlace {
   int ranks = 2;
   int rank = 0;
@@ -32,12 +32,13 @@ struct CollectivePlace {
   bool is_root() const { return rank == root; }
 };
 
-// The source of a block that is the reduction of all ranks' inputs.
+// The value of OutputBlock::source if the block is the reduction of all ranks' inputs.
 inline constexpr int kAllRanks = -1;
 
-// The expected contents of `count` elements of a rank's output, from element `first` on. They must
-// equal the elements of rank `source`'s input from element `source_first` on. If `source` is
-// kAllRanks, they must equal the reduction of these elements over all ranks.
+// The expected contents of a block of a rank's output: `count` elements, from element `first` on.
+// They must equal the elements of rank `source`'s input, from element `source_first` on. If
+// `source` is kAllRanks, they must equal the reduction of those elements over the inputs of all
+// ranks.
 struct OutputBlock {
   int source = kAllRanks;
   int64_t source_first = 0;
@@ -45,7 +46,8 @@ struct OutputBlock {
   int64_t count = 0;
 };
 
-// One collective. Its functions are pure and count in elements.
+// The description of one collective. Its functions have no side effects, and their sizes and
+// positions are in elements.
 struct Collective {
   CollectiveKind kind;
   const char* name;
@@ -56,30 +58,33 @@ struct Collective {
   bool divided = false;
   bool reduces = false;
   bool rooted = false;
-  // The reason why NCCL cannot write over its input; null if it can.
+  // The reason why this collective cannot write its output over its input, or null if it can.
   const char* not_in_place = nullptr;
   // True if no rank can finish the collective before every rank has started it. Only then do the
   // ranks' times show which rank started last.
   bool mutual = false;
   // Returns the ratio of bus bandwidth to algorithm bandwidth, as defined by nccl-tests
-  // (doc/PERFORMANCE.md). It is the number of bytes that the busiest link must carry per byte of
-  // payload.
+  // (doc/PERFORMANCE.md). The ratio is the number of bytes that the busiest link must carry per
+  // byte of payload.
   double (*bus_factor)(int ranks);
   const char* bus_formula;
-  // Returns the number of consecutive messages in the usual algorithm, a ring.
+  // Returns how many messages must be sent one after the other if the usual algorithm, a ring, is
+  // used.
   int (*steps)(int ranks);
   const char* steps_formula;
-  // Return the elements that this rank reads and writes; 0 if it has no such buffer.
+  // Return the number of elements in this rank's input and output, or 0 if the rank has no such
+  // buffer.
   int64_t (*input_count)(const CollectivePlace&);
   int64_t (*output_count)(const CollectivePlace&);
-  // Return where input and output begin in the one buffer of an in-place collective.
+  // If the collective runs in place, input and output share a buffer. Return the positions in that
+  // buffer where input and output begin.
   int64_t (*input_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
   int64_t (*output_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
-  // Returns the blocks of the whole output, in order.
+  // Returns the blocks that make up this rank's whole output, in order.
   std::vector<OutputBlock> (*output)(const CollectivePlace&);
 };
 
-// In the order of listings: all_reduce first.
+// Returns all collectives, in the order in which they are listed to users.
 const std::vector<Collective>& Collectives();
 const Collective& CollectiveOf(CollectiveKind kind);
 

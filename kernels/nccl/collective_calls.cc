@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// The arguments that all functions of NCCL have.
+// Calls NCCL's functions with the arguments that all of them share.
 class Caller {
  public:
   Caller(const Communicator& communicator, const CollectiveCall& call, cudaStream_t stream)
@@ -98,7 +98,8 @@ class Caller {
   }
 
  private:
-  // Returns share number `share` of the buffer, which begins with share 0.
+  // Returns the offset, in bytes, of a rank's share in a buffer that consists of the shares of all
+  // ranks.
   int64_t Offset(int share) const { return share * call_.place.count * call_.element_bytes; }
 
   Status Send(int peer, int share) const {

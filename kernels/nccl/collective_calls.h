@@ -1,4 +1,4 @@
-// The NCCL calls of one collective.
+// Makes the calls of NCCL that perform a collective.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +20,7 @@ struct CollectiveCall {
   ncclRedOp_t op = ncclSum;
 };
 
-// Enqueues the collective on `stream`. May be captured and grouped.
+// Enqueues the collective on `stream`. May be called during graph capture and within an NCCL group.
 Status EnqueueCollective(const Communicator& communicator, CollectiveKind kind,
                          const CollectiveCall& call, cudaStream_t stream);
 

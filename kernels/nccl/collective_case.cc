@@ -17,39 +17,41 @@
 namespace assay {
 namespace {
 
-// An L2 line, so that no line belongs to two buffers.
+// The size of an L2 cache line, in bytes. Buffers are aligned to it, so that no line belongs to two
+// buffers.
 constexpr int64_t kAlignment = 128;
-// Size of the probe for the ceiling: on an H200, bandwidth rises up to about 2 GiB.
+// The size in bytes of the arrays with which the best link bandwidth is measured. On an H200,
+// bandwidth increases with size up to about 2 GiB.
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
 // The shortest sample, in seconds. Recording a CUDA event between two collectives delays an H200 by
-// about 1.5 us, or 2% of a 16 MiB collective; a long sample contains many collectives per event. In
-// addition, a different rank is the slowest in each short sample, which adds 1% to the time of a
-// 256 MiB collective if samples last 1 ms.
+// about 1.5 us, or 2% of a 16 MiB collective. A long sample contains many collectives per event. In
+// addition, the time of a sample is that of its slowest rank, and a different rank is the slowest
+// in each short sample. This adds 1% to the time of a 256 MiB collective if samples last 1 ms.
 constexpr double kMinSampleSeconds = 10e-3;
 // The minimum length of a sample, as a number of calls of the collective. A single call would be
 // too noisy. For example, a reduce_scatter of 8 GiB on two H200s takes 14 ms, and consecutive calls
 // differ by 8%.
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
-// The target duration of one replay of a CUDA graph, in seconds: long enough that the cost of
-// launching the replay is negligible. A graph holds as many iterations as it takes to reach this
-// duration, but at most kMaxReplays.
+// The target duration of one launch of a CUDA graph, in seconds. Compared with this duration, the
+// cost of the launch is negligible. A graph contains as many iterations as it takes to reach this
+// duration, but normally at most kMaxReplays.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // The maximum number of iterations in a CUDA graph. It is limited because graphs need host and GPU
-// memory. With very small buffers, the data of all these iterations may fit in the L2 cache. The
-// result then says that its data was cached.
+// memory. If buffers are very small, the data of all these iterations may fit in the L2 cache. In
+// that case, the result reports that its data was cached.
 constexpr int64_t kMaxGraphIterations = 1024;
 // The settings of nccl-tests: the number of iterations per timed loop (option -n 20), and the total
 // size of the buffers that the iterations rotate through (option -e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// The number of iterations to run before comparing the ranks' times, so that all ranks are in step.
-// The timer itself runs one more untimed iteration.
+// The number of iterations that run before the ranks' times are compared, so that all ranks run the
+// same iteration at the same time. The timer itself runs one more untimed iteration.
 constexpr int64_t kDiagnosisLead = 7;
 
-// The loops of nccl-tests in a sample.
+// Returns how many timed loops of nccl-tests one sample contains.
 int64_t LoopsOf(int64_t batch) { return std::max<int64_t>(batch / kNcclTestsIterations, 1); }
 
 }  // namespace
@@ -75,7 +77,7 @@ CollectiveCase::CollectiveCase(const Collective& collective, const RunContext& c
 }
 
 CollectiveCase::~CollectiveCase() {
-  // Destroying the graph would call into the aborted communicator.
+  // Leaks the graphs, because destroying them would call into the aborted communicator.
   if (communicator_ == nullptr || !communicator_->aborted()) return;
   captured_.release();
   verified_.release();
@@ -117,7 +119,8 @@ Result<Rotation> CollectiveCase::PlanOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(const Rotation plan, PlanRotation(!as_nccl_tests_, set_bytes,
                                                            device_.l2_bytes, available, what));
   if (!as_nccl_tests_) return plan;
-  // nccl-tests shifts by the larger of input and output, and starts again with each loop.
+  // nccl-tests moves its buffers on by the larger of input and output after each iteration, and
+  // starts at the beginning with each loop.
   const int64_t shift = aggregate_ * std::max(input_stride_, output_stride_);
   const int64_t sets = std::clamp<int64_t>(kNcclTestsBytes / shift, 1, kNcclTestsIterations);
   return Rotation(std::clamp<int64_t>(available / set_bytes, 1, sets));
@@ -192,7 +195,8 @@ Status CollectiveCase::Enqueue(int64_t set) {
 }
 
 Status CollectiveCase::MakeRoom() {
-  // The loops of nccl-tests are short and end with an empty stream; events would disturb them.
+  // Does not limit the queue in a loop of nccl-tests. Such a loop is short and ends with an empty
+  // stream, and recording events would disturb its timing.
   if (as_nccl_tests_) return Status::Ok();
   return queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout);
 }
@@ -239,7 +243,8 @@ Status CollectiveCase::Wait(Communicator::Polling polling) {
 
 Status CollectiveCase::CaptureGraph() {
   std::vector<double> seconds;
-  // Also connects the ranks and loads the kernels, which a capture must not do.
+  // This timed iteration also connects the ranks and loads the kernels, which must not happen
+  // during the capture.
   const Status timed = timer_.Time(
       stream_.get(), 1, 1, [this] { return Iterate(); }, [this] { return Wait(); }, &seconds);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, timed, kPeerTimeout));
@@ -250,10 +255,11 @@ Status CollectiveCase::CaptureGraph() {
                                                kMaxReplays)));
   const int64_t sets = rotation_.sets();
   launches_ = sets >= kMaxGraphIterations ? kMaxGraphIterations : (least + sets - 1) / sets * sets;
-  // Each set occurs once, so that the result of a replay can be checked.
+  // A graph uses each set of buffers once, so that the result of a replay can be checked.
   if (!Repeatable()) launches_ = std::min(sets, kMaxGraphIterations);
   if (as_nccl_tests_) launches_ = kNcclTestsIterations;
-  // A replay that uses a set twice reduces its own results, which the pattern cannot predict.
+  // If a graph uses a set of buffers more than once, it reduces its own results, for which the
+  // expected values are unknown. A graph of one iteration is verified instead.
   if (!Repeatable() && launches_ > sets) {
     ASSAY_ASSIGN_OR_RETURN(verified_, Capture(1));
     verified_set_ = rotation_.last();
@@ -298,7 +304,7 @@ Status CollectiveCase::Run(int64_t samples, int64_t batch, std::vector<double>* 
   if (as_nccl_tests_) {
     return TimeAsNcclTests(samples, LoopsOf(batch), seconds);
   }
-  // The timer adds an untimed launch, in which all ranks wait for the last one.
+  // The timer adds one untimed launch, in which all ranks wait until the last rank has started.
   if (Repeatable()) {
     ASSAY_RETURN_IF_ERROR(Poison(LastSetAfter((samples * launches + 1) * launches_)));
   }
@@ -456,7 +462,7 @@ Result<double> CollectiveCase::Probe(CollectiveKind kind, void* buffer) {
          *std::min_element(seconds.begin(), seconds.end());
 }
 
-// Defines the factory of each collective's cases, which benchmarks.inc names.
+// Defines the functions, named in benchmarks.inc, that create a case of each collective.
 #define ASSAY_COLLECTIVE(name)                                                          \
   Result<std::unique_ptr<Case>> New##name##Case(const RunContext& context) {            \
     return PrepareCase<CollectiveCase>(CollectiveOf(CollectiveKind::k##name), context); \

@@ -1,10 +1,10 @@
 // Runs and times an NCCL collective, with one process per rank. Verifies every element of every
 // rank's output before and after the timing.
 //
-// An iteration is a group of `aggregate` collectives, each with its own buffers. Successive
-// iterations rotate through several sets of buffers. The "assay" policy times iterations with GPU
-// events and reports the slowest rank. The "nccl_tests" policy uses the host's clock over 20
-// iterations and reports the mean of the ranks.
+// An iteration is a group of collectives, each with its own buffers. The parameter "aggregate" is
+// their number. Successive iterations rotate through several sets of buffers. The "assay" policy
+// times iterations with GPU events and reports the time of the slowest rank. The "nccl_tests"
+// policy times 20 iterations with the host's clock and reports the mean time of the ranks.
 #pragma once
 
 #include <memory>
@@ -28,11 +28,12 @@ namespace assay {
 
 class CollectiveCase : public Case {
  public:
-  // The context's parameters have passed CheckParameters(). It has peers.
+  // The parameters in `context` must have passed CheckParameters(), and `context.peers` must not be
+  // null.
   CollectiveCase(const Collective& collective, const RunContext& context);
   ~CollectiveCase() override;
 
-  // Must be called once, before anything else, by all ranks.
+  // Must be called once by all ranks, before all other methods.
   Status Prepare();
 
   Timing HowTimed() const override;
@@ -66,15 +67,16 @@ class CollectiveCase : public Case {
   Result<Rotation> PlanOnThisRank();
   Status AllocateAndFill();
   Status CaptureGraph();
-  // Captures the next `iterations`, on all ranks.
+  // Captures the next `iterations` iterations as a graph. All ranks must call this.
   Result<std::unique_ptr<CudaGraph>> Capture(int64_t iterations);
   int64_t BytesOfElements(int64_t count) const { return count * type_.bytes; }
-  // Returns the size S of all collectives of an iteration.
+  // Returns the payload of all collectives in an iteration, in bytes.
   int64_t IterationBytes() const;
   Buffers BuffersOf(int64_t set, int64_t piece) const;
   // Fills the inputs of all collectives of `set`.
   Status Fill(int64_t set);
-  // Fills the outputs of `set` with 0xff bytes, which no correct output has. Inputs stay.
+  // Fills the outputs of `set` with 0xff bytes, which no correct output contains. If the collective
+  // runs in place, fills the inputs again.
   Status Poison(int64_t set);
   // Returns true if the output can be verified after any number of iterations. This is not the case
   // for an in-place reduction, because each iteration reduces the previous result, so that the sums
@@ -82,12 +84,13 @@ class CollectiveCase : public Case {
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
   // Launches one iteration without a graph.
   Status Iterate();
-  // Launches one iteration, or a replay of launches_ of them.
+  // Launches the captured graph, which contains launches_ iterations, or one iteration if there is
+  // no graph.
   Status Launch();
   Status Enqueue(int64_t set);
-  // Waits until another launch fits into the stream.
+  // Waits until another launch fits in the stream's queue.
   Status MakeRoom();
-  // Returns the set that `iterations` more iterations will end with.
+  // Returns the set that the last of the next `iterations` iterations will use.
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
   // Synchronizes all ranks, so that they start the next collective within microseconds of each
@@ -130,9 +133,11 @@ class CollectiveCase : public Case {
   int64_t last_set_ = 0;       // The last set of the latest launch.
   int64_t captured_last_ = 0;  // The last set of a replay.
   int64_t verified_set_ = 0;
-  // Graphs are destroyed before the communicator that they captured, or leaked if it was aborted.
+  // Graphs must be destroyed before the communicator whose calls they contain. If the communicator
+  // was aborted, they are leaked.
   std::unique_ptr<CudaGraph> captured_;
-  // One iteration to verify if a replay cannot be verified, else null.
+  // A graph of one iteration, which is verified if the result of captured_ cannot be. Null
+  // otherwise.
   std::unique_ptr<CudaGraph> verified_;
 };
 

@@ -12,9 +12,11 @@ namespace {
 constexpr int64_t kMaxRanks = 4096;
 constexpr int64_t kMaxNodes = 64;
 constexpr int64_t kMaxAggregate = 64;
-// On more ranks the mean of 8-bit integers, whose sum is at most 127, is nearly always 0 or 1.
+// The maximum number of ranks for the mean of 8-bit integers. Since their sum is at most 127, the
+// mean over more ranks would nearly always be 0 or 1.
 constexpr int64_t kMaxRanksOfByteMean = 63;
-// The smallest positive number of e4m3 is 2^-9.
+// The maximum number of ranks for the mean of fp8 numbers. It is limited because the smallest
+// positive e4m3 number is 2^-9.
 constexpr int64_t kMaxRanksOfFp8Mean = 512;
 
 // The latency of a ring collective with NCCL's LL protocol over NVLink: a start-up time plus a time
@@ -181,7 +183,8 @@ Declaration AllReduceDeclaration() {
 
 Declaration AllGatherDeclaration() {
   return DeclarationOf(CollectiveKind::kAllGather, 3 * 1024, 3)
-      // Three at once. Shares of 1000 / 4 bytes are cut to 240 bytes, so that 960 bytes count.
+      // Three collectives at once. Shares of 1000 / 4 bytes are rounded down to 240 bytes, so that
+      // the payload is 960 bytes.
       .Example({{"ranks", "4"}, {"bytes", "1000"}, {"aggregate", "3"}},
                {.link_bytes = 3 * 3 * 240,
                 .payload_bytes = 3 * 960,

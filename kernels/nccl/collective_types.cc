@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// The values of ncclFloat8e4m3 and ncclFloat8e5m2 in nccl.h since 2.24.
+// The values of ncclFloat8e4m3 and ncclFloat8e5m2, which nccl.h defines since NCCL 2.24.
 constexpr int kNcclFloat8E4m3 = 10;
 constexpr int kNcclFloat8E5m2 = 11;
 constexpr int kFloat8Since = 22400;

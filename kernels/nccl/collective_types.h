@@ -1,4 +1,4 @@
-// Element types and reductions of NCCL by their names.
+// Maps the names of element types and reductions to NCCL's constants.
 #pragma once
 
 #include <nccl.h>
@@ -18,7 +18,8 @@ struct CollectiveType {
   const char* name;
   ReduceType type;
   int nccl;  // ncclDataType_t; its header may be older than the library.
-  // The first version of NCCL that has it, as NCCL_VERSION_CODE; 0 means all.
+  // The first version of NCCL that supports the type, as an NCCL_VERSION_CODE. 0 means that all
+  // versions do.
   int since = 0;
   int64_t bytes = CollectiveDtypeOf(name).bytes;
 };
@@ -29,15 +30,16 @@ struct CollectiveOp {
   ncclRedOp_t nccl;
 };
 
-// The first is the default.
+// Return all types and operations. The first of each is the default.
 const std::vector<CollectiveType>& CollectiveTypes();
 const std::vector<CollectiveOp>& CollectiveOps();
 
-// Return the entry of a name that the parameters have checked.
+// Return the entry for a name, which must be valid.
 const CollectiveType& CollectiveTypeOf(const std::string& name);
 const CollectiveOp& CollectiveOpOf(const std::string& name);
 
-// Returns Unsupported() if this NCCL has no such type or the GPU cannot reduce it.
+// Returns Unsupported() if this version of NCCL lacks the type, or if the GPU cannot reduce
+// elements of the type and `reduces` is true.
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,
                  const GpuDevice& device);
 

@@ -39,7 +39,7 @@ Status Initialize(const NcclLibrary& nccl, const ncclUniqueId& id, int rank, int
   return Status::Ok();
 }
 
-// Interval at which a wait checks that all ranks are still there.
+// The interval at which a waiting rank checks that no other rank is lost.
 constexpr std::chrono::milliseconds kLookInterval(50);
 
 Status TimedOut(const std::string& what, Duration timeout) {
@@ -50,7 +50,7 @@ Status TimedOut(const std::string& what, Duration timeout) {
           " s: another rank is missing or stuck");
 }
 
-// Returns rank 0's unique id on every rank.
+// Sends the unique id that rank 0 creates to all ranks, and returns it.
 Result<ncclUniqueId> ShareUniqueId(const NcclLibrary& nccl, Peers& peers, Duration timeout) {
   ncclUniqueId id{};
   Status made;
@@ -132,7 +132,7 @@ Status Communicator::WaitFor(cudaEvent_t event, Duration timeout) {
 Status Communicator::Trouble(Duration waited, Duration timeout) const {
   ncclResult_t failure = ncclSuccess;
   const ncclResult_t asked = nccl_.comm_get_async_error(comm_, &failure);
-  // A lost rank comes first, since NCCL's own error does not name it.
+  // Reports a lost rank rather than NCCL's own error, which does not name the rank.
   ASSAY_RETURN_IF_ERROR(peers_.Check());
   ASSAY_RETURN_IF_ERROR(NcclStatus(nccl_, asked != ncclSuccess ? asked : failure,
                                    "comm_get_async_error(comm_, &failure)", __FILE__, __LINE__));
@@ -156,7 +156,7 @@ Status Communicator::WaitUntilReady(const std::function<cudaError_t()>& query, c
         return trouble;
       }
     }
-    // Sleeping does not change samples whose times come from the GPU.
+    // Sleeping is harmless if the times of samples are measured by the GPU.
     if (polling == Polling::kSleep) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }

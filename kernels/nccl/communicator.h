@@ -1,4 +1,4 @@
-// An NCCL communicator over the ranks of a gang.
+// An NCCL communicator that connects the ranks (processes) of a benchmark.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,12 +13,12 @@
 
 namespace assay {
 
-// One rank's NCCL communicator, for use by one thread. Waiting fails with UNAVAILABLE (PEER_LOST)
-// if another rank is lost, or with DEADLINE_EXCEEDED (NCCL_TIMEOUT) after the timeout. Any error
-// while waiting aborts the communicator. Example of a call on stream `s`:
+// One rank's NCCL communicator. Must be used by a single thread. Waiting fails with UNAVAILABLE
+// (PEER_LOST) if another rank is lost, or with DEADLINE_EXCEEDED (NCCL_TIMEOUT) after the timeout.
+// Any error while waiting aborts the communicator. Example of a call on stream `s`:
 //   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), s));
-// Keep fewer than about 1000 kernels queued on a stream. If the queue is full, a launch blocks, and
-// a lost rank goes unnoticed.
+// Callers must keep fewer than about 1000 kernels queued on a stream. If the queue is full, a
+// launch blocks, and the loss of a rank is not noticed.
 class Communicator {
  public:
   // How Wait() polls the stream. kSleep sleeps between polls. kSpin polls continuously, for work
@@ -30,9 +30,9 @@ class Communicator {
   ~Communicator();
 
   // Connects all ranks. Each rank must call this at about the same time, after making its GPU
-  // current. `peers` transports NCCL's unique id from rank 0 to the other ranks and must outlive
-  // the communicator. NCCL's kernels use `ctas` thread blocks, one per multiprocessor; if 0, NCCL
-  // chooses.
+  // current. `peers` sends NCCL's unique id from rank 0 to the other ranks. It must outlive the
+  // communicator. NCCL's kernels use `ctas` thread blocks, one per multiprocessor. If `ctas` is 0,
+  // NCCL chooses the number.
   static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
                                                        int ctas = 0);
 
@@ -43,16 +43,18 @@ class Communicator {
   // Returns true after Abort() or after a wait has failed. From then on, do not call NCCL, and do
   // not destroy CUDA graphs that captured NCCL calls.
   bool aborted() const { return comm_ == nullptr; }
-  // Ends this communicator's kernels on this GPU, even if they are waiting for other ranks. Call
-  // this after another communicator of the same ranks was aborted.
+  // Ends this communicator's kernels on this GPU, even if they are waiting for other ranks. Must be
+  // called if another communicator of the same ranks was aborted.
   void Abort();
 
-  // Runs `calls` between ncclGroupStart and ncclGroupEnd, which is called even after an error.
+  // Runs `calls` between ncclGroupStart and ncclGroupEnd. Calls ncclGroupEnd even if `calls`
+  // returns an error.
   Status Group(const std::function<Status()>& calls) const;
 
-  // Returns when `stream` is empty, NCCL reports a failure, a rank is lost or the time is up.
+  // Waits until `stream` is empty. Returns an error if NCCL reports a failure, if a rank is lost,
+  // or after `timeout`.
   Status Wait(cudaStream_t stream, Duration timeout, Polling polling = Polling::kSleep);
-  // Waits for the work before `event` in the same way.
+  // Like Wait(), but waits only for the work that was enqueued before `event`.
   Status WaitFor(cudaEvent_t event, Duration timeout);
 
  private:
@@ -61,7 +63,8 @@ class Communicator {
   // Waits until `query` no longer returns cudaErrorNotReady.
   Status WaitUntilReady(const std::function<cudaError_t()>& query, const char* what,
                         Duration timeout, Polling polling);
-  // Returns the error that ends a wait, if there is one.
+  // Returns an error if a wait that has lasted `waited` must end because of a failure, a lost rank
+  // or the timeout.
   Status Trouble(Duration waited, Duration timeout) const;
 
   const NcclLibrary& nccl_;

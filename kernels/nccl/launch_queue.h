@@ -1,6 +1,6 @@
-// Limits the number of kernels queued on a stream. CUDA blocks a launch while its queue is full. If
-// another rank is lost, the queued kernels wait for that rank forever, so the blocked launch would
-// never return.
+// Limits the number of kernels queued on a stream. When the queue is full, CUDA blocks the next
+// launch. If another rank is lost, the queued kernels wait for that rank forever, so the blocked
+// launch would never return.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,11 +14,13 @@ namespace assay {
 
 class LaunchQueue {
  public:
-  // Waits until few enough launches are in `stream`. Must be called before every launch.
+  // Waits until the queue of `stream` is so short that the next launch cannot block. Must be called
+  // before every launch.
   Status MakeRoom(Communicator& communicator, cudaStream_t stream, Duration timeout);
 
  private:
-  // One event per kStep launches. CUDA queues about a thousand launches.
+  // An event is recorded after every kStep launches. The limit is well below the thousand launches
+  // or so that CUDA can queue.
   static constexpr int64_t kStep = 64;
   static constexpr size_t kSteps = 4;
 

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
   }
 }
 
-// Calls `use` with a null pointer to the unsigned integer type of an element's width.
+// Calls `use` with a null pointer whose type is that of an unsigned integer as wide as an element.
 template <typename Use>
 Status Dispatch(int64_t element_bytes, const Use& use) {
   switch (element_bytes) {

@@ -1,4 +1,4 @@
-// Inputs of collectives that only move data, and the check of their outputs.
+// Generates the inputs of collectives that only move data, and checks their outputs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,14 +10,14 @@
 namespace assay {
 
 // Defines the input data for collectives that only move data. Each element is a random bit pattern
-// that depends on the seed, the rank and the element's index. No element has all bits set: outputs
-// are filled with such elements beforehand, to detect bytes that were never written.
+// that depends on the seed, the rank and the element's index. No element has all bits set. Outputs
+// are filled with set bits beforehand, so that elements that were never written are detected.
 struct MovePattern {
   uint64_t seed = 0;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8.
 };
 
-// Writes `count` elements of rank `rank` from `first` on to `data`.
+// Writes `count` elements of rank `rank`'s input, starting at element `first`, to `data`.
 Status FillMoveInput(const MovePattern& pattern, int rank, int64_t first, int64_t count, void* data,
                      cudaStream_t stream);
 

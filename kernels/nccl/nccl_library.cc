@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// Functions that older libraries do not have.
+// Loads the functions that older versions of the library lack.
 void LoadOptional(const DynamicLibrary& library, NcclLibrary* nccl) {
   const bool all = library.Load("ncclAlltoAll", &nccl->all_to_all).ok() &&
                    library.Load("ncclGather", &nccl->gather).ok() &&
@@ -19,7 +19,7 @@ void LoadOptional(const DynamicLibrary& library, NcclLibrary* nccl) {
 }
 
 Result<NcclLibrary> Load() {
-  // NCCL reads the environment once.
+  // These calls set environment variables, which NCCL reads only once.
   KeepNcclLog();
   OfferNcclProfiler();
   ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
@@ -70,7 +70,8 @@ Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expr
   if (result == ncclSuccess) return Status::Ok();
   std::string message = std::string("NCCL: ") + nccl.get_error_string(result) + " from nccl " +
                         CallSite(expression, file, line);
-  // NCCL ignores this communicator: the last error is global.
+  // The argument can be null because NCCL ignores it. The last error is global rather than per
+  // communicator.
   const char* detail = nccl.get_last_error(nullptr);
   if (detail != nullptr && *detail != '\0') message += std::string("; last error: ") + detail;
   return Status(CodeOf(result), Reason::kNcclError, std::move(message));

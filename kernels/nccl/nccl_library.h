@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// The functions that Assay calls and every version of nccl.h declares.
+// The functions that Assay calls and that every version of nccl.h declares.
 #define ASSAY_NCCL_FUNCTIONS(X)                    \
   X(get_version, ncclGetVersion)                   \
   X(get_error_string, ncclGetErrorString)          \
@@ -39,7 +39,7 @@ struct NcclLibrary {
                                           cudaStream_t stream);
 
   ASSAY_NCCL_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
-  // Null before NCCL 2.28.
+  // These functions are null if NCCL is older than 2.28.
   Exchange all_to_all = nullptr;
   RootedExchange gather = nullptr;
   RootedExchange scatter = nullptr;
@@ -51,10 +51,12 @@ struct NcclLibrary {
 // Thread-safe.
 Result<const NcclLibrary*> LoadNccl();
 
-// Returns why LoadNccl() fails, for Benchmark::UnsupportedReason; empty if it works.
+// Returns the reason why LoadNccl() fails, for Benchmark::UnsupportedReason(), or an empty text if
+// it succeeds.
 std::string WhyNoNccl();
 
-// Loads the library and returns its version, "2.28.9", or nullopt if there is none.
+// Loads the library and returns its version, such as "2.28.9". Returns nullopt if NCCL cannot be
+// loaded.
 std::optional<std::string> NcclVersion();
 
 // Converts an NCCL result code to a status with reason NCCL_ERROR, or to OK for ncclSuccess. The
@@ -64,7 +66,8 @@ std::optional<std::string> NcclVersion();
 Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
                   const char* file, int line);
 
-// ASSAY_NCCL(nccl, all_reduce(...)) calls nccl.all_reduce(...) and returns its error.
+// ASSAY_NCCL(nccl, all_reduce(...)) calls nccl.all_reduce(...). If the call fails, the enclosing
+// function returns the error.
 #define ASSAY_NCCL(nccl, call) \
   ASSAY_RETURN_IF_ERROR(::assay::NcclStatus((nccl), (nccl).call, #call, __FILE__, __LINE__))
 

@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-// A file without a name, which disappears with the process.
+// The descriptor of the log, a file in memory that disappears with the process. -1 if there is
+// none.
 std::atomic<int> log_fd{-1};
 std::atomic<off_t> log_begin{0};
 
@@ -21,7 +22,7 @@ constexpr const char* kLevel = "INFO";
 constexpr const char* kSubsystems = "INIT,ENV,NET";
 constexpr const char* kDescriptors = "/proc/self/fd/";
 
-// The bytes at the end of the log in which warnings are searched.
+// The maximum number of bytes to read from the end of the log. Earlier warnings are not found.
 constexpr off_t kMaxRead = 4 << 20;
 
 std::string ReadFrom(int fd, off_t begin) {
@@ -30,7 +31,7 @@ std::string ReadFrom(int fd, off_t begin) {
   std::string text(static_cast<size_t>(std::max<off_t>(end - begin, 0)), '\0');
   const ssize_t got = pread(fd, text.data(), text.size(), begin);
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  // Messages carry only UTF-8.
+  // Replaces all bytes that are not printable ASCII, because protobuf messages must be valid UTF-8.
   for (char& c : text) c = (c >= ' ' && c <= '~') || c == '\n' ? c : '?';
   return text;
 }
@@ -47,7 +48,8 @@ std::string Variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// The parent process set this variable for itself; its descriptor is not open here.
+// Returns true if a parent process has set NCCL_DEBUG for its own log. Its file descriptor is not
+// open in this process.
 bool Inherited() {
   return Variable("NCCL_DEBUG") == kLevel && Variable("NCCL_DEBUG_SUBSYS") == kSubsystems &&
          Variable("NCCL_DEBUG_FILE").rfind(kDescriptors, 0) == 0;
@@ -70,7 +72,8 @@ void BeginNcclLog() {
   const int fd = log_fd;
   if (fd < 0) return;
   const off_t end = lseek(fd, 0, SEEK_END);
-  // NCCL keeps its position in the file. The memory of earlier lines is released.
+  // Releases the memory of the lines so far. The file keeps its size, because NCCL continues to
+  // write at its current position.
   if (end > 0) fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
   log_begin = end;
 }
@@ -85,7 +88,7 @@ std::string NcclLogTail(size_t max_bytes) {
   for (std::string line; std::getline(lines, line);) {
     (line.find(" WARN ") != std::string::npos ? warnings : rest) += line + "\n";
   }
-  // The first failure is the most informative, so the first warnings are kept.
+  // Keeps the first warnings, because the first failure is the most informative.
   if (warnings.size() > max_bytes) warnings.resize(max_bytes);
   return warnings + Tail(rest, max_bytes - warnings.size());
 }

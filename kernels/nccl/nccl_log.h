@@ -1,4 +1,4 @@
-// NCCL's log, kept in memory during the process as evidence of failures.
+// Keeps NCCL's log in memory, to explain failures.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@ namespace assay {
 // again in each child process, which has a log of its own.
 void KeepNcclLog();
 
-// Removes all lines written so far from NcclLogTail().
+// Discards the lines written so far. NcclLogTail() returns only lines written after this call.
 void BeginNcclLog();
 
-// Returns at most `max_bytes` of the log: its warnings, then its end. Empty without a log.
+// Returns at most `max_bytes` bytes of the log: its warnings, followed by its last lines. Returns
+// an empty text if there is no log.
 std::string NcclLogTail(size_t max_bytes);
 
 }  // namespace assay

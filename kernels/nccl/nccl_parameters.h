@@ -1,4 +1,4 @@
-// Parameters that the benchmarks over NCCL share. Compiles without CUDA and NCCL.
+// The parameters that benchmarks of NCCL share. This file needs neither CUDA nor NCCL.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace assay {
 
-// An element type of collectives.
+// An element type that collectives support.
 struct CollectiveDtype {
   const char* name;
   int64_t bytes;
   bool floating;
 };
-// The first is the default.
+// Returns all element types. The first one is the default.
 const std::vector<CollectiveDtype>& CollectiveDtypes();
-// Returns the entry of a name that the parameters have checked.
+// Returns the entry for a name, which must be valid.
 const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
 
-// Returns the parameter "ranks", from 2. Users must give it.
+// Returns the parameter "ranks", which is from 2 to `maximum` and has no default.
 Parameter RanksParameter(int64_t maximum);
 
 // Returns the parameter "bytes", the size of the array on each rank. `dtypes` holds the choices of
@@ -29,7 +29,7 @@ Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 // Returns the parameter "bytes": the size of an array that is divided among the ranks.
 Parameter DividedArrayParameter();
 
-// Checks that no rank's share of "bytes" is empty.
+// Checks that the parameter "bytes" is large enough to give every rank a share that is not empty.
 Status ValidateShares(const ParameterMap& parameters);
 
 }  // namespace assay

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-// Kinds of events, as bits of the activation mask.
+// The kinds of events, as bits of the mask that tells NCCL which events to report.
 constexpr uint8_t kCollective = 1 << 1;
 constexpr uint8_t kPointToPoint = 1 << 2;
 
@@ -51,7 +51,8 @@ struct Event {
   };
 };
 
-// NCCL calls this for every event that the mask enables, so it must not block for long.
+// Records the events that NCCL reports. NCCL calls Note() for every event that the mask enables, so
+// Note() must not block for long.
 class Listener {
  public:
   void Attach(int* mask) { mask_ = mask; }
@@ -120,7 +121,7 @@ ncclResult_t Finalize(void*) { return ncclSuccess; }
 
 }  // namespace
 
-// The plugin's table of functions.
+// The table of functions through which NCCL calls the plugin.
 struct NcclProfilerPlugin {
   const char* name;
   ncclResult_t (*init)(void**, int*, const char*, uint64_t, int, int, int, void (*)());

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// NCCL's choice for one call.
+// The choices that NCCL made for one call.
 struct NcclChoice {
   std::string function;   // "AllReduce".
   std::string algorithm;  // "RING", "TREE", "NVLS", ...; "P2P" for send and receive.

@@ -17,7 +17,7 @@ namespace {
 
 // The minimum duration, in seconds, of the matrix multiplications and of the collective. Shorter
 // work is repeated up to kMaxRepeats times. When both run at once, they start a few microseconds
-// apart, which is negligible compared to this duration.
+// apart, which is negligible compared with this duration.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;
@@ -68,7 +68,8 @@ Status OverlapCase::Prepare() {
   ASSAY_ASSIGN_OR_RETURN(communicator_, Communicator::Connect(peers_, gpu_, kPeerTimeout, ctas_));
   const Result<std::vector<double>> timed = TimeOneOfEach();
   ASSAY_RETURN_IF_ERROR(Agree(peers_, timed.status(), kPeerTimeout));
-  // All ranks must repeat equally often.
+  // All ranks must use the same numbers of repetitions, so these are computed from the times of the
+  // slowest rank.
   ASSAY_ASSIGN_OR_RETURN(const std::vector<double> slowest, LargestOfRanks(peers_, *timed));
   Balance(slowest[0], slowest[1]);
   return Status::Ok();
@@ -120,7 +121,8 @@ void OverlapCase::Balance(double gemm, double collective) {
   gemms_ = Repeats(collective * static_cast<double>(collectives_), gemm);
 }
 
-// Returns the mean of some runs after a warm-up run.
+// Returns the mean time, in seconds, of the work that `enqueue` enqueues. Runs it several times
+// after a warm-up run.
 Result<double> OverlapCase::TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue) {
   ASSAY_RETURN_IF_ERROR(enqueue());
   ASSAY_CUDA(cudaEventRecord(events_[kBegin], stream));
@@ -198,14 +200,15 @@ Status OverlapCase::EnqueueTogether(Marks marks) {
   ASSAY_CUDA(cudaEventRecord(marks[kBothEnd], stream_.get()));
   ASSAY_RETURN_IF_ERROR(EnqueueGemms(gemms_));
   ASSAY_CUDA(cudaEventRecord(marks[kBothGemmEnd], gemm_stream_.get()));
-  // The next phase starts when both have ended.
+  // Makes both streams wait for each other, so that the next phase starts when both have ended.
   ASSAY_RETURN_IF_ERROR(order_.Order(gemm_stream_.get(), stream_.get()));
   return order_.Order(stream_.get(), gemm_stream_.get());
 }
 
 Status OverlapCase::EnqueueIterations(int64_t iterations) {
   ASSAY_RETURN_IF_ERROR(MakeEvents(iterations + 1));
-  // The first iteration waits for all ranks and is not read.
+  // Runs one additional iteration at the beginning, in which this rank waits for all ranks. Its
+  // times are not read.
   for (int64_t i = 0; i <= iterations; ++i) {
     const Marks marks = &events_[static_cast<size_t>(i * kMarks)];
     ASSAY_RETURN_IF_ERROR(EnqueueAlone(marks));
@@ -276,7 +279,8 @@ Result<Verdict> OverlapCase::Verify() {
   return Check();
 }
 
-// Checks the outputs that both wrote while they ran together.
+// Checks the outputs that the multiplications and the collective have written while they ran at
+// once.
 Result<Verdict> OverlapCase::Check() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   ASSAY_ASSIGN_OR_RETURN(Verdict gemm,

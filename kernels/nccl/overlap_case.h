@@ -23,23 +23,24 @@
 namespace assay {
 
 const Collective& OverlapCollectiveOf(const ParameterMap& parameters);
-// Bytes of an element: bf16, as gradients and activations.
+// The size of an element in bytes. Elements are bf16, the usual type of gradients and activations.
 inline constexpr int64_t kOverlapElementBytes = 2;
 
-// One iteration's times in seconds, each of the slowest rank.
+// The times of one iteration, in seconds. Each is the time of the slowest rank.
 struct OverlapTimes {
   double gemm_alone = 0;
   double collective_alone = 0;
-  // When both run at once: the time from their common start to the end of each side.
+  // The times when both run at once, from their common start to the end of the multiplications and
+  // of the collective.
   double gemm_beside = 0;
   double collective_beside = 0;
 
   double together() const;  // Until both have ended.
-  // Returns the time saved by running the multiplications and the collective at once, as a fraction
-  // of the time of the shorter one:
+  // Returns the time that is saved by running the multiplications and the collective at once, as a
+  // fraction of the shorter of their times:
   //   (gemm_alone + collective_alone - together) / min(gemm_alone, collective_alone).
-  // 1 means that the shorter one is hidden completely. 0 means that no time is saved. A negative
-  // value means that running one after the other would be faster.
+  // 1 means that the shorter one adds no time. 0 means that no time is saved. A negative value
+  // means that running one after the other would be faster.
   double overlap_fraction() const;
 };
 
@@ -49,25 +50,28 @@ struct OverlapTimes {
 // collective, outside the timed part.
 class OverlapCase : public Case {
  public:
-  // The context's parameters have passed CheckParameters(). It has peers.
+  // The parameters in `context` must have passed CheckParameters(), and `context.peers` must not be
+  // null.
   explicit OverlapCase(const RunContext& context);
   ~OverlapCase() override;
 
-  // Must be called once, before anything else, by all ranks.
+  // Must be called once by all ranks, before all other methods.
   Status Prepare();
 
   Timing HowTimed() const override;
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
   void AdjustRule(MeasureRule* rule) const override;
   Result<Verdict> Verify() override;
-  // Times both together.
+  // Returns the times of running both at once.
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
   Result<Verdict> VerifyLast() override { return Check(); }
   std::vector<double> Observed(const std::string& name) const override;
-  // Reports NCCL's choice for the collective. Its channels are the multiprocessors that it takes.
+  // Reports the choices that NCCL made for the collective. The number of channels is the number of
+  // multiprocessors that the collective occupies.
   Result<Diagnosis> Diagnose(int64_t iterations) override;
 
-  // The output of each side. Tests change it to make VerifyLast fail.
+  // Return the outputs of the multiplications and of the collective. Tests corrupt them to check
+  // that VerifyLast() fails.
   OutputRange GemmOutput() const { return {d_.data(), d_.bytes()}; }
   OutputRange CollectiveOutput() const { return {output_.data(), OutputBytes()}; }
 
@@ -77,17 +81,18 @@ class OverlapCase : public Case {
     Mark begin;
     Mark end;
   };
-  // In the order of OverlapTimes.
+  // The timed intervals, in the order of the fields of OverlapTimes.
   static constexpr std::array<Span, 4> kSpans = {
       {{kGemmBegin, kGemmEnd}, {kBegin, kEnd}, {kBothBegin, kBothGemmEnd}, {kBothBegin, kBothEnd}}};
-  // Events of one iteration, indexed by Mark. Not owned.
+  // The CUDA events of one iteration, indexed by Mark. Not owned.
   using Marks = const cudaEvent_t*;
 
   Status AllocateOnThisRank();
   Status FillInputs();
-  // Returns the seconds of one multiplication and of one collective on this rank.
+  // Returns the time of one multiplication and the time of one collective on this rank, in seconds.
   Result<std::vector<double>> TimeOneOfEach();
-  // Decides how often each side is repeated, from these times.
+  // Computes how often the multiplication and the collective are repeated in an iteration. `gemm`
+  // and `collective` are the times of one of each, in seconds.
   void Balance(double gemm, double collective);
   Result<double> TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue);
   Status MakeEvents(int64_t iterations);
@@ -102,7 +107,7 @@ class OverlapCase : public Case {
   Status EnqueueAlone(Marks marks);
   Status EnqueueTogether(Marks marks);
   Status EnqueueIterations(int64_t iterations);
-  // Returns the seconds of each of kSpans on this rank, for each sample.
+  // Returns the duration of each of kSpans on this rank, in seconds, for each sample.
   Result<std::vector<double>> TimeIterations(int64_t samples, int64_t batch);
   Status Poison();
   Status Wait();

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
   }
 }
 
-// Calls `body` with the TypeTag of the element type.
+// Calls `body` with the TypeTag of the element type, so that `body` can be a template.
 template <typename Body>
 void WithType(ReduceType type, const Body& body) {
   switch (type) {

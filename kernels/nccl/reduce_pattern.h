@@ -1,4 +1,5 @@
-// Inputs of reductions whose results are exact in every type, and the check of every element.
+// Generates inputs of reductions whose results are exact in every element type, and checks every
+// element of the results.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,7 +32,7 @@ enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 // L is the largest number up to which the type represents every whole number, but at most 2^20.
 //   sum: 0 to L / world_size; with more than L ranks, 0 on all but at most 8 ranks.
 //   prod: 1, or 2 on at most two ranks.
-//   min, max: 0 to L. For every element, one rank has the unique smallest or largest value.
+//   min, max: 0 to L. For every element, exactly one rank has the smallest or largest value.
 //   avg: 0, except L / 4 to L / 2 on at most two ranks. If world_size is not a power of two, NCCL
 //        rounds, so the check allows four roundings. A mean of integers is rounded down.
 struct ReducePattern {
@@ -41,7 +42,7 @@ struct ReducePattern {
   int world_size = 1;
 };
 
-// Writes `count` elements of rank `rank` from `first` on to `data`.
+// Writes `count` elements of rank `rank`'s input, starting at element `first`, to `data`.
 Status FillReduceInput(const ReducePattern& pattern, int rank, int64_t first, int64_t count,
                        void* data, cudaStream_t stream);
 

@@ -15,8 +15,8 @@
 namespace assay {
 
 // Returns the largest value that a sum of inputs may reach. T represents every whole number up to
-// this value exactly, so sums have no rounding error. For 8-bit integers it is below 255, the value
-// that marks elements which the collective has not written.
+// this value exactly, so sums have no rounding error. For 8-bit integers, the value is below 255,
+// which marks elements that the collective has not written.
 template <typename T>
 __host__ __device__ constexpr int LargestWhole() {
   if (std::is_same<T, __nv_fp8_e4m3>::value) return 16;
@@ -26,7 +26,7 @@ __host__ __device__ constexpr int LargestWhole() {
   return sizeof(T) == 1 ? 127 : 1 << 20;
 }
 
-// Returns the relative size of one rounding; 0 for integers.
+// Returns the largest relative error of rounding a number to T, or 0 for integers.
 template <typename T>
 __host__ __device__ constexpr double UnitRoundoff() {
   if (std::is_same<T, float>::value) return 1.0 / (1 << 24);
@@ -42,13 +42,17 @@ __host__ __device__ constexpr double UnitRoundoff() {
 // a nonzero input. The sum then does not exceed this number.
 constexpr int kFewRanks = 8;
 
-// Roundings of a mean: 1 / n, each rank's product with it and the sum of both, and one in reserve.
+// The number of roundings to allow for in a mean. NCCL rounds 1 / n, the product of each rank's
+// input with 1 / n, and the sum of the products, of which at most two are not 0. One rounding is a
+// reserve.
 constexpr int kMeanRoundings = 4;
 
-// Returns true if the mean of this many floating-point numbers cannot be exact.
+// Returns true if the mean of this many floating-point numbers is rounded, because 1 / ranks cannot
+// be represented exactly.
 __host__ __device__ inline bool MeanRounds(int ranks) { return (ranks & (ranks - 1)) != 0; }
 
-// The random number that all ranks share at an element, and the one of a single rank.
+// The random numbers for one element: Shared() is the same for all ranks, and Of() differs between
+// ranks.
 struct ElementDraws {
   uint64_t seed;
   int64_t index;
@@ -60,7 +64,8 @@ struct ElementDraws {
     return static_cast<uint32_t>(
         RandomBits(seed, static_cast<uint64_t>(rank) + 1, static_cast<uint64_t>(index)));
   }
-  // True for two of `among` ranks, or for one rank that was drawn twice.
+  // Returns true if `rank` is one of two ranks that are drawn at random from `among` ranks. The
+  // same rank may be drawn twice.
   __host__ __device__ bool IsOneOfTwo(int rank, int among) const {
     const uint64_t bits = Shared();
     const auto n = static_cast<uint32_t>(among);
@@ -69,13 +74,15 @@ struct ElementDraws {
   }
 };
 
-// Returns whole numbers whose sum over all ranks is at most `largest`.
+// Returns the input of rank `rank` for a sum, a whole number. The sum over all ranks is at most
+// `largest`.
 __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, int ranks,
                                          int largest) {
   if (ranks <= largest) {
     return static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest / ranks + 1));
   }
-  // Ranks with a one are drawn from twice as many, so that sums differ.
+  // Draws kFewRanks ranks, each of which contributes 1, from twice as many as there are. Draws of
+  // ranks that do not exist are ignored, so that different elements have different sums.
   int value = 0;
   for (int slot = 0; slot < kFewRanks; ++slot) {
     const uint32_t drawn = draws.Of(slot) % (2 * static_cast<uint32_t>(ranks));
@@ -96,7 +103,7 @@ __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, i
   return least + 1 + static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest - least));
 }
 
-// Returns 2 on at most two ranks, else 1.
+// Returns the input of rank `rank` for a product. It is 2 on at most two ranks and 1 on the others.
 __host__ __device__ inline int FactorOf(const ElementDraws& draws, int rank, int ranks) {
   return draws.IsOneOfTwo(rank, ranks + 1) ? 2 : 1;
 }
@@ -110,7 +117,8 @@ __host__ __device__ inline int MeanPartOf(const ElementDraws& draws, int rank, i
   return largest / 8 * (2 + static_cast<int>(draws.Of(rank) % 3));
 }
 
-// Returns rank `rank`'s element, which T represents exactly. `index` counts through all sets.
+// Returns element `index` of rank `rank`'s input, which T represents exactly. Elements are numbered
+// consecutively through all sets of buffers.
 template <typename T>
 __host__ __device__ int ReduceInput(const ReducePattern& pattern, int rank, int64_t index) {
   const ElementDraws draws{pattern.seed, index};
@@ -131,7 +139,7 @@ __host__ __device__ int ReduceInput(const ReducePattern& pattern, int rank, int6
   return SummandOf(draws, rank, ranks, largest);
 }
 
-// Returns the reduction of all ranks' elements; for a mean, their sum.
+// Returns the reduction of element `index` over all ranks' inputs. For a mean, returns the sum.
 template <typename T>
 __host__ __device__ int ReduceOutput(const ReducePattern& pattern, int64_t index) {
   int result = ReduceInput<T>(pattern, 0, index);
@@ -156,7 +164,7 @@ __host__ __device__ int ReduceOutput(const ReducePattern& pattern, int64_t index
   return result;
 }
 
-// The 16-bit types convert from float only.
+// Converts by way of float, because the 16-bit types can be converted only from float.
 template <typename T>
 __host__ __device__ inline T FromInt(int value) {
   return static_cast<T>(static_cast<float>(value));
@@ -175,7 +183,8 @@ __host__ __device__ inline double ToDouble(double element) {
   return element;
 }
 
-// Returns true if the element is the expected result. NaN never is.
+// Returns true if `element` is the expected result for `output`, the value from ReduceOutput().
+// Returns false for NaN.
 template <typename T>
 __host__ __device__ bool IsReduced(const ReducePattern& pattern, T element, int output) {
   const int ranks = pattern.world_size;

@@ -1,5 +1,6 @@
-// Declares the ring_all_reduce benchmark, a readable all-reduce made of ncclSend, ncclRecv and an
-// addition kernel. It is meant for comparison with NCCL's own all-reduce.
+// Declares the ring_all_reduce benchmark: an all-reduce that is made of ncclSend, ncclRecv and an
+// addition kernel, so that its algorithm is easy to read. It is meant for comparison with NCCL's
+// own all-reduce.
 //
 // Its work is counted like that of all_reduce: each rank must send at least 2 (n - 1) / n of the
 // array, and a ring sends no more. See ring_schedule.h for the algorithm and ring_case.cc for the
@@ -58,7 +59,8 @@ Declaration RingAllReduceDeclaration() {
           "efficiency is that of NCCL's all_reduce of the same array")
       .WorkOf(RingAllReduceWork)
       .SelfTest({{"ranks", "2"}, {"bytes", "1048580"}, {"chunks", "3"}})
-      // On 4 ranks: 3 steps of a quarter, twice.
+      // On 4 ranks, the reduce-scatter and the all-gather have 3 steps each, and each step sends a
+      // quarter of the array.
       .Example({{"ranks", "4"}, {"bytes", "4096"}},
                {.link_bytes = 6 * 1024, .payload_bytes = 4096, .fixed_seconds = 6 * 20e-6})
       .Refuses({{"ranks", "4"}, {"bytes", "4098"}}, "bytes")

@@ -15,21 +15,23 @@
 namespace assay {
 namespace {
 
-// An L2 line, so that no line belongs to two buffers.
+// The size of an L2 cache line, in bytes. Buffers are aligned to it, so that no line belongs to two
+// buffers.
 constexpr int64_t kAlignment = 128;
-// Thread blocks of a sum: enough for the links' rate, few enough for NCCL's kernels.
+// The maximum number of thread blocks of an addition. With this many, additions keep up with the
+// links and leave room for NCCL's kernels.
 constexpr int kSumBlocks = 64;
 constexpr int64_t kReferenceSamples = 9;
-// The smallest message, in bytes, that is worth sending separately on an H200. Splitting a transfer
-// into messages lets one message be added while the next one arrives. Each message costs about 20
-// us, which outweighs this gain if messages are smaller.
+// The smallest message, in bytes, that is worth sending separately on an H200. If a transfer is
+// split into messages, the GPU can add one message while the next one arrives. However, each
+// message costs about 20 us, which outweighs this gain if messages are smaller.
 constexpr int64_t kMessageBytes = int64_t{16} << 20;
 constexpr int64_t kMostMessages = 2;
 
-// Returns the maximum number of thread blocks (channels) that NCCL may use. By default NCCL divides
-// its channels among all ranks. A ring sends to only two of them, so most of the link bandwidth
-// would remain unused. With this setting, a message between two of four ranks gets 16 channels
-// instead of 8.
+// Returns the maximum number of thread blocks (channels) that NCCL may use. By default, NCCL
+// divides its channels among all ranks. In a ring, a rank sends only to its two neighbors, so most
+// of the link bandwidth would remain unused. With this setting, a message between two of four ranks
+// gets 16 channels instead of 8.
 int CtasOf(const NcclLibrary& nccl) { return nccl.version >= 22800 ? 64 : 32; }
 
 }  // namespace
@@ -67,7 +69,8 @@ RingCase::~RingCase() {
     return lane.communicator != nullptr && lane.communicator->aborted();
   };
   if (!std::any_of(lanes_.begin(), lanes_.end(), aborted)) return;
-  // The kernels of the other communicators would wait indefinitely, too.
+  // If one communicator was aborted, aborts the others too, because their kernels would wait
+  // indefinitely.
   for (Lane& lane : lanes_) {
     if (lane.communicator != nullptr) lane.communicator->Abort();
   }
@@ -101,7 +104,7 @@ Status RingCase::PlanOnThisRank(int64_t* sets) {
   }
   chunk_bytes_ = AlignUp(chunk_bytes_, kAlignment);
   set_bytes_ = AlignUp(bytes_, kAlignment) * (in_place_ ? 1 : 2);
-  // The reference and the received chunks come first.
+  // The memory for NCCL's result and for received chunks is reserved before the sets of buffers.
   const int64_t beside = AlignUp(bytes_, kAlignment) + kRings * chunk_bytes_;
   ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
   ASSAY_ASSIGN_OR_RETURN(
@@ -178,8 +181,8 @@ Status RingCase::Enqueue(int64_t set) {
   return Status::Ok();
 }
 
-// Enqueues the transfer of one message, and its addition on a second stream. The addition overlaps
-// the transfer of the next message. Before a step sends a sum, it waits until that sum is complete.
+// Enqueues the transfer of one message, and its addition on a second stream, where it overlaps the
+// transfer of the next message. Before a step sends a sum, it waits until that sum is complete.
 Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set) {
   const int rounds = peers_.world_size() - 1;  // Of the reduce-scatter.
   const CudaEvent& arrived = lane->arrived[static_cast<size_t>(message)];
@@ -202,7 +205,8 @@ Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set)
   return added.Record(lane->sums.get());
 }
 
-// Sender and receiver cut at the same places, so both skip an empty message.
+// An empty message is not transferred. Sender and receiver divide a chunk in the same way, so both
+// skip the same messages.
 Status RingCase::SendAndReceive(const Lane& lane, const Ring& ring, int step, int message,
                                 int64_t set) {
   const RingStep now = RingStepOf(ring.place, step);
@@ -247,7 +251,7 @@ Status RingCase::Wait() { return lanes_.front().communicator->Wait(stream_.get()
 
 Status RingCase::Run(int64_t samples, int64_t batch, std::vector<double>* seconds) {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
-  // The timer adds an untimed iteration, in which all ranks wait for the last one.
+  // The timer adds one untimed iteration, in which all ranks wait until the last rank has started.
   ASSAY_RETURN_IF_ERROR(Poison(rotation_.After(samples * batch + 1)));
   return timer_.Time(
       stream_.get(), samples, batch, [this] { return Iterate(); }, [this] { return Wait(); },
@@ -265,14 +269,16 @@ Result<Verdict> RingCase::Verify() {
   ASSAY_RETURN_IF_ERROR(Enqueue(set));
   last_set_ = set;
   ASSAY_ASSIGN_OR_RETURN(Verdict random, CheckRandom(set));
-  // Both checks run first: in a gang another rank may fail only one of them.
+  // Runs both checks before it returns, because another rank may have failed only one of them, and
+  // all ranks must make the same calls.
   if (!pattern.passed) return pattern;
   random.reference += "; and before, of whole numbers, every element exactly";
   random.elements_checked += pattern.elements_checked;
   return random;
 }
 
-// Checks sums of small whole numbers, which are exact in any order and known without NCCL.
+// Runs an all-reduce of small whole numbers and checks the sums. They are exact in any order of
+// addition, and their expected values are computed without NCCL.
 Result<Verdict> RingCase::CheckPattern(int64_t set) {
   const ReducePattern pattern = {type_.type, ReduceOp::kSum, seed_, peers_.world_size()};
   const int64_t first = set * count_;
@@ -284,7 +290,8 @@ Result<Verdict> RingCase::CheckPattern(int64_t set) {
   return CheckReduction(pattern, first, count_, OutputOf(set), stream_.get());
 }
 
-// In place the input is overwritten, so NCCL's result must have been computed before.
+// Compares the output with NCCL's result for the same input. If the case runs in place, the
+// all-reduce overwrites its input, so NCCL's result must have been computed before.
 Result<Verdict> RingCase::CheckRandom(int64_t set) {
   if (!in_place_) {
     ASSAY_RETURN_IF_ERROR(SetBytes(reference_.data(), 0xff, bytes_, stream_.get()));
@@ -298,7 +305,8 @@ Result<Verdict> RingCase::CheckRandom(int64_t set) {
 Result<Verdict> RingCase::VerifyLast() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   if (!in_place_) return CheckRandom(last_set_);
-  // Reducing its own results repeatedly would overflow every type.
+  // The output of the timed iterations cannot be checked, because reducing the same buffer
+  // repeatedly overflows every type.
   ASSAY_ASSIGN_OR_RETURN(Verdict verdict, Verify());
   verdict.reference += ", after filling the buffer again";
   return verdict;
@@ -312,7 +320,7 @@ Result<Ceilings> RingCase::MeasureCeilings() {
       [this] { return Wait(); }, &seconds));
   const double ranks = peers_.world_size();
   Ceilings ceilings;
-  // The reference is NCCL's median time, since this case reports its median, too.
+  // Uses the median of NCCL's times, because the time of this case is also a median.
   ceilings.link_bytes =
       2 * (ranks - 1) / ranks * static_cast<double>(bytes_) / Summarize(seconds).median;
   return ceilings;

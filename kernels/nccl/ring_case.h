@@ -21,9 +21,10 @@
 
 namespace assay {
 
-// The number of communicators. Each one serves two rings, one per direction, in the same NCCL call.
-// Every ring reduces an equal part of the array. With two communicators, the messages of one keep
-// the links busy while the other starts its next messages.
+// The number of communicators. Each one serves two rings, one per direction, whose messages are
+// sent in the same NCCL group. Every ring reduces an equal part of the array. With two
+// communicators, the messages of one keep the links busy while the other one starts its next
+// messages.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
@@ -32,11 +33,12 @@ int MessagesPerStep(int64_t bytes, int ranks);
 
 class RingCase : public Case {
  public:
-  // The context's parameters have passed CheckParameters(). It has peers.
+  // The parameters in `context` must have passed CheckParameters(), and `context.peers` must not be
+  // null.
   explicit RingCase(const RunContext& context);
   ~RingCase() override;
 
-  // Must be called once, before anything else, by all ranks.
+  // Must be called once by all ranks, before all other methods.
   Status Prepare();
 
   Timing HowTimed() const override;
@@ -47,7 +49,7 @@ class RingCase : public Case {
   // Measures the bus bandwidth of NCCL's own all-reduce of the same array.
   Result<Ceilings> MeasureCeilings() override;
 
-  // Returns the output of the latest iteration. Tests change it to make VerifyLast fail.
+  // Returns the output of the latest iteration. Tests corrupt it to check that VerifyLast() fails.
   OutputRange LastOutput() const { return {OutputOf(last_set_), bytes_}; }
 
  private:
@@ -78,7 +80,8 @@ class RingCase : public Case {
   void* ElementAt(void* base, int64_t element) const {
     return static_cast<char*>(base) + element * type_.bytes;
   }
-  // Returns the elements of a 16-byte vector. All pieces begin at multiples of it.
+  // Returns the number of elements in a 16-byte vector. All pieces begin at multiples of this
+  // number.
   int64_t Granule() const { return 16 / type_.bytes; }
   Piece ChunkOf(const Ring& ring, int chunk) const {
     return PartOf(ring.piece, chunk, ring.place.ranks, Granule());
@@ -86,23 +89,27 @@ class RingCase : public Case {
   Piece MessageOf(const Ring& ring, int chunk, int message) const {
     return PartOf(ChunkOf(ring, chunk), message, messages_, Granule());
   }
-  // Returns where `piece` of `chunk` waits to be added after it was received.
+  // Returns the place in the receive buffer for `piece` of `chunk`, where it stays until it is
+  // added.
   void* PlaceOf(const Ring& ring, int chunk, const Piece& piece) const {
     return ElementAt(ring.received, piece.first - ChunkOf(ring, chunk).first);
   }
 
   Status FillRandomInput(int64_t set);
-  // Fills the places of results and messages with 0xff bytes, which no correct output has.
+  // Fills the output of `set` with 0xff bytes, which no correct output contains. Does nothing if
+  // the case runs in place.
   Status Poison(int64_t set);
-  // Enqueues one all-reduce of the next set.
+  // Enqueues one all-reduce of the next set of buffers.
   Status Iterate();
   Status Enqueue(int64_t set);
-  // Enqueues message `message` of `step` in both directions, and their sums.
+  // Enqueues the transfer of message number `message` of step `step` in both directions, and the
+  // additions.
   Status EnqueueMessages(Lane* lane, int step, int message, int64_t set);
-  // Enqueues the send and the receive of one ring, in a group with those of the other.
+  // Enqueues the send and the receive of one ring. The caller puts the calls of both rings in one
+  // NCCL group.
   Status SendAndReceive(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
   Status EnqueueSum(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
-  // Computes NCCL's result of the same input in reference_.
+  // Enqueues NCCL's all-reduce of the same input, which writes its result to reference_.
   Status EnqueueReference(int64_t set);
   Result<Verdict> CheckPattern(int64_t set);
   Result<Verdict> CheckRandom(int64_t set);

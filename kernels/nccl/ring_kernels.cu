@@ -17,7 +17,7 @@ constexpr int kThreads = 512;
 // memory bandwidth with few thread blocks.
 constexpr int kUnroll = 4;
 
-// Calls `body` with the TypeTag of the element type that `dtype` names.
+// Calls `body` with the TypeTag of the element type `dtype`, so that `body` can be a template.
 template <typename Body>
 void WithSumType(const std::string& dtype, const Body& body) {
   if (dtype == "fp64") return body(TypeTag<double>());
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
   }
 }
 
-// The sums of CompareKernel, in device memory.
+// The result of CompareKernel, in device memory.
 struct Differences {
   unsigned long long largest =
       0;  // Bits of a positive double, which have the order of the doubles.
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     const double expected = Widen(reference[i]);
     double difference = fabs(Widen(sums[i]) - expected) / fmax(fabs(expected), typical);
-    // NaN, also if the reference is out of range.
+    // Replaces NaN by infinity. The difference is also NaN if the reference is infinite.
     if (!(difference < INFINITY)) difference = INFINITY;
     largest = fmax(largest, difference);
     if (difference <= tolerance) continue;

@@ -1,4 +1,5 @@
-// The kernels that ring_all_reduce runs between messages, and the check of its result.
+// The addition that ring_all_reduce runs after each received message, its random inputs, and the
+// check of its result.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +11,8 @@
 
 namespace assay {
 
-// In all functions `dtype` is "fp32", "bf16", "fp16" or "fp64", which NCCL reduces as well.
+// In all functions, `dtype` must be "fp32", "bf16", "fp16" or "fp64". NCCL can also reduce these
+// types.
 
 // Enqueues out[i] = a[i] + b[i], rounded to the element type, for `count` elements. All pointers
 // must be aligned to 16 bytes, and `out` may equal `a` or `b`. Uses at most `blocks` thread blocks,
@@ -23,7 +25,8 @@ Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* 
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream);
 
-// Returns the largest difference that CompareSums accepts: 16 roundings, 9.5e-7 for fp32.
+// Returns the largest quotient that CompareSums() accepts. It corresponds to 16 roundings, which is
+// 9.5e-7 for fp32.
 double SumTolerance(const std::string& dtype);
 
 // Compares `count` sums with those at `reference`, which were added in another order. Each sum is

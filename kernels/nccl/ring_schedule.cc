@@ -3,7 +3,7 @@
 namespace assay {
 namespace {
 
-// Returns the whole granules in the parts before `part`.
+// Returns the number of elements before part `part`, a multiple of `granule`.
 int64_t Begin(int64_t count, int part, int parts, int64_t granule) {
   if (part == parts) return count;
   const int64_t granules = count / granule;

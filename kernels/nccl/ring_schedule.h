@@ -11,7 +11,8 @@
 
 namespace assay {
 
-// One rank's place in a ring that runs towards higher ranks (direction 1) or lower (-1).
+// One rank's place in a ring. Data travels towards higher ranks if `direction` is 1, and towards
+// lower ranks if it is -1.
 struct RingPlace {
   int ranks = 2;
   int rank = 0;
@@ -20,21 +21,22 @@ struct RingPlace {
   int next() const { return Around(rank + direction); }
   int previous() const { return Around(rank - direction); }
   int steps() const { return 2 * (ranks - 1); }
-  // Returns the rank or chunk of this number, counted around the ring.
+  // Returns `number` modulo the number of ranks, as the number of a rank or of a chunk.
   int Around(int number) const { return (number % ranks + ranks) % ranks; }
 };
 
-// The chunks that a rank sends and receives in one step, by number.
+// The numbers of the chunks that a rank sends and receives in one step.
 struct RingStep {
   int send = 0;
   int receive = 0;
-  // True in the reduce-scatter: the received chunk is added to this rank's input.
+  // True in the steps of the reduce-scatter, in which the received chunk is added to this rank's
+  // input.
   bool reduces = false;
 };
 
 RingStep RingStepOf(const RingPlace& place, int step);
 
-// Consecutive elements.
+// A range of consecutive elements.
 struct Piece {
   int64_t first = 0;
   int64_t count = 0;
