@@ -1,8 +1,10 @@
-// The gemv benchmark: y = x W' for a few rows of x, as when a language model generates tokens. Each
-// weight is read once and used m times, so memory bandwidth limits the speed.
-// - Several rows of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), mma.sync on
-//   other GPUs (gemv_kernel.cuh).
-// - A single row, fp32, and rows that are not aligned to 16 bytes use fused multiply-adds.
+// The gemv benchmark: y = x W' for a few rows of x (W' is the transpose of W), as when a language
+// model generates tokens. Each weight is read once and used only m times, so memory bandwidth
+// limits the speed.
+// - Several rows of bf16 or fp16 use tensor cores: with wgmma on Hopper (gemv_wgmma.cuh), and with
+//   mma.sync on other GPUs (gemv_kernel.cuh).
+// - All other products use fused multiply-adds: those with a single row, those of fp32 elements,
+//   and those whose rows are not aligned to 16 bytes.
 // On Hopper, successive iterations overlap like the layers of a model: a kernel loads its first
 // weights, which no kernel writes, before the previous kernel has ended.
 #include <cstdint>
@@ -28,10 +30,11 @@
 namespace assay {
 namespace {
 
-// For the multiply-add kernel: a block's threads share kStripRows rows of W and split k.
+// Sizes for FmaGemvKernel. The threads of a block process the same kStripRows rows of W and divide
+// k among them.
 constexpr int kThreads = 128;
 constexpr int kStripRows = 4;
-// Blocks per multiprocessor that keep enough of W in flight.
+// The number of resident blocks per multiprocessor. So many keep enough loads of W in flight.
 constexpr int kResident = 4;
 
 template <typename T, int length>
@@ -39,15 +42,15 @@ struct Vector {
   T element[length];
 };
 // Several elements packed into one integer type, so that a single instruction loads them. They are
-// unpacked only where they are used. Unpacked 16-bit elements would each occupy a whole register,
-// so that fewer blocks would be resident.
+// unpacked only where they are used, because unpacked 16-bit elements would each occupy a whole
+// register, so that fewer blocks would be resident.
 template <typename T, int length>
 using Packed =
     std::conditional_t<sizeof(T) * length == 16, uint4,
                        std::conditional_t<sizeof(T) * length == 4, uint32_t, unsigned short>>;
 
-// Loads the vector at from[at], or returns zeros if `at` is at or beyond `end`. Set `once` for data
-// that is read a single time; its cache lines are then the first to be evicted.
+// Loads the vector at from[at], or returns zeros if `at` is at or beyond `end`. `once` is for data
+// that is read only once: its cache lines are the first to be evicted.
 template <typename T, int length, bool once>
 __device__ Packed<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
   if (at >= end) return {};
@@ -74,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   const int64_t row0 = blockIdx.x % row_blocks * rows;
   const int64_t column0 = blockIdx.x / row_blocks * kStripRows;
   float sum[rows][kStripRows] = {};
-  // Rows beyond the last repeat the last and are not stored.
+  // Rows beyond the last one are copies of the last row. Their results are not stored.
   const T* x_row[rows];
   const T* w_row[kStripRows];
 #pragma unroll
@@ -159,7 +162,7 @@ struct DenseWeights {
   int64_t n = 0;
   int64_t k = 0;
 
-  // A tile's chunk in shared memory: 64 bytes per lane.
+  // The size of one chunk of a tile in shared memory: 64 bytes per lane.
   static constexpr int kStageBytes = 2048;
   struct Scales {};
   struct Cursor {
@@ -214,7 +217,7 @@ struct DenseWeights {
 #endif
 };
 
-// Device memory of one rotation set. Not owned.
+// The device memory of one set of buffers. Iterations rotate through several sets. Not owned.
 template <typename T>
 struct GemvOperands {
   const T* x;
@@ -222,7 +225,7 @@ struct GemvOperands {
   T* y;
 };
 
-// Enqueues the product of a rotation set.
+// A function that enqueues the product for set `set` of the buffers.
 using Multiply = std::function<Status(int64_t set, cudaStream_t)>;
 
 template <typename T>

@@ -1,5 +1,6 @@
-// Declares the gemv benchmark: y = x W' for a few rows of x, as when a language model generates
-// tokens. Each weight is read once and used m times, so memory bandwidth limits the speed.
+// Declares the gemv benchmark: y = x W' for a few rows of x (W' is the transpose of W), as when a
+// language model generates tokens. Each weight is read once and used only m times, so memory
+// bandwidth limits the speed.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {
@@ -21,7 +22,7 @@ Work GemvWork(const ParameterMap& parameters, int) {
           .fixed_seconds = LaunchSeconds(parameters)};
 }
 
-// m = 2, n = 64, k = 128.
+// Returns the parameters of an example with m = 2, n = 64 and k = 128.
 ParameterMap ExampleOf(const char* dtype) {
   return {{"m", "2"}, {"n", "64"}, {"k", "128"}, {"dtype", dtype}};
 }

@@ -1,9 +1,9 @@
 // Computes y = x W' for a few rows of x on tensor cores, using mma.sync. Each block reads one strip
 // of rows of W (that is, columns of y) exactly once. In each instruction, W is the operand with 16
-// rows and x is the operand with 8 columns. A policy class hides whether W is 16-bit or packed
-// 4-bit. k is divided into chunks of 64. Within each half of a chunk, lane t of each group of four
-// lanes multiplies the 8 neighbors from k = 8 t on. W and x use the same order, so a 16-byte load
-// of W or x serves two instructions.
+// rows and x is the operand with 8 columns. The template parameter Weights is a policy class, which
+// hides whether W is 16-bit or packed 4-bit. k is divided into chunks of 64. Within each half of a
+// chunk, lane t of each group of four lanes multiplies 8 neighboring elements, from k = 8 t on. W
+// and x use the same order, so a 16-byte load of W or x serves two instructions.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ template <typename T>
 struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
-  // Workspace, needed only if k is split among several blocks. Holds the partial sums of each split
-  // of each tile of y, and one counter per tile. The counters must be zero before the first launch;
-  // each launch resets them to zero.
+  // The workspace, needed only if k is split among several blocks. `partial` holds the partial sums
+  // of each split of each tile of y. `arrived` holds one counter per tile of y. The counters must
+  // be zero before the first launch, and each launch resets them to zero.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
@@ -38,8 +38,9 @@ struct GemvArguments {
 };
 
 // Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps. Each warp processes kTiles
-// tiles of W's rows, and of these only every kDeep-th chunk of 64 k. If x_shared, which suits many
-// rows of x, the block copies x to shared memory. Otherwise, lanes load x directly.
+// tiles of W's rows, and only every kDeep-th chunk (64 elements along k) of these tiles. If
+// x_shared is true, which suits many rows of x, the block copies x to shared memory. Otherwise,
+// lanes load x directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -54,7 +55,8 @@ struct GemvShape {
   static constexpr int kRows = row_tiles * kGemvRows;          // Rows of x per block.
   static constexpr int kColumns = across * tiles * kGemvTile;  // Columns of y per block.
   static constexpr int kXStageBytes = x_shared ? deep * kRows * kGemvChunk * 2 : 0;
-  // Length of a row of sums in shared memory; 4 extra elements keep lanes on different banks.
+  // The length of a row of sums in shared memory. With 4 extra elements, the lanes of a warp access
+  // different banks.
   static constexpr int kSumPitch = kColumns + 4;
   static constexpr int kSumBytes = deep * kRows * kSumPitch * 4;
 
@@ -67,7 +69,8 @@ struct GemvShape {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// Copies the part of x that a stage needs: [chunk of kDeep][half][row][32 of k].
+// Copies the part of x that a stage of the ring needs. In shared memory, it is an array with the
+// indices [chunk of kDeep][half of the chunk][row][32 elements along k].
 template <typename Shape, typename T>
 __device__ void LoadXStage(char* stage, const GemvArguments<T>& arguments, int64_t row0,
                            int64_t chunk0, int64_t chunk_end) {
@@ -84,14 +87,14 @@ __device__ void LoadXStage(char* stage, const GemvArguments<T>& arguments, int64
   }
 }
 
-// Returns the 16 bytes of row `row` of x at `k`, or zeros outside.
+// Returns the 16 bytes of x in row `row` from element `k` on, or zeros if they are outside x.
 template <typename T>
 __device__ uint4 LoadX(const GemvArguments<T>& arguments, int64_t row, int64_t k) {
   if (row >= arguments.m || k >= arguments.k) return make_uint4(0, 0, 0, 0);
   return *reinterpret_cast<const uint4*>(arguments.x + row * arguments.k + k);
 }
 
-// Adds a chunk's products to the sums of a warp.
+// Multiplies a chunk of W by x and adds the products to the sums of a warp.
 template <typename Weights, typename Shape, typename T, typename XVector>
 __device__ void MultiplyChunk(const char* weights, int lane, const XVector& x_vector,
                               float (&sum)[Shape::kTiles][Shape::kRowTiles][4]) {
@@ -118,7 +121,8 @@ __device__ inline void AddTo(float4* total, const float4& more) {
   total->w += more.w;
 }
 
-// Writes four neighbors of a row of a block's part of y.
+// Writes four neighboring elements of y. `at` is their position in the block's tile of y, counted
+// in groups of four.
 template <typename Shape, typename T>
 __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float4& values) {
   const int64_t row = int64_t{blockIdx.z} * Shape::kRows + at * 4 / Shape::kColumns;
@@ -133,8 +137,9 @@ __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float
   }
 }
 
-// Counts the arrival of this block, one of several that share a tile of y, each with its own split
-// of k. Returns true only in the last of these blocks, which can then read what the others wrote.
+// Counts that this block has written its partial sums. All blocks of a tile of y, which process
+// different splits of k, call this function. Returns true only in the last of them, which can then
+// read the partial sums of the others.
 __device__ inline bool IsLastSplit(unsigned* counter) {
   __shared__ bool last;
   __threadfence();
@@ -191,7 +196,8 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
     }
   }
   if (!split || !IsLastSplit(arguments.arrived + tile)) return;
-  // Keeps several loads in flight, because only the last block does this.
+  // Keeps several loads in flight per thread, because no other block helps the last one to hide
+  // their latency.
   constexpr int kAtOnce = 4;
   for (int at = threadIdx.x; at < kFours; at += kAtOnce * Shape::kThreads) {
     float4 total[kAtOnce] = {};
@@ -212,9 +218,9 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
 
 #endif
 
-// Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). The
-// first weights are loaded before the previous kernel of the stream has ended, which is safe
-// because no kernel writes weights.
+// Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). Loads
+// the first weights before the previous kernel of the stream has ended, which is safe because no
+// kernel writes weights.
 template <typename Weights, typename Shape, typename T>
 __global__ void __launch_bounds__(Shape::kThreads)
     GemvKernel(Weights weights, GemvArguments<T> arguments) {
@@ -267,7 +273,8 @@ __global__ void __launch_bounds__(Shape::kThreads)
   float sum[Shape::kTiles][Shape::kRowTiles][4] = {};
   for (int step = 0; step < steps; ++step) {
     WaitForCopies<Shape::kStages - 2>();
-    // A lane reads only its own copies, unless x is shared.
+    // Without shared x, a lane reads only data that the lane itself has copied, so no barrier is
+    // needed.
     if (Shape::kXShared) __syncthreads();
     load_weights(step + Shape::kStages - 1);
     load_x(step + Shape::kStages - 1);

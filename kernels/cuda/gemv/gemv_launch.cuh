@@ -1,4 +1,4 @@
-// Launches the kernel of a matrix product with the grid and the workspace that it needs.
+// Launches GemvKernel with the grid and the workspace that it needs.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 
 namespace assay {
 
-// Launches `kernel`. With `overlap` (compute capability 9.0 or newer), the kernel may start before
-// the previous kernel of the stream has ended. The kernel must then call WaitForPrevious() before
-// using the previous kernel's results.
+// Launches `kernel`. If `overlap` is true, which requires compute capability 9.0, the kernel may
+// start before the previous kernel of the stream has ended. In that case, the kernel must call
+// WaitForPrevious() before it uses the previous kernel's results.
 template <typename... Parameters, typename... Values>
 Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,
                          bool overlap, cudaStream_t stream, const Values&... values) {
@@ -33,7 +33,7 @@ Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, 
   return Status::Ok();
 }
 
-// One product on one GPU. Used by one thread.
+// Launches matrix products of one shape on one GPU. Must be used by a single thread.
 template <typename Weights, typename T>
 class GemvLauncher {
  public:
@@ -72,7 +72,7 @@ class GemvLauncher {
   }
 
  private:
-  // Minimum number of steps per warp in a split of k.
+  // The minimum number of steps that each warp makes in a split of k.
   static constexpr int64_t kLeastSteps = 4;
 
   GemvLauncher(int64_t m, int64_t n, int64_t k, const GpuDevice& device)
@@ -98,7 +98,7 @@ class GemvLauncher {
     return std::max(blocks, 1);
   }
 
-  // `sums` is the number of sums of all splits, per tile.
+  // Allocates the workspace. `sums` is the number of partial sums per tile of y, over all splits.
   Status AllocateWorkspace(int64_t sums) {
     const int64_t tiles = int64_t{grid_.x} * grid_.z;
     ASSAY_ASSIGN_OR_RETURN(partial_, DeviceBuffer::Allocate(tiles * sums * 4, "the splits' sums"));

@@ -1,7 +1,7 @@
 // Computes y = x W' for 2 to 128 rows of x on Hopper's tensor cores (wgmma). The copy engine (TMA)
 // moves W and x to shared memory, where the tensor cores read them. Weights thus need neither
-// registers nor load instructions. This saves power: with mma.sync and 16 rows, an H200 reaches its
-// power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are fewer strips
+// registers nor load instructions, which saves power: with mma.sync and 16 rows, an H200 reaches
+// its power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are fewer strips
 // than SMs, each strip is divided into parts along k. The last block to finish its part adds up all
 // parts of the strip.
 #pragma once
@@ -29,19 +29,21 @@ namespace assay {
 inline constexpr int kWgmmaGemvBox = 64;  // Along k: a row of 128 bytes, as the swizzle requires.
 inline constexpr int kWgmmaGemvSlice = 128;  // Along k, copied at a time.
 inline constexpr int kWgmmaGemvRows = 64;    // Rows of W per block: those of one wgmma.
-// One warpgroup multiplies; one additional warp is the producer.
+// A block has one warpgroup that multiplies (the consumers), and an additional warp that copies
+// data to shared memory (the producer).
 inline constexpr int kWgmmaGemvConsumers = 128;
 inline constexpr int kWgmmaGemvThreads = kWgmmaGemvConsumers + 32;
 
-// Arguments of a launch. x is m x k, W n x k, y m x n, all row-major and on the device.
+// The arguments of a launch. x is m x k, W is n x k and y is m x n. All of them are row-major and
+// in device memory.
 template <typename T>
 struct WgmmaGemvArguments {
   CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
   CUtensorMap w;  // In boxes of kWgmmaGemvRows x kWgmmaGemvBox.
   T* y;
-  // Workspace, needed only if strips of W are divided into parts along k. Holds the partial sums of
-  // each part of each strip, and one counter per strip. The counters must be zero before the first
-  // launch; each launch resets them to zero.
+  // The workspace, needed only if strips of W are divided into parts along k. `partial` holds the
+  // partial sums of each part of each strip, and `arrived` holds one counter per strip. The
+  // counters must be zero before the first launch, and each launch resets them to zero.
   float* partial;
   unsigned* arrived;
   int m;
@@ -50,8 +52,9 @@ struct WgmmaGemvArguments {
 };
 
 // Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports.
-// The ring has as many stages as fit in an SM's shared memory. Each stage holds a slice (128 k) of
-// W and of x. A smaller ring that leaves room for the next kernel's ring is 6% slower on an H200.
+// The ring has as many stages as fit in an SM's shared memory. Each stage holds a slice of W and of
+// x, which is 128 elements long along k. A smaller ring, which leaves room for the next kernel's
+// ring, is 6% slower on an H200.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;
@@ -64,7 +67,8 @@ struct WgmmaGemvShape {
   static constexpr int kXBox = columns * kRowBytes;
   static constexpr int kStageBytes = kBoxes * (kWBox + kXBox);
   static constexpr int kBarrierBytes = 2 * 8;  // Per stage.
-  // The maximum of a block, minus the space to align the ring and the kernel's own variables.
+  // The maximum size of a block's shared memory, minus the space for aligning the ring and for the
+  // kernel's variables.
   static constexpr int kMostBytes = 227 * 1024 - kAtomBytes - 64;
   static constexpr int kStages = kMostBytes / (kStageBytes + kBarrierBytes);
   static constexpr int kSharedBytes = kAtomBytes + kStages * (kStageBytes + kBarrierBytes);
@@ -73,7 +77,7 @@ struct WgmmaGemvShape {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// The ring of stages in shared memory: a slice of W and of x each.
+// The ring of stages in shared memory. Each stage holds a slice of W and a slice of x.
 template <typename Shape>
 struct WgmmaGemvRing {
   char* stages;
@@ -95,10 +99,10 @@ struct WgmmaGemvRing {
   }
 };
 
-// Copies slices `begin` to `end` - 1 of W and x, each 128 k long, to the ring buffer in shared
-// memory. Called by one thread. Loads the first weights before the previous kernel of the stream
-// has ended, which is safe because no kernel writes weights. Elements outside x and W are loaded as
-// zeros.
+// Copies slices `begin` to `end` - 1 of W and x, each 128 elements long along k, to the ring in
+// shared memory. Called by one thread. Loads the first weights before the previous kernel of the
+// stream has ended, which is safe because no kernel writes weights. Elements outside x and W are
+// loaded as zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {
@@ -129,7 +133,8 @@ __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, 
   }
 }
 
-// Multiplies `slices` slices from the ring and adds them up. Called by all consumers.
+// Multiplies `slices` slices of W and x from the ring, and adds the products to `sums`. Called by
+// all consumer threads.
 template <typename Shape, typename T>
 __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
                               float (&sums)[Shape::kSums]) {
@@ -210,14 +215,14 @@ __global__ void __launch_bounds__(kWgmmaGemvThreads)
   const int slices = (arguments.k + kWgmmaGemvSlice - 1) / kWgmmaGemvSlice;
   const auto begin = static_cast<int>(int64_t{slices} * blockIdx.y / gridDim.y);
   const auto end = static_cast<int>(int64_t{slices} * (blockIdx.y + 1) / gridDim.y);
-  // Uniform across the warp, which the compiler can see.
+  // The shuffle tells the compiler that the value is the same in all lanes of the warp.
   const int warp = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 32, 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (warp == kWgmmaGemvConsumers / 32) {
     if (lane == 0) ProduceSlices<Shape>(arguments, row0, begin, end, ring);
     return;
   }
-  // Waits before anything is written, because the previous kernel may still use it.
+  // Waits before anything is written, because the previous kernel may still use the same memory.
   WaitForPrevious();
   float sums[Shape::kSums];
   ConsumeSlices<Shape, T>(end - begin, ring, sums);
@@ -234,12 +239,12 @@ __global__ void __launch_bounds__(kWgmmaGemvThreads)
 }
 
 // Launches WgmmaGemvKernel for one shape: y = x W' for 2 to 128 rows of fp16 or bf16 (T) on a
-// Hopper GPU. Owns the workspace and the tensor maps. k must be a multiple of 8. Used by one
-// thread.
+// Hopper GPU. Owns the workspace and the tensor maps. k must be a multiple of 8. Must be used by a
+// single thread.
 template <typename T>
 class WgmmaGemv {
  public:
-  // Allocates the workspace for parts of k.
+  // Chooses the kernel for the shape and allocates the workspace for the parts of k.
   static Result<WgmmaGemv> Create(const GemmShape& shape, const GpuDevice& device) {
     WgmmaGemv gemv;
     gemv.arguments_.m = static_cast<int>(shape.m);
@@ -262,7 +267,7 @@ class WgmmaGemv {
     return Result<WgmmaGemv>(std::move(gemv));
   }
 
-  // Adds a set of operands; the first is set 0.
+  // Adds a set of operands. Sets are numbered from 0 in the order in which they are added.
   Status AddSet(const T* x, const T* w, T* y) {
     WgmmaGemvArguments<T> set = arguments_;
     ASSAY_ASSIGN_OR_RETURN(set.x, Map(x, set.m, set.k, columns_));
@@ -274,7 +279,7 @@ class WgmmaGemv {
     return Status::Ok();
   }
 
-  // Enqueues a set's product; may be captured.
+  // Enqueues the product of set `set`. May be captured into a CUDA graph.
   Status Launch(int64_t set, cudaStream_t stream) const {
     return LaunchOverlapping(kernel_, grid_, kWgmmaGemvThreads, shared_bytes_, true, stream,
                              sets_[static_cast<size_t>(set)]);

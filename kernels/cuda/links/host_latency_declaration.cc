@@ -1,4 +1,5 @@
-// host_latency: how long the GPU waits for a word of the host's memory.
+// Declares the host_latency benchmark, which measures how long the GPU waits for a word of the
+// host's memory.
 #include "kernels/cuda/links/link_parameters.h"
 
 namespace assay {

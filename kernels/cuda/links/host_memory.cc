@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-// Returns the GPU's bus id in CUDA's format; empty on failure.
+// Returns the GPU's PCI bus id in CUDA's format, or an empty text if CUDA reports an error.
 std::string BusIdOf(int ordinal) {
   std::array<char, 32> bus_id{};
   if (cudaDeviceGetPCIBusId(bus_id.data(), bus_id.size(), ordinal) != cudaSuccess) {
@@ -52,7 +52,8 @@ HostMemory::~HostMemory() {
 
 Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
                                         const std::string& numa) {
-  // Checks first, because the kernel would kill a process that touches too much memory.
+  // Checks the available memory first, because the Linux kernel kills a process that touches too
+  // much memory.
   if (bytes > AvailableHostBytes().value_or(bytes)) return NoHostMemory(bytes, pinned);
   const NumaTopology topology = ReadNumaTopology();
   ASSAY_ASSIGN_OR_RETURN(const std::optional<int> node,
@@ -81,7 +82,8 @@ Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
   memory.bytes_ = bytes;
   memory.pinned_ = pinned;
   std::memset(data, 0, static_cast<size_t>(bytes));
-  // The node on which the kernel placed the memory, or the requested one if unknown.
+  // Sets node_ to the node on which the system has placed the memory or, if that is unknown, to the
+  // requested node.
   memory.node_ = NumaNodeOfPage(static_cast<char*>(data) + bytes / 2);
   if (!memory.node_) memory.node_ = node;
   if (numa == "remote" && memory.node_ != node) {

@@ -12,7 +12,7 @@
 
 namespace assay {
 
-// Page-aligned host memory. Owned.
+// Page-aligned host memory, which the object owns.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -37,7 +37,8 @@ class HostMemory {
   uint64_t* words() const { return static_cast<uint64_t*>(data_); }
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  // Returns its location: "host memory on NUMA node 1", or "host memory" if the node is unknown.
+  // Describes where the memory is: "host memory on NUMA node 1", or "host memory" if the node is
+  // unknown.
   std::string Place() const {
     return "host memory" + (node_ ? " on NUMA node " + std::to_string(*node_) : "");
   }

@@ -17,20 +17,21 @@ namespace {
 constexpr uint64_t kStreamToDevice = 1;
 constexpr uint64_t kStreamToHost = 2;
 
-// Up to this size the latency of a single copy is timed too.
+// The maximum size, in bytes, at which the latency of single copies is measured in addition.
 constexpr int64_t kLatencyBytes = int64_t{64} << 10;
 
-// One direction: its memory at both ends, its stream and its time.
+// A copy in one direction: the memory at both ends, the stream, and the events that time the copy.
 class Transfer {
  public:
-  // `what` completes "cannot allocate ... for ...".
+  // Allocates and fills the memory for a copy of `bytes` bytes, to the GPU if `to_device` is true
+  // and from it otherwise.
   static Result<Transfer> Create(bool to_device, int64_t bytes, bool pinned,
                                  const std::string& numa, uint64_t seed, int gpu) {
     Transfer transfer;
     transfer.to_device_ = to_device;
     transfer.bytes_ = bytes;
     transfer.pattern_ = {seed, to_device ? kStreamToDevice : kStreamToHost};
-    // The pattern consists of whole words.
+    // Rounds up, because the pattern consists of words of 8 bytes.
     const int64_t room = (bytes + 7) / 8 * 8;
     ASSAY_ASSIGN_OR_RETURN(transfer.stream_, CudaStream::Create());
     ASSAY_ASSIGN_OR_RETURN(transfer.device_, DeviceBuffer::Allocate(room, "the GPU's end"));
@@ -49,7 +50,8 @@ class Transfer {
 
   cudaStream_t stream() const { return stream_.get(); }
 
-  // Fills the destination, so that the next copy must overwrite every byte.
+  // Fills the destination with 0xff bytes, so that the check finds bytes that the next copy does
+  // not overwrite.
   Status Poison() {
     if (to_device_) {
       ASSAY_CUDA(cudaMemsetAsync(device_.data(), 0xff, static_cast<size_t>(bytes_), stream()));
@@ -70,9 +72,10 @@ class Transfer {
 
   Status RecordBegin() { return begin_.Record(stream()); }
   Status RecordEnd() { return end_.Record(stream()); }
-  // Makes the work enqueued from now on wait until `other` has reached its start.
+  // Makes work that is enqueued on this stream after this call wait for the start of `other`.
   Status WaitForBegin(const Transfer& other) { return other.begin_.Await(stream()); }
-  // Returns the seconds from the start of `first` to the end of this transfer. Synchronizes.
+  // Returns the time from the start of `first` to the end of this transfer, in seconds. Waits for
+  // that end.
   Result<double> SecondsSince(const Transfer& first) const {
     ASSAY_CUDA(cudaEventSynchronize(end_.get()));
     float milliseconds = 0;
@@ -80,7 +83,7 @@ class Transfer {
     return milliseconds * 1e-3;
   }
 
-  // Returns the destination.
+  // Returns the memory that is the destination of the copy.
   OutputRange End() const { return {to_device_ ? device_.data() : host_.data(), bytes_}; }
 
   // Compares every byte at the destination.
@@ -169,7 +172,8 @@ class HostTransferCase : public Case, public TransferEnds {
     return TimeAlone(samples);
   }
 
-  // Returns bandwidths per direction, or nothing for a direction that is not measured.
+  // Returns the bandwidth of one direction for each sample, or no values if that direction is not
+  // measured. Also returns latencies.
   std::vector<double> Observed(const std::string& name) const override {
     if (name == "latency") return latencies_;
     const bool to_device = name == "h2d_bandwidth";
@@ -201,12 +205,13 @@ class HostTransferCase : public Case, public TransferEnds {
  private:
   Status Poison() {
     for (Transfer& transfer : transfers_) ASSAY_RETURN_IF_ERROR(transfer.Poison());
-    // Two streams must not wait for each other's start.
+    // Waits for both streams, so that neither copy is delayed by filling the memory.
     ASSAY_CUDA(cudaDeviceSynchronize());
     return Status::Ok();
   }
 
-  // Measures, by the host's clock, the time of a program that waits for each small copy.
+  // Measures the latency of small copies with the host's clock, as a program sees it that waits for
+  // each copy.
   Status TimeAlone(int64_t samples) {
     if (transfers_.size() > 1 || bytes_ > kLatencyBytes) return Status::Ok();
     Transfer& transfer = transfers_.front();
@@ -221,7 +226,8 @@ class HostTransferCase : public Case, public TransferEnds {
     return Status::Ok();
   }
 
-  // Enqueues `batch` copies per direction, all started together.
+  // Enqueues `batch` copies per direction and waits for them. Both directions start at the same
+  // time.
   Status Iterate(int64_t batch) {
     Transfer& first = transfers_.front();
     Transfer& last = transfers_.back();

@@ -1,4 +1,5 @@
-// host_transfer: copies between host and GPU memory by the GPU's copy engines.
+// Declares the host_transfer benchmark, in which the GPU's copy engines copy data between host and
+// GPU memory.
 #include "kernels/cuda/links/link_parameters.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-// The latency of a link: one GPU thread follows a chain of addresses through remote memory.
+// Measures the latency of a link: one GPU thread follows a chain of pointers through remote memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,19 +13,21 @@
 
 namespace assay {
 
-// A walk over memory that the current GPU can access. The memory outlives it. Used by one thread.
+// A chain of pointers in memory that the current GPU can access, and the walk along the chain. The
+// memory must outlive this object. Must be used by a single thread.
 class LinkChase {
  public:
-  // Writes the chain to `bytes` of `memory`, at the GPU's addresses, and synchronizes.
+  // Writes the chain to the first `bytes` bytes of `memory` and waits for that. The chain consists
+  // of addresses as the current GPU sees them.
   static Result<std::unique_ptr<LinkChase>> Create(void* memory, int64_t bytes, uint64_t seed,
                                                    cudaStream_t stream);
 
   // Enqueues one iteration on the stream: a walk along the chain of pointers, starting where the
   // previous walk ended. The loads always bypass this GPU's L1 cache.
   Status Enqueue();
-  // Overwrites the data that Check reads.
+  // Overwrites the result of the latest walk, so that Check() fails unless another walk follows.
   Status Poison();
-  // Checks every element of the chain and the end of the latest walk. Synchronizes.
+  // Checks every element of the chain and the end of the latest walk. Waits for the stream.
   Result<Verdict> Check();
 
  private:

@@ -95,7 +95,7 @@ Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::option
     return Unsupported("numa is remote: unknown which of the " +
                        std::to_string(topology.distances.size()) + " NUMA nodes the GPU is on");
   }
-  // `distances` is in the order of nodes.
+  // The distances from node `near` to all nodes, in the order of topology.distances.
   const std::vector<int>& distances = topology.distances.at(*near);
   int farthest = -1;
   int best = 0;

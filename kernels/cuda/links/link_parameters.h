@@ -1,4 +1,4 @@
-// Parameters, metrics and work that the benchmarks of links share. Compiles without CUDA.
+// The parameters, metrics and work that the benchmarks of links share. This file needs no CUDA.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// Returns the parameter "numa": local (default), remote or any.
+// Returns the parameter "numa", which is "local" (the default), "remote" or "any".
 Parameter NumaParameter();
 
 // Returns the NUMA node on which to allocate memory for a device that is attached to node `near`.
@@ -19,29 +19,34 @@ Parameter NumaParameter();
 Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
                                           const NumaTopology& topology);
 
-// Returns the parameters "ranks", "from" and "to". `from` and `to` complete "rank of the GPU ...".
+// Returns the parameters "ranks", "from" and "to". The arguments complete the descriptions of
+// "from" and "to", which begin with "rank of the GPU".
 std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
-// Checks that `from` and `to` are ranks.
+// Checks that the parameters "from" and "to" are numbers of ranks.
 Status ValidatePair(const ParameterMap& parameters);
 
-// Distance of the elements of a chain of loads: no two share what a link or a cache transfers.
+// The distance between elements of a chain of pointers, in bytes. It is so large that a link or a
+// cache never transfers two elements at once.
 inline constexpr int64_t kChaseStride = 256;
-// Loads per iteration: they take at least a millisecond, in which a launch is negligible.
+// The number of loads per iteration. They take at least a millisecond, compared with which the
+// launch is negligible.
 inline constexpr int64_t kLinkChaseLoads = 4096;
 
-// Returns the parameter "bytes", the working set of a chain of loads. `memory` completes "of ...".
+// Returns the parameter "bytes", the size of the memory that a chain of pointers occupies. `memory`
+// names that memory in the description, after "of".
 Parameter ChaseBytesParameter(const std::string& memory);
 // Returns the metric "latency", in nanoseconds per load.
 std::vector<Metric> ChaseMetrics();
-// Returns the work of a chain of loads over `link`.
+// Returns the work of following a chain of pointers over `link`.
 Work ChaseWork(LinkKind link);
 
 // Returns the work of one iteration of a copy benchmark. The iteration moves the number of bytes in
 // the "bytes" parameter, or twice as many if the "direction" parameter is "bidirectional".
 Work TransferWork(const ParameterMap& parameters, LinkKind link);
-// Returns the parameter "bytes" of a copy; the default is `size`.
+// Returns the parameter "bytes" of a copy, which is at most `most` and by default `size`.
 Parameter TransferBytesParameter(const std::string& size, int64_t most);
-// Returns the metrics "bandwidth" of both directions together, one per direction, and "latency".
+// Returns the metrics of a copy: "bandwidth" (both directions together), the bandwidth of each
+// direction, and "latency".
 std::vector<Metric> TransferMetrics(const std::string& first, const std::string& first_means,
                                     const std::string& second, const std::string& second_means);
 

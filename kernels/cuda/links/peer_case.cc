@@ -12,9 +12,10 @@
 namespace assay {
 namespace {
 
-// CUDA shares whole blocks of this size: a smaller allocation would expose its neighbors.
+// Allocations are rounded up to this size. CUDA shares memory in blocks of this size, so other data
+// in the same block would be exposed to the other process.
 constexpr int64_t kShareBytes = int64_t{2} << 20;
-// How long a rank that has finished waits for the others to unmap its memory.
+// How long a rank that has finished waits for the other ranks to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
 
 // Returns the reason that NVML gives why two GPUs cannot access each other's memory. Returns an
@@ -66,10 +67,11 @@ PeerCase::PeerCase(const RunContext& context)
       peers_(*context.peers) {}
 
 PeerCase::~PeerCase() {
-  // Errors here change nothing: the case has been measured or has failed already.
+  // Ignores errors, because the case has already been measured or has failed.
   static_cast<void>(Synchronize());
   mapping_.Close();
-  // Memory that another process still maps must not be freed (cudaIpcCloseMemHandle).
+  // Waits for the other ranks, because memory must not be freed while another process maps it
+  // (cudaIpcCloseMemHandle).
   if (!gang_lost_) static_cast<void>(peers_.Barrier(kPartingTimeout));
 }
 
@@ -103,7 +105,7 @@ Status PeerCase::Allocate(int64_t bytes, const std::string& what) {
   return Status::Ok();
 }
 
-// The GPU's UUID follows the handle, because NVML's answer about the pair needs it.
+// Appends the GPU's UUID to the handle, because WhyNoPeerAccess() needs the UUIDs of both GPUs.
 Result<std::string> PeerCase::Offer() {
   if (!in_pair()) return std::string();
   cudaIpcMemHandle_t handle;

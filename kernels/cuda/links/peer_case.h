@@ -13,10 +13,11 @@
 
 namespace assay {
 
-// Returns Unsupported() if `from` and `to` are equal, so that a matrix of pairs has a diagonal.
+// Returns Unsupported() if the parameters "from" and "to" are equal. Such cases are not invalid, so
+// that a campaign can run all pairs of ranks.
 Status CheckPair(const ParameterMap& parameters);
 
-// Memory of another process's GPU, as this process accesses it. Unmapped on destruction.
+// A mapping of another process's GPU memory into this process. The destructor unmaps the memory.
 class PeerMapping {
  public:
   PeerMapping() = default;
@@ -28,8 +29,8 @@ class PeerMapping {
   ~PeerMapping() { Close(); }
 
   // Maps another process's GPU memory into the current GPU's address space. `handle` contains the
-  // bytes of the memory's cudaIpcMemHandle_t. Returns Unsupported() if the GPUs have no peer
-  // access. `pair` names the two GPUs in that error.
+  // bytes of the memory's cudaIpcMemHandle_t. Returns Unsupported() if the GPUs cannot access each
+  // other's memory. `pair` names the two GPUs in that error.
   static Result<PeerMapping> Open(const std::string& handle, const std::string& pair);
 
   void Close();
@@ -41,7 +42,7 @@ class PeerMapping {
 
 class PeerCase : public Case {
  public:
-  // The context's parameters must have passed CheckPair.
+  // The parameters in `context` must have passed CheckPair().
   explicit PeerCase(const RunContext& context);
   // Unmaps the memory on every rank before any rank frees it.
   ~PeerCase() override;
@@ -58,16 +59,18 @@ class PeerCase : public Case {
   int from() const { return from_; }
   int to() const { return to_; }
   uint64_t seed() const { return seed_; }
-  // The following methods are for the two ranks only.
+  // The following methods may be called only on the ranks `from` and `to`.
   const GpuDevice& device() const { return device_; }
   cudaStream_t stream() const { return stream_.get(); }
   char* own() const { return memory_.as<char>(); }
   char* other() const { return mapping_.data(); }
 
-  // Makes the GPU current and synchronizes with it; does nothing on the other ranks.
+  // Makes this rank's GPU current and waits for the stream. Does nothing on ranks other than `from`
+  // and `to`.
   Status Synchronize();
 
-  // Returns Agree() on `mine`. Every rank must call it.
+  // Returns OK if `mine` is OK on all ranks, and an error otherwise. Every rank must call this
+  // function.
   Status Together(const Status& mine);
   // Sends `mine` to all ranks and returns the numbers that each rank sent, indexed by rank. Ranks
   // may send different counts of numbers. Every rank must call this function.
@@ -75,7 +78,7 @@ class PeerCase : public Case {
 
  private:
   Status Allocate(int64_t bytes, const std::string& what);
-  // Data that the other rank needs to map this rank's memory.
+  // Returns the data that the other rank needs to map this rank's memory.
   Result<std::string> Offer();
   Status Map(const std::vector<std::string>& offers);
 

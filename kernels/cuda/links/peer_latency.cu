@@ -18,7 +18,7 @@ class PeerLatencyCase : public PeerCase {
     return Together(Build());
   }
 
-  // The owner's L2 may hold the requested data.
+  // Reports the cache state as "none", because the L2 cache of the other GPU may hold the data.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
@@ -46,7 +46,8 @@ class PeerLatencyCase : public PeerCase {
   }
 
  private:
-  // The reading GPU writes the chain, because it uses its own addresses.
+  // The reading GPU writes the chain into the other GPU's memory, because the chain consists of
+  // addresses as the reading GPU sees them.
   Status Build() {
     if (!is_from()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(chase_, LinkChase::Create(other(), bytes_, seed(), stream()));

@@ -17,20 +17,22 @@ namespace {
 
 constexpr uint64_t kForward = 1;
 constexpr uint64_t kBackward = 2;
-// Flags before the data, where the other GPU announces its arrival.
+// The size of the area before the data in which the other GPU announces that it has reached a
+// meeting; see MeetKernel.
 constexpr int64_t kHeaderBytes = 256;
 constexpr int64_t kAlignment = 256;
-// Up to this size the latency of a single copy is timed too.
+// The maximum size, in bytes, at which the latency of single copies is measured in addition.
 constexpr int64_t kLatencyBytes = int64_t{64} << 10;
-// A GPU that waits longer for the other one gives up.
+// How long a GPU waits for the other one before it gives up.
 constexpr uint64_t kMeetingNanoseconds = 5'000'000'000;
 
 constexpr int kThreads = 512;
 constexpr int kBlocksPerSm = 4;
-// Loads of 16 bytes that each thread has in flight.
+// The number of 16-byte loads that each thread has in flight.
 constexpr int kUnroll = 4;
 
-// Each block copies whole pieces of kThreads * kUnroll vectors; block 0 copies the remaining bytes.
+// Copies `vectors` vectors of 16 bytes and `odd_bytes` further bytes. Blocks copy pieces of
+// kThreads * kUnroll vectors. Block 0 also copies the odd bytes.
 __global__ void __launch_bounds__(kThreads)
     CopyKernel(const uint4* from, uint4* to, int64_t vectors, int odd_bytes) {
   constexpr int64_t kPiece = int64_t{kThreads} * kUnroll;
@@ -84,14 +86,16 @@ class PeerTransferCase : public PeerCase {
 
   Status Prepare() {
     const int64_t stride = AlignUp(bytes_, kAlignment);
-    // Both GPUs have the same layout. In one direction each uses one end.
+    // Both GPUs use the same layout of their memory. If data flows in one direction only, each GPU
+    // has a single buffer.
     send_ = kHeaderBytes;
     receive_ = kHeaderBytes + (both_ ? stride : 0);
     ASSAY_RETURN_IF_ERROR(Connect(receive_ + stride, "the buffers of the transfer"));
     return Together(WarmUp());
   }
 
-  // Every iteration uses the same memory, so small transfers may be cached.
+  // Reports the cache state as "none": every iteration uses the same memory, so small transfers may
+  // be cached.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
@@ -145,7 +149,8 @@ class PeerTransferCase : public PeerCase {
  private:
   bool sends() const { return is_from() || (both_ && is_to()); }
   bool receives() const { return is_to() || (both_ && is_from()); }
-  // Returns true if this GPU runs a copy: it is a writing sender or a reading receiver.
+  // Returns true if this GPU performs a copy: the sender does if copies write, and the receiver
+  // does if they read.
   bool drives() const { return write_ ? sends() : receives(); }
 
   BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
@@ -198,7 +203,8 @@ class PeerTransferCase : public PeerCase {
     return Synchronize();
   }
 
-  // In both directions, every sample starts on both GPUs at once.
+  // If data flows in both directions, makes the GPUs wait for each other, so that every sample
+  // starts on both at once.
   Status Meet() {
     if (!both_) return Status::Ok();
     MeetKernel<<<1, 1, 0, stream()>>>(reinterpret_cast<unsigned*>(other()),

@@ -1,4 +1,4 @@
-// peer_transfer: copies between two GPUs of a node.
+// Declares the peer_transfer benchmark, which copies data between two GPUs of a node.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/links/link_parameters.h"
 
