@@ -11,7 +11,8 @@ namespace {
 constexpr int kThreads = kBankConflictWarps * 32;
 constexpr int kRounds = kBankConflictRounds;
 constexpr int kUnroll = kBankConflictRows;
-// Lanes start in up to 32 rows; each reads the next kUnroll of its bank.
+// The rows of 32 words in shared memory. Lanes start in up to 32 different rows, and each lane then
+// reads kUnroll consecutive rows of its bank.
 constexpr int kRows = 32 + kUnroll;
 constexpr uint64_t kStreamWords = 1;
 
@@ -19,10 +20,11 @@ __host__ __device__ uint32_t WordAt(uint64_t seed, int index) {
   return static_cast<uint32_t>(RandomBits(seed, kStreamWords, static_cast<uint64_t>(index)));
 }
 
-// Returns the first word of a lane. Groups of `ways` lanes share a bank, each lane in another row.
+// Returns the index of the first word that a lane reads. Groups of `ways` lanes use the same bank,
+// each lane in a different row.
 __host__ __device__ int FirstWord(int lane, int ways) { return lane % ways * kBanks + lane / ways; }
 
-// Volatile, because every round loads the same words.
+// Loads a word. The load is volatile, because every round loads the same words.
 __device__ uint32_t LoadShared(unsigned address) {
   uint32_t word;
   asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
@@ -45,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int row = 0; row < kUnroll; ++row) sum += LoadShared(first + 4U * kBanks * row);
   }
   out[threadIdx.x] = sum;
-  // All loads have completed.
+  // After this barrier, the loads of all warps have completed.
   __syncthreads();
   if (threadIdx.x == 0) AddTicks(begin, ReadClocks(), ticks);
 }

@@ -1,5 +1,5 @@
-// Declares the bank_conflict benchmark: the time that a warp's load from shared memory takes when
-// `ways` of its lanes access different words of the same bank.
+// Declares the bank_conflict benchmark. It measures how long a warp's load from shared memory takes
+// if `ways` lanes of the warp access different words of the same bank.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/work_sizes.h"
 
@@ -33,7 +33,8 @@ Declaration BankConflictDeclaration() {
           "those cycles over the median time.")
       .WorkOf(BankConflictWork)
       .SelfTest({{"ways", "3"}})
-      // 8 warps, 256 rounds of 16 loads. Each takes 3 cycles, in which 32 banks can serve 4 bytes.
+      // 8 warps perform 256 rounds of 16 loads. Each load takes 3 cycles, and in each cycle the 32
+      // banks can serve 4 bytes each.
       .Example({{"ways", "3"}}, {.operations = 8 * 256 * 16,
                                  .sm_amount = 8 * 256 * 16 * 3 * 128,
                                  .sm_rate = SmRate::kSharedBytes,

@@ -15,12 +15,12 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// The number of blocks per multiprocessor when all blocks read the same working set. Having many
-// blocks balances the load, because some multiprocessors are farther from a part of the L2 than
-// others. On an H200, 32 blocks read 9.54 TB/s and 4 blocks read 9.13 TB/s, with a set of 16 MiB
-// and 4 loads of 16 bytes in flight per thread.
+// The number of blocks per multiprocessor when all blocks read the same working set. Many blocks
+// balance the load between multiprocessors, some of which are farther from a part of the L2 than
+// others and therefore slower. On an H200, 32 blocks read 9.54 TB/s and 4 blocks read 9.13 TB/s,
+// with a set of 16 MiB and 4 loads of 16 bytes in flight per thread.
 constexpr int kCommonBlocks = 32;
-// Number of blocks that a multiprocessor of this architecture holds at once.
+// The number of blocks that can be resident on a multiprocessor of this architecture.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kResidentBlocks = 1024 / kThreads;
 #elif defined(__CUDA_ARCH__) && \
@@ -31,20 +31,20 @@ constexpr int kResidentBlocks = 2048 / kThreads;
 #endif
 constexpr int64_t kVectorBytes = 16;
 constexpr uint64_t kStreamWords = 1;
-// Number of sums that the host computes too.
+// The number of sums that the host checks in addition to the GPU.
 constexpr int64_t kHostSums = 64;
 
 using Level = CacheLevel;
 
-// Returns true if every multiprocessor reads a set of its own.
+// Returns true if every multiprocessor reads its own working set, rather than one that all share.
 __host__ __device__ constexpr bool IsPrivate(Level level) {
   return level == Level::kL1 || level == Level::kShared;
 }
 
 // The part of a working set that one thread reads, in vectors of 16 bytes. The set has `vectors`
-// vectors and starts at vector `base` of the array. The thread reads `count` vectors. The first is
-// at index `first` of the set, and each following one is `step` vectors further, wrapping around at
-// the end of the set.
+// vectors and starts at vector `base` of the array. The thread reads `count` vectors. The first one
+// has the index `first` in the set, and each following one is `step` vectors further. Indices wrap
+// around at the end of the set.
 struct Share {
   int64_t base = 0;
   int64_t vectors = 1;
@@ -53,7 +53,7 @@ struct Share {
   int64_t count = 0;
 };
 
-// The division of an iteration's passes among `blocks` blocks.
+// Divides the passes of an iteration over the working set among `blocks` blocks.
 struct Division {
   bool separate = false;  // Every block has its own set; else they share one.
   int64_t vectors = 1;    // Per set.
@@ -63,7 +63,8 @@ struct Division {
   __host__ __device__ Share Of(int64_t block, int64_t thread) const {
     Share share;
     share.vectors = vectors;
-    // Index of this reader among those of its set, their number, and the total that they read.
+    // The index of this thread among the threads that read the same set, the number of these
+    // threads, and the number of vectors that they read in total.
     int64_t reader = thread;
     int64_t readers = kThreads;
     int64_t total = 0;
@@ -133,7 +134,8 @@ __device__ uint4 Load(uint64_t address) {
   return v;
 }
 
-// Returns the sum of a share whose set starts at `address`.
+// Returns the sum of all words of a share, modulo 2^32. `address` is the beginning of the working
+// set.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   // A position in the working set, stored as a byte offset rather than an index so that computing a
@@ -169,9 +171,9 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   return sum;
 }
 
-// Each thread reads its share of the working set and writes the sum of the words it has read to
-// `sums`, at the thread's index in the grid. For L1 and shared memory, only one block runs on each
-// multiprocessor.
+// Reads the working set. Each thread reads its share and writes the sum of the words that it has
+// read to `sums`, at the thread's index in the grid. For L1 and shared memory, only one block runs
+// on each multiprocessor.
 template <Level level>
 __global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : kResidentBlocks)
     ReadKernel(Division division, const ulonglong2* data, uint32_t* sums) {

@@ -1,6 +1,6 @@
-// Declares the cache_bandwidth benchmark: the rate at which all multiprocessors together read a
-// working set again and again from one level of memory (L1, L2, shared or GPU memory), or operands
-// from registers.
+// Declares the cache_bandwidth benchmark. It measures the rate at which all multiprocessors
+// together read a working set repeatedly from one level of memory (L1, L2, shared or GPU memory),
+// or read operands from registers.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/work_sizes.h"
@@ -32,7 +32,7 @@ Work CacheBandwidthWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Reads of 8 GiB from every multiprocessor's own memory.
+// The work of reading 8 GiB in total from the multiprocessors' own memories.
 const Work kPrivateReads = {.traffic = Traffic::kRead,
                             .payload_bytes = 8 * kGiB,
                             .sm_amount = 8 * kGiB,
@@ -83,7 +83,7 @@ Declaration CacheBandwidthDeclaration() {
       .SelfTestAlso({{"level", "registers"}})
       .Example({{"level", "l1"}, {"bytes", "65536"}}, kPrivateReads)
       .Example({{"level", "shared"}, {"bytes", "65536"}}, kPrivateReads)
-      // 8590 passes are the first number that reaches 8 GiB.
+      // 8590 is the smallest number of passes that read at least 8 GiB.
       .Example({{"level", "l2"}, {"bytes", "1000016"}}, {.traffic = Traffic::kRead,
                                                          .payload_bytes = 8590 * 1000016.0,
                                                          .fixed_seconds = kStreamLaunchSeconds})
@@ -91,12 +91,12 @@ Declaration CacheBandwidthDeclaration() {
                                                        .traffic = Traffic::kRead,
                                                        .payload_bytes = 10 * kGiB,
                                                        .fixed_seconds = kStreamLaunchSeconds})
-      // 2^35 multiply-adds of 12 bytes are 384 GiB.
+      // 2^35 multiply-adds with operands of 12 bytes read 384 GiB.
       .Example({{"level", "registers"}}, {.flops = 68719476736,
                                           .peak = Peak::kFp32,
                                           .payload_bytes = 384 * kGiB,
                                           .fixed_seconds = kStreamLaunchSeconds})
-      // The default working set exceeds every L1.
+      // The default working set is larger than the L1 cache of any GPU.
       .Refuses({{"level", "l1"}}, "bytes")
       .Refuses({{"level", "shared"}}, "bytes");
 }

@@ -6,7 +6,8 @@ namespace assay {
 namespace {
 
 constexpr int64_t kKiB = 1024;
-// A working set of this many times the L2 is read almost entirely from memory.
+// A working set that is this many times as large as the L2 cache is read almost entirely from
+// memory.
 constexpr int64_t kMemoryMultiple = 8;
 
 Status CheckAtMost(const std::string& level, int64_t bytes, int64_t most, const std::string& what) {
@@ -18,7 +19,8 @@ Status CheckAtMost(const std::string& level, int64_t bytes, int64_t most, const 
 
 }  // namespace
 
-// CUDA C++ Programming Guide 13.0, shared memory capacity by compute capability.
+// The sizes are from the CUDA C++ Programming Guide 13.0 (shared memory capacity by compute
+// capability).
 int64_t UnifiedL1Bytes(int major, int minor) {
   switch (major * 10 + minor) {
     case 75:

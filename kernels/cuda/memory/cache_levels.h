@@ -9,14 +9,14 @@
 
 namespace assay {
 
-// The largest combined size of L1 cache and shared memory in a multiprocessor of any GPU, in bytes.
-// This is the upper limit of parameters for the working set of one multiprocessor. kLargestL1Reason
-// explains the limit to users.
+// The combined size of L1 cache and shared memory in a multiprocessor, in bytes, of the GPUs on
+// which it is largest. This is the upper limit of parameters for the working set of one
+// multiprocessor. kLargestL1Reason explains the limit to users.
 inline constexpr int64_t kLargestL1 = 256 * 1024;
 inline constexpr const char* kLargestL1Reason =
     "the largest L1 and shared memory of a multiprocessor of any GPU";
 
-// Sizes of a GPU's cache levels in bytes.
+// The sizes of a GPU's cache levels, in bytes.
 struct CacheSizes {
   int64_t l1_bytes = 0;                // Per multiprocessor: UnifiedL1Bytes.
   int64_t shared_bytes_per_block = 0;  // At most.

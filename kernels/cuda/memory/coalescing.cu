@@ -1,4 +1,5 @@
-// coalescing: the cost of a warp's loads when its lanes are `stride` words apart.
+// The kernel of the coalescing benchmark: a gather in which the lanes of a warp load words that are
+// `stride` words apart.
 #include <algorithm>
 
 #include "common/units.h"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr uint64_t kStreamIn = 1;
 constexpr int kThreads = 256;
-// Loads in flight per thread.
+// The number of loads that each thread has in flight.
 constexpr int kUnroll = 8;
 
 __host__ __device__ uint32_t InputWord(uint64_t seed, int64_t index) {

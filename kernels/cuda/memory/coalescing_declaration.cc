@@ -1,6 +1,7 @@
 // Declares the coalescing benchmark: each lane of a warp reads a word that is `stride` words after
-// the previous lane's word. GPU memory transfers sectors of 32 bytes, so with a larger stride, less
-// of each sector is used. From a stride of 8 words on, every lane needs a sector of its own.
+// the previous lane's word. GPU memory transfers whole sectors of 32 bytes, so with a larger
+// stride, less of each sector is used. From a stride of 8 words on, every lane needs its own
+// sector.
 #include <algorithm>
 
 #include "kernels/cuda/frame/gpu_parameters.h"
@@ -21,7 +22,8 @@ Work CoalescingWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// 1024 words are read from sectors that hold `moved` times as many, and 1024 words are written.
+// Returns the work of reading 1024 words, in sectors that contain `moved` times as many words, and
+// of writing 1024 words.
 Work Of1024Words(double moved, Traffic traffic) {
   return {.bytes = 4 * 1024 * (moved + 1),
           .traffic = traffic,
@@ -58,7 +60,7 @@ Declaration CoalescingDeclaration() {
       .SelfTest({{"stride", "5"}, {"elements", "98433"}})
       .Example({{"elements", "1024"}, {"stride", "1"}}, Of1024Words(1, Traffic::kCopy))
       .Example({{"elements", "1024"}, {"stride", "2"}}, Of1024Words(2, Traffic::kCopy))
-      // One word is written for each sector read: nearly all traffic is reads.
+      // Only one word is written for each sector that is read, so nearly all traffic is reads.
       .Example({{"elements", "1024"}, {"stride", "8"}}, Of1024Words(8, Traffic::kRead))
       .Example({{"elements", "1024"}, {"stride", "32"}}, Of1024Words(8, Traffic::kRead))
       .Example({{"elements", "1"}, {"launch", "graph"}},

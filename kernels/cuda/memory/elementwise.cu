@@ -16,12 +16,14 @@ enum class ElementwiseOp { kAdd, kMultiply, kRelu };
 
 constexpr uint64_t kStreamX = 1;
 constexpr uint64_t kStreamY = 2;
-// Template argument of a kernel for which only the launch determines the threads per block.
+// The template argument `threads` of a kernel whose number of threads per block is known only at
+// launch.
 constexpr int kAsLaunched = 0;
 
 int InputsOf(ElementwiseOp op) { return op == ElementwiseOp::kRelu ? 1 : 2; }
 
-// Computes in fp32 and rounds once: every correct implementation gives the same bits.
+// Returns the result for one element. Computes in fp32 and rounds once, so every correct
+// implementation gives the same bits.
 template <ElementwiseOp op, typename T>
 __host__ __device__ T Apply(T x, T y) {
   const auto a = static_cast<float>(x);
@@ -31,7 +33,8 @@ __host__ __device__ T Apply(T x, T y) {
   return Narrow<T>(a > 0 ? a : 0.0F);
 }
 
-// Each thread moves 16 bytes per array. `threads` are those of a block.
+// Computes `out` from `x` and `y`. Each thread processes 16 bytes per array. `threads` is the
+// number of threads per block, or kAsLaunched.
 template <ElementwiseOp op, typename T, int threads>
 __global__ void __launch_bounds__(threads == kAsLaunched ? 1024 : threads)
     ElementwiseKernel(const T* x, const T* y, T* out, int64_t count) {

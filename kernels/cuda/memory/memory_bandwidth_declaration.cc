@@ -1,6 +1,6 @@
 // Declares the memory_bandwidth benchmark: the STREAM loops on GPU memory, and additional loops
-// that only read or only write memory. Bytes are counted as in STREAM: two arrays for copy and
-// scale, three arrays for add and triad.
+// that only read or only write memory. Bytes are counted as in STREAM: those of two arrays for copy
+// and scale, and those of three arrays for add and triad.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/stream_op.h"
 
@@ -27,7 +27,7 @@ Work MemoryBandwidthWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Arrays of 1000 elements of 4 bytes.
+// Returns the work of a loop over arrays of 1000 elements of 4 bytes.
 Work Of1000Elements(double flops, double bytes, Traffic traffic) {
   return {.flops = flops,
           .peak = Peak::kFp32,

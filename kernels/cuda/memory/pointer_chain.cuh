@@ -1,5 +1,6 @@
-// A chain of pointers in memory, for loads that depend on each other. Each element holds the
-// address of another element, and together they form a single random cycle through all elements.
+// A chain of pointers in memory. Following it makes each load depend on the previous one. Each
+// element holds the address of another element, and together they form a single random cycle
+// through all elements.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,14 +29,15 @@ struct PointerChain {
   __host__ __device__ int64_t bytes() const { return cycle.elements * stride; }
 };
 
-// Enqueues writing every element.
+// Enqueues a kernel that writes every element of the chain.
 Status BuildChain(const PointerChain& chain, cudaStream_t stream);
 
 // Checks a chain of pointers on the GPU. Returns the number of elements that do not point to the
 // next element of the cycle, or that the cycle visits more than once. Waits for `stream`.
 Result<Mismatches> CheckChain(const PointerChain& chain, cudaStream_t stream);
 
-// Returns the verdict on the chain's elements and on the end of the walk, in bytes.
+// Returns the verdict on the chain's elements and on the end of a walk. `end` and `expected` are
+// the end of the walk and where it should be, as byte offsets.
 Verdict ChainVerdict(int64_t end, int64_t expected, const Mismatches& mismatches, int64_t elements);
 
 #ifdef __CUDACC__

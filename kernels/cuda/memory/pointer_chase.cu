@@ -20,7 +20,8 @@ constexpr int64_t kLoads = kChaseLoads;
 constexpr int kUnroll = 32;
 static_assert(kLoads % kUnroll == 0);
 constexpr int kThreads = 1024;
-// Up to this many elements and bytes, the host copies all elements and walks the whole cycle too.
+// If a chain has at most this many elements and bytes, it is also copied to the host, which walks
+// the whole cycle.
 constexpr int64_t kHostWalk = 65536;
 constexpr int64_t kHostWalkBytes = int64_t{64} << 20;
 
@@ -30,7 +31,8 @@ __device__ unsigned LoadShared(unsigned address) {
   return next;
 }
 
-// Performs kLoads loads from `at` on, in one thread.
+// Follows kLoads pointers, starting at `at`, in one thread. Returns the address where the walk
+// ends.
 template <typename Address, Address (*load)(Address)>
 __device__ Address Walk(Address at, Ticks* ticks) {
   const Ticks begin = ReadClocks();
@@ -54,7 +56,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t at = threadIdx.x * chain.stride; at < warm_bytes; at += kThreads * chain.stride) {
     all |= LoadGlobal(base + static_cast<uint64_t>(at));
   }
-  // Never true, because addresses are even; it only waits for the loads.
+  // The condition is never true, because addresses are even. It only makes the thread wait for its
+  // loads.
   if (all == 1) *end = 0;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -128,7 +131,8 @@ class PointerChaseCase : public ClockedCase {
       SharedChaseKernel<<<1, kThreads, static_cast<size_t>(chain_.bytes()), stream()>>>(
           chain_, start, end_.as<int64_t>(), ticks);
     } else {
-      // A working set larger than the L2 cannot be warmed.
+      // A working set that is larger than the L2 is not read beforehand, because the L2 could not
+      // hold it.
       const int64_t warm = chain_.bytes() <= device().l2_bytes ? chain_.bytes() : 0;
       GlobalChaseKernel<<<1, kThreads, 0, stream()>>>(chain_, warm, start, end_.as<int64_t>(),
                                                       ticks);
@@ -152,7 +156,7 @@ class PointerChaseCase : public ClockedCase {
   }
 
  private:
-  // Builds a cycle through the first `bytes` of memory_.
+  // Builds a cycle through the first `bytes` bytes of memory_.
   Status Build(int64_t bytes) {
     chain_.base = memory_.as<char>();
     chain_.cycle.elements = bytes / chain_.stride;
@@ -162,7 +166,8 @@ class PointerChaseCase : public ClockedCase {
     return BuildChain(chain_, stream());
   }
 
-  // Follows the addresses without knowing how they were generated.
+  // Walks the whole cycle on the host. Uses only the pointers, independently of the code that
+  // generated them.
   Status WalkOnHost(Mismatches* mismatches) const {
     std::vector<char> copy(static_cast<size_t>(chain_.bytes()));
     ASSAY_CUDA(cudaMemcpy(copy.data(), chain_.base, copy.size(), cudaMemcpyDefault));
@@ -185,7 +190,8 @@ class PointerChaseCase : public ClockedCase {
     return Status::Ok();
   }
 
-  // Returns the latency of one working set in cycles; the first walk warms the caches.
+  // Returns the latency of a load from the current working set, in cycles. Walks twice, because the
+  // first walk fills the caches.
   Result<double> QuickLatency() {
     Ticks* const ticks = TicksOfIteration();
     ASSAY_RETURN_IF_ERROR(Enqueue(0));
@@ -197,10 +203,10 @@ class PointerChaseCase : public ClockedCase {
     return static_cast<double>(passed.cycles) / static_cast<double>(kLoads);
   }
 
-  // Measures the latency for working sets of up to 16 times the L2 and chooses one that lies within
-  // the cache level to be measured. The choice is the middle of the plateau, the range of sizes
-  // with constant latency. For DRAM, the choice is the largest size, because the caches hold the
-  // smallest part of it.
+  // Chooses the size of the working set, so that it lies within the cache level to be measured.
+  // Measures the latency for sizes of up to 16 times the L2, and finds the level's plateau, the
+  // range of sizes with constant latency. Chooses the middle of that range. For DRAM, chooses the
+  // largest size, because the caches hold the smallest part of it.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(

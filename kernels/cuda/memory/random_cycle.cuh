@@ -1,5 +1,5 @@
-// A random order that visits every element of an array once and then returns to the first. Any
-// thread can compute the element at any position without a table in memory.
+// A random order that visits every element of an array once and then returns to the first element.
+// A thread can compute the element at any position of the order without a table in memory.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_
   return static_cast<int64_t>(value);
 }
 
-// An order in which to visit `elements` elements: one window of `window` elements after the other,
-// and in random order within each window. A window of only a few pages avoids TLB misses. If
-// `window` equals `elements`, the whole order is random.
+// An order in which to visit `elements` elements. It visits one window of `window` consecutive
+// elements after the other, and the elements of each window in random order. A window of only a few
+// pages avoids TLB misses. If `window` equals `elements`, the whole order is random.
 struct RandomCycle {
   int64_t elements = 1;
   int64_t window = 1;
   uint64_t seed = 0;
 
-  // Returns the element at `position`; positions are modulo `elements`.
+  // Returns the index of the element at `position`, which is taken modulo `elements`.
   __host__ __device__ int64_t At(int64_t position) const {
     const int64_t at = position % elements;
     const int64_t first = at / window * window;

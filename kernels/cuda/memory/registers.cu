@@ -1,4 +1,4 @@
-// The kernels of pointer_chase and cache_bandwidth for registers. Both consist of fused
+// The kernels of pointer_chase and cache_bandwidth for registers. Both consist of chains of fused
 // multiply-adds (FMAs) on whole numbers below 2^24, which fp32 represents exactly. The compiler may
 // not simplify such a chain, because additions of fp32 numbers are not associative.
 #include <algorithm>
@@ -23,21 +23,22 @@ __device__ void MultiplyAdd(float x, float y, float* sum) {
   asm volatile("fma.rn.f32 %0, %1, %2, %0;" : "+f"(*sum) : "f"(x), "f"(y));
 }
 
-// Unrolled so far that the branch of the loop hardly counts.
+// The number of FMAs per round of the loop. The time of the loop's branch is small compared with so
+// many FMAs.
 constexpr int kChaseUnroll = 256;
 static_assert(kRegisterChaseSteps % kChaseUnroll == 0);
 
-// The start of the chain, a factor of 1 and the summand of each step.
+// The operands of the chain: its first sum, a factor, which is 1, and the summand of each step.
 using ChaseOperands = std::array<float, 3>;
 
-// The sum at the end of the chain stays below 2^20 + 2^18 * 2^5 < 2^24.
+// Returns operands that keep the sum at the end of the chain below 2^20 + 2^18 * 2^5 < 2^24.
 ChaseOperands OperandsOfChase(uint64_t seed) {
   const uint64_t bits = RandomBits(seed, kStreamChase, 0);
   return {static_cast<float>(bits & 0xfffff), 1, static_cast<float>(1 + (bits >> 20) % 32)};
 }
 
-// Adds the summand kRegisterChaseSteps times, each time to the previous sum. `operands` are in
-// memory, because constants would not become operands in registers.
+// Adds the summand kRegisterChaseSteps times, each time to the previous sum. `operands` are loaded
+// from memory, because the compiler would not keep constants in registers.
 __global__ void RegisterChaseKernel(const float* operands, float* end, Ticks* ticks) {
   float sum = operands[0];
   const float factor = operands[1];
@@ -58,7 +59,7 @@ class RegisterChaseCase : public ClockedCase {
  public:
   using ClockedCase::ClockedCase;
 
-  // There is no working set.
+  // Returns no values for the size of the working set, because there is none.
   std::vector<double> Observed(const std::string& name) const override {
     if (name != "latency" && name != "latency_cycles") return {};
     std::vector<double> values = name == "latency" ? nanoseconds() : cycles();
@@ -99,17 +100,19 @@ class RegisterChaseCase : public ClockedCase {
 };
 
 constexpr int kThreads = 256;
-// Independent sums per thread.
+// The number of independent sums (chains) per thread.
 constexpr int kChains = 8;
 constexpr int kSteps = 32;
-// FMAs of a round of one block: kSteps per chain.
+// The number of FMAs that a block performs in one round, with kSteps FMAs per chain.
 constexpr int64_t kRoundFmas = int64_t{kThreads} * kChains * kSteps;
 static_assert(kRegisterFmas % kRoundFmas == 0);
 constexpr int64_t kRounds = kRegisterFmas / kRoundFmas;
-// A step adds at most 4 * 4 to a sum that starts below 2^16, and sums must stay below 2^24.
+// The maximum number of rounds per block. A step adds at most 4 * 4 to a sum that starts below
+// 2^16, and sums must stay below 2^24.
 constexpr int64_t kMostRoundsPerBlock = ((1 << 24) - (1 << 16)) / (16 * kSteps);
 
-// The operands of one thread. A step adds factor * multiplier to the sum of a chain.
+// The random operands of one thread. Each step adds Factor(chain) * Multiplier() to the sum of a
+// chain, which starts at Start(chain).
 struct Operands {
   uint64_t bits;
 
@@ -125,15 +128,15 @@ struct Operands {
   __host__ __device__ float Multiplier() const { return static_cast<float>(1 + (bits >> 62)); }
 };
 
-// Returns the number of rounds of one block.
+// Returns the number of rounds of block `block`, if all rounds are divided among `blocks` blocks.
 __host__ __device__ int64_t RoundsOf(int64_t block, int64_t blocks) {
   return kRounds / blocks + (block < kRounds % blocks ? 1 : 0);
 }
 
 // Sets out[thread] to the sum of all chains of the thread. Every FMA reads three registers: the
 // chain's sum, its factor, and the multiplier. Successive FMAs share the multiplier, because a
-// multiprocessor of Volta and later has two banks of registers per scheduler: three different
-// operands per FMA would make the banks the limit, not the number of FMAs.
+// multiprocessor of Volta and later has only two banks of registers per scheduler. With three
+// different operands per FMA, the banks would limit the rate of FMAs.
 __global__ void __launch_bounds__(kThreads) RegisterBandwidthKernel(uint64_t seed, int32_t* out) {
   const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const Operands operands(seed, thread);
@@ -172,8 +175,8 @@ class RegisterBandwidthCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Replaces the usual ceiling of fp32, the rate of a matrix product, which is below that of FMAs
-  // without memory.
+  // Returns the rate of this benchmark's fastest sample. The usual ceiling for fp32 is the rate of
+  // a matrix product, which is below the rate of FMAs that do not access memory.
   Result<Ceilings> MeasureCeilings() override {
     Ceilings ceilings;
     ceilings.flops = 2 * static_cast<double>(kRegisterFmas) / best_;

@@ -13,14 +13,15 @@ constexpr float kScalar = 3.0F;
 constexpr uint64_t kStreamB = 1;
 constexpr uint64_t kStreamC = 2;
 
-// Threads per block. Each thread moves one 16-byte vector, so a launch has many more blocks than
-// fit on the GPU at once. On an H200 this reaches 99.9% of cudaMemcpyAsync. With more vectors per
-// thread, larger blocks, or streaming loads and stores, it reaches only 96% to 98%.
+// The number of threads per block. Each thread moves one 16-byte vector, so a launch has many more
+// blocks than fit on the GPU at once. On an H200 this reaches 99.9% of cudaMemcpyAsync. With more
+// vectors per thread, larger blocks, or streaming loads and stores, it reaches only 96% to 98%.
 constexpr int kThreads = 128;
-// Threads per block of the kernels that only write. With 128 threads, an H200 cannot start blocks
-// fast enough and reaches only 79% of the speed that it reaches with 256 threads.
+// The number of threads per block for the kernel that only writes. With 128 threads, an H200 cannot
+// start blocks fast enough and reaches only 79% of the speed that it reaches with 256 threads.
 constexpr int kWriteThreads = 256;
-// A block of the read sums one tile: kReadTile / kReadThreads elements per thread.
+// The number of threads per block for the kernel that only reads. A block adds up one tile, with
+// kReadTile / kReadThreads elements per thread.
 constexpr int kReadThreads = 256;
 
 __device__ float InputOf(const StreamInputs& inputs, uint64_t stream, int64_t i) {
@@ -29,7 +30,8 @@ __device__ float InputOf(const StreamInputs& inputs, uint64_t stream, int64_t i)
   return static_cast<float>(RandomBits(inputs.seed, stream, index) >> 52);
 }
 
-// Returns the start of a write's pattern, which differs between sets.
+// Returns the first value of the pattern that a write-only kernel stores. It differs between sets
+// of arrays.
 uint32_t PatternBegin(const StreamInputs& inputs) {
   return static_cast<uint32_t>(Mix64(inputs.seed + static_cast<uint64_t>(inputs.set)));
 }
@@ -40,7 +42,8 @@ __device__ float PatternOf(uint32_t begin, int64_t i) {
   return static_cast<float>((begin + static_cast<uint32_t>(i)) & 0xffffff);
 }
 
-// Never returns 0xff, the byte that outputs are filled with before verification.
+// Returns the byte that memset writes. It is never 0xff, with which outputs are filled before
+// verification.
 unsigned char MemsetByte(const StreamInputs& inputs) { return PatternBegin(inputs) & 0x7f; }
 
 template <StreamOp op>
@@ -74,7 +77,7 @@ __global__ void __launch_bounds__(kThreads) StreamKernel(StreamArrays arrays) {
   }
 }
 
-// Computes out[block] = the sum of the block's tile.
+// Sets out[block] to the sum of the block's tile of `b`.
 __global__ void __launch_bounds__(kReadThreads) ReadKernel(StreamArrays arrays) {
   constexpr int kLoads = kReadTile / kReadThreads / 4;
   constexpr int kWarps = kReadThreads / 32;
@@ -125,7 +128,8 @@ __global__ void FillKernel(StreamArrays arrays, StreamInputs inputs) {
   }
 }
 
-// The expected element i of the output: device functions for CheckKernel.
+// The following function objects return the expected value of element i of the output. CheckKernel
+// calls them on the device.
 template <StreamOp op>
 struct LoopResult {
   StreamInputs inputs;
@@ -154,7 +158,8 @@ __global__ void CheckKernel(const float* out, int64_t count, Expected expected,
   }
 }
 
-// Sums a tile's inputs as integers, in any order.
+// Checks the sum of every tile. Adds up the inputs as integers, for which the order of additions
+// does not matter.
 __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_t tiles,
                                 Mismatches* mismatches) {
   __shared__ unsigned sum;
@@ -181,7 +186,7 @@ unsigned BlocksFor(int64_t elements) {
   return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
 }
 
-// Calls `launch` with the op as a constant, for ops with one operation per input element.
+// Calls `launch` with `op` as a compile-time constant. `op` must be copy, scale, add or triad.
 template <typename Launch>
 void WithLoop(StreamOp op, const Launch& launch) {
   if (op == StreamOp::kCopy) launch(std::integral_constant<StreamOp, StreamOp::kCopy>());
@@ -201,7 +206,8 @@ Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaSt
 
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream) {
-  // One vector per thread; at least one block, for the elements beyond the last vector.
+  // Each thread processes one vector. There is at least one block, for the elements beyond the last
+  // whole vector.
   const auto blocks_of = [&](int64_t threads) {
     return static_cast<unsigned>((arrays.elements + threads * 4 - 1) / (threads * 4));
   };

@@ -1,4 +1,5 @@
-// The kernels of memory_bandwidth's loops, their inputs and their check.
+// The loops of the memory_bandwidth benchmark: their kernels, their inputs and the check of their
+// outputs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +21,8 @@ struct StreamArrays {
   int64_t elements = 0;
 };
 
-// Selects the values that the arrays of one rotation set hold.
+// Determines the values of the input arrays in one set of arrays. Iterations rotate through several
+// sets.
 struct StreamInputs {
   uint64_t seed = 0;
   int64_t set = 0;

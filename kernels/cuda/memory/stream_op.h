@@ -1,4 +1,5 @@
-// The loops of memory_bandwidth: the four of STREAM (McCalpin 1995) and those that go one way.
+// The loops of the memory_bandwidth benchmark: the four loops of STREAM (McCalpin 1995), and loops
+// that only read or only write.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@ namespace assay {
 
 enum class StreamOp { kCopy, kScale, kAdd, kTriad, kRead, kWrite, kMemset };
 
-// Returns the loop by its name, which the parameters have checked.
+// Returns the loop with this name, which must be valid.
 inline StreamOp StreamOpOf(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, StreamOp>, 7> kOps = {
       {{"copy", StreamOp::kCopy},
@@ -36,7 +37,7 @@ inline int InputsOf(StreamOp op) {
   return op == StreamOp::kWrite || op == StreamOp::kMemset ? 0 : 1;
 }
 
-// Returns the number of elements that an iteration writes, for arrays of `elements`.
+// Returns the number of elements that an iteration writes, if arrays have `elements` elements.
 inline int64_t OutputElements(StreamOp op, int64_t elements) {
   return op == StreamOp::kRead ? (elements + kReadTile - 1) / kReadTile : elements;
 }

@@ -1,4 +1,4 @@
-// The sizes of one iteration, which a benchmark's declaration and its kernel share.
+// The sizes of one iteration that both the declaration and the kernel of a benchmark need.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,18 @@
 namespace assay {
 
 inline constexpr int kBanks = 32;  // Each serves one word of 4 bytes per cycle.
-// Enough warps that the banks are the limit, not the latency of a load.
+// The number of warps. With so many, the banks limit the speed rather than the latency of a load.
 inline constexpr int kBankConflictWarps = 8;
-// Loads per warp: rounds over the same rows.
+// How many times each warp loads the same rows.
 inline constexpr int kBankConflictRounds = 256;
 inline constexpr int kBankConflictRows = 16;
 
-// Threads per block of elementwise kernels by default. On an H200, many small blocks reached a
-// higher bandwidth than fewer, larger ones.
+// The default number of threads per block of elementwise kernels. On an H200, many small blocks
+// reached a higher bandwidth than fewer, larger ones.
 inline constexpr int kElementwiseThreads = 128;
 
-// kL2 also serves `level: none`: loads bypass the L1, wherever the working set is.
+// kL2 is also used if the parameter "level" is "none". Its loads bypass the L1 cache, and the
+// working set may be in the L2 or in memory.
 enum class CacheLevel { kRegisters, kL1, kL2, kMemory, kShared };
 
 inline CacheLevel CacheLevelOf(const std::string& name) {
@@ -28,20 +29,21 @@ inline CacheLevel CacheLevelOf(const std::string& name) {
 }
 
 // Returns how many times one iteration must read a working set of `bytes` bytes to read at least 8
-// GiB in total. The time of the kernel launch is then negligible.
+// GiB in total. The time of the kernel launch is negligible compared with that.
 inline int64_t CachePasses(int64_t bytes) {
   constexpr int64_t kIterationBytes = int64_t{8} << 30;
   return (kIterationBytes + bytes - 1) / bytes;
 }
 
-// Loads per iteration: so many that the cost of reading the clock and of the loop is negligible.
+// The number of loads per iteration. Compared with so many loads, the cost of the loop and of
+// reading the clock is negligible.
 inline constexpr int64_t kChaseLoads = 16384;
-// Dependent instructions on registers per iteration. More than loads, because each takes only a few
-// cycles.
+// The number of dependent instructions on registers per iteration. It is larger than the number of
+// loads, because each instruction takes only a few cycles.
 inline constexpr int64_t kRegisterChaseSteps = 16 * kChaseLoads;
 
-// Fused multiply-adds of one iteration of cache_bandwidth with level registers, all threads
-// together, and the bytes of the three operands that each reads.
+// The work of cache_bandwidth with level "registers": the number of fused multiply-adds in one
+// iteration, over all threads, and the size in bytes of the three operands that each of them reads.
 inline constexpr int64_t kRegisterFmas = int64_t{1} << 35;
 inline constexpr int64_t kFmaOperandBytes = 12;
 

@@ -1,4 +1,4 @@
-// Replaces CUPTI's functions where the build found no headers of CUPTI.
+// Replaces the functions that use CUPTI if the build has not found CUPTI's headers.
 #include "kernels/cuda/profiling/cupti_counters.h"
 #include "kernels/cuda/profiling/cupti_kernels.h"
 

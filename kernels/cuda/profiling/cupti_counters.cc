@@ -14,13 +14,16 @@
 namespace assay {
 namespace {
 
-// More passes than any observed set of counters needed; ends a loop that CUPTI would not end.
+// The maximum number of passes. It is more than any observed set of counters has needed, and ends
+// the loop if CUPTI never reports the last pass.
 constexpr int kMostPasses = 100;
 
-// A field of the report and its source metrics, by the names of Nsight Compute.
+// A field of the report and the CUPTI metrics from which it is read, which have the same names as
+// in Nsight Compute.
 struct Counter {
   std::optional<double> CounterReport::*field;
-  // The first that the GPU has is used, because names differ between architectures.
+  // The alternative names of the metric, because names differ between architectures. The first one
+  // that the GPU supports is used.
   std::array<const char*, 2> metrics;
   double scale;
   bool per_iteration;  // True for a sum over the range.
@@ -74,7 +77,7 @@ constexpr std::array<Counter, 11> kCounters = {{
 constexpr const char* kL2Hits = "lts__t_sectors_lookup_hit.sum";
 constexpr const char* kL2Misses = "lts__t_sectors_lookup_miss.sum";
 
-// Returns the runtime's context as the driver handle that CUPTI needs.
+// Returns the current CUDA context, as the handle of the driver API that CUPTI needs.
 Result<CUcontext> CurrentContext() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -91,7 +94,7 @@ Result<CUcontext> CurrentContext() {
 
 void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-// A session of CUPTI's range profiler. It has one range, which the caller runs again for every
+// A session of CUPTI's range profiler. It profiles one range of work, which is run again for every
 // pass. The destructor disables the profiler and releases its objects.
 class RangeSession {
  public:
@@ -148,8 +151,8 @@ class RangeSession {
                     Reason::kCuptiError);
   }
 
-  // Returns the counters of all passes. Counts are divided by `iterations`. Values that are not
-  // finite, such as a rate of zero events, are left out.
+  // Returns the counters that all passes have collected. Counts are divided by `iterations`. Values
+  // that are not finite, such as the ratio of two counts that are 0, are omitted.
   Result<CounterReport> Evaluate(int64_t iterations) const {
     std::vector<double> values(names_.size(), std::nan(""));
     std::vector<const char*> names = names_;
@@ -177,7 +180,8 @@ class RangeSession {
   }
 
  private:
-  // The host part knows the chip's metrics and evaluates them.
+  // Opens the host part of the profiler, which knows the metrics of the GPU's chip and evaluates
+  // them.
   Status OpenHost(int ordinal) {
     ASSAY_CUPTI_PARAMS(CUpti_Device_GetChipName_Params, chip);
     chip.deviceIndex = static_cast<size_t>(ordinal);
@@ -197,7 +201,8 @@ class RangeSession {
     return Status::Ok();
   }
 
-  // Returns true if this CUPTI knows the metric for this GPU.
+  // Requests the metric. Returns false if this version of CUPTI does not know the metric for this
+  // GPU.
   bool Add(const char* name) {
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
     add.pHostObject = host_;
@@ -274,7 +279,7 @@ class RangeSession {
     return Status::Ok();
   }
 
-  // Closes the range even if an iteration fails.
+  // Runs `iterate` as one range, and closes the range even if `iterate` fails.
   Status RunRange(const std::function<Status()>& iterate) {
     ASSAY_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params, push);
     push.pRangeProfilerObject = profiler_;
@@ -293,7 +298,7 @@ class RangeSession {
   bool initialized_ = false;
   CUpti_Profiler_Host_Object* host_ = nullptr;
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
-  // The values of chosen_, then of kL2Hits and kL2Misses if both are known.
+  // The requested metrics: those of chosen_, followed by kL2Hits and kL2Misses if they are known.
   std::vector<const char*> names_;
   std::vector<const Counter*> chosen_;
   std::vector<uint8_t> availability_;

@@ -1,4 +1,4 @@
-// Hardware counters of a case's iterations, read with CUPTI's range profiler.
+// Reads the hardware counters of a case's iterations with CUPTI's range profiler.
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,8 @@ Result<const Cupti*> LoadCuptiProfilers();
 Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expression, const char* file,
                    int line);
 
-// ASSAY_CUPTI(cupti, range_stop(...)) calls cupti.range_stop(...) and returns on an error.
+// ASSAY_CUPTI(cupti, range_stop(...)) calls cupti.range_stop(...). If the call fails, the enclosing
+// function returns the error.
 #define ASSAY_CUPTI(cupti, call) \
   ASSAY_RETURN_IF_ERROR(::assay::CuptiStatus((cupti), (cupti).call, #call, __FILE__, __LINE__))
 
@@ -84,19 +85,19 @@ Params CuptiParams(size_t size) {
 #define ASSAY_CUPTI_PARAMS(Params, name) \
   Params name = ::assay::CuptiParams<Params>(Params##_STRUCT_SIZE)
 
-// Must be held while using the library, which has one state per process.
+// Returns the mutex that must be held while CUPTI is used, because CUPTI has one state per process.
 Mutex& CuptiMutex();
 
-// Detaches CUPTI from the process on destruction. While CUPTI is attached, kernel launches take 10%
-// longer, even if CUPTI is idle. The caller must hold CuptiMutex(). A CUDA graph that was launched
-// during a recording must not be launched again before CUPTI is detached, because that would break
-// the CUDA context.
+// A guard whose destructor detaches CUPTI from the process. While CUPTI is attached, kernel
+// launches take 10% longer, even if CUPTI is idle. The caller must hold CuptiMutex(). A CUDA graph
+// that was launched during a recording must not be launched again before CUPTI is detached, because
+// that would break the CUDA context.
 class CuptiAttachment {
  public:
   explicit CuptiAttachment(const Cupti& cupti) : cupti_(cupti) {}
   CuptiAttachment(const CuptiAttachment&) = delete;
   CuptiAttachment& operator=(const CuptiAttachment&) = delete;
-  // No CUDA work may be in flight.
+  // Detaches CUPTI. All CUDA work must have completed.
   ~CuptiAttachment() { cupti_.finalize(); }
 
  private:

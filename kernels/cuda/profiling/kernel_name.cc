@@ -15,7 +15,7 @@ std::string Demangle(const std::string& symbol) {
   return status == 0 && text != nullptr ? text.get() : symbol;
 }
 
-// Removes the parenthesis that `name` ends with, if any.
+// Removes the parenthesized parameter list at the end of `name`, if there is one.
 void DropParameters(std::string* name) {
   if (name->empty() || name->back() != ')') return;
   int depth = 0;

@@ -1,4 +1,4 @@
-// Readable names of GPU kernels.
+// Converts the symbols of GPU kernels to readable names.
 #pragma once
 
 #include <cstddef>
