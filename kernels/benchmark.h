@@ -34,9 +34,9 @@ enum class Library {
 
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
-// How the value of a metric is obtained. Most values are computed from the time of one iteration
-// and an amount of work, such as a number of bytes. The value of a kObserved metric is measured by
-// the case itself.
+// The source of a metric's value. Most values are computed from the time of one iteration and an
+// amount of work, such as a number of bytes. The value of a kObserved metric is measured by the
+// case itself.
 enum class Quantity {
   kSeconds,
   kFlops,                // Work::flops per second.

@@ -16,7 +16,7 @@ constexpr size_t kSettleWindows = 4;
 // number of iterations per sample grows at most by this factor from one window to the next. A
 // series of samples takes at most its planned duration times this factor.
 constexpr int64_t kMaxGrowth = 10;
-// How often the timed window may restart because samples turned out too short.
+// The maximum number of times that the timed window restarts because samples are too short.
 constexpr int kMostNewBatches = 3;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }

@@ -53,7 +53,7 @@ struct MeasureRule {
   int64_t max_samples = 5000;
 };
 
-// How much time a measurement may take to become more precise.
+// The time that a measurement may take to become more precise.
 enum class Effort {
   kQuick,     // About 1 s in total.
   kStandard,  // The rule as it is.

@@ -16,8 +16,8 @@ double Quantile(const std::vector<double>& sorted, double q) {
 }
 
 // Returns which of `n` sorted samples, counted from 1, is the lower end of the median's 95%
-// confidence interval. This is the largest k with P(Binomial(n, 1/2) < k) <= 2.5%. Returns 0 if no
-// k satisfies this. Computes with logarithms because 2^-n would underflow.
+// confidence interval. This is the largest k with P(Binomial(n, 1/2) < k) <= 2.5%. Returns 0 if
+// there is no such sample. Computes with logarithms because 2^-n would underflow.
 int64_t LowerRank(int64_t n) {
   double log_term = -static_cast<double>(n) * std::log(2.0);
   double cumulative = 0;

@@ -75,7 +75,7 @@ Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 // another encoding.
 std::optional<double> PcieBytesPerSecond(const GpuSpec& spec);
 
-// The known facts about a measured case besides its work.
+// The facts about a measured case, other than its work, that a prediction uses.
 struct Evidence {
   const GpuSpec* spec = nullptr;       // Null without a sheet (CPU, unknown GPU).
   std::optional<double> sm_clock_mhz;  // Observed over the timed window.

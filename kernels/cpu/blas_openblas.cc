@@ -68,8 +68,8 @@ std::string CoreByInstructions() {
   return "";
 }
 
-// Loads OpenBLAS. Sets environment variables around the loading, because OpenBLAS reads them only
-// then.
+// Loads OpenBLAS. Sets environment variables while the library is loaded, because it reads them
+// only at that time.
 Result<OpenBlas> Load() {
   // Keeps OpenBLAS from starting threads before SetBlasThreads() is called.
   const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");

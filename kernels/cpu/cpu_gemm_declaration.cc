@@ -1,4 +1,4 @@
-// Declares the cpu_gemm benchmark: the matrix product C = A B, computed by OpenBLAS.
+// Declares the cpu_gemm benchmark: the product C = A B of row-major matrices, computed by OpenBLAS.
 #include "kernels/cpu/threads_parameter.h"
 
 namespace assay {

@@ -40,9 +40,8 @@ SumVariant SumVariantOf(const std::string& word);
 bool HasInstructionsFor(SumVariant variant);
 
 // Returns `passes` times x[0] + ... + x[n - 1]. Reads the array and adds its elements in every
-// pass. The order of the additions
-// depends on the variant. The CPU must have the variant's instructions; see HasInstructionsFor().
-// The variants are:
+// pass. The order of the additions depends on the variant. The CPU must have the variant's
+// instructions; see HasInstructionsFor(). The variants are:
 //   scalar        one addition after the other, as the loop is written;
 //   auto          vectorized by the compiler, which may reorder additions;
 //   avx2, avx512  intrinsics with eight independent accumulators.

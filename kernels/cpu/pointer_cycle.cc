@@ -10,7 +10,7 @@
 namespace assay {
 
 void PointerCycle::Build(uint64_t seed, std::vector<int64_t>* order) const {
-  // Shuffles the order (Fisher and Yates 1938). Taking remainders of 64-bit numbers is nearly
+  // Shuffles the order (Fisher and Yates 1938). The remainders of 64-bit random numbers are nearly
   // uniform.
   std::iota(order->begin(), order->end(), 0);
   int64_t* const indices = order->data();

@@ -13,9 +13,9 @@ namespace assay {
 // rate unset if there is too little memory to measure it or if the threads cannot be started.
 Ceilings ProbeCpu(int threads, bool fp64);
 
-// Returns the median time of one call of `iterate`, in seconds, over 21 batches of calls. A
-// batch lasts at least about `min_sample_seconds`, compared with which the time to read the clock
-// must be negligible. If `iterate` does no work, the result is the overhead of an iteration
+// Returns the median time of one call of `iterate`, in seconds, over 21 batches of calls. A batch
+// lasts at least about `min_sample_seconds`. Compared with that, the time to read the clock must be
+// negligible. If `iterate` does no work, the result is the overhead of an iteration
 // (Ceilings::fixed_seconds).
 double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds);
 

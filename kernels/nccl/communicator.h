@@ -21,8 +21,8 @@ namespace assay {
 // launch blocks, and the loss of a rank is not noticed.
 class Communicator {
  public:
-  // How Wait() polls the stream. kSleep sleeps between polls. kSpin polls continuously, for work
-  // that is timed by the host's clock.
+  // The way in which Wait() polls the stream. kSleep sleeps between polls. kSpin polls
+  // continuously, which is needed if the work is timed by the host's clock.
   enum class Polling { kSleep, kSpin };
 
   Communicator(const Communicator&) = delete;

@@ -81,8 +81,9 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   if (ranks <= largest) {
     return static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest / ranks + 1));
   }
-  // Draws kFewRanks ranks, each of which contributes 1, from twice as many as there are. Draws of
-  // ranks that do not exist are ignored, so that different elements have different sums.
+  // Draws kFewRanks numbers below twice the number of ranks. A rank's input is how often its own
+  // number is drawn. Numbers that are not those of a rank make the sums differ from element to
+  // element.
   int value = 0;
   for (int slot = 0; slot < kFewRanks; ++slot) {
     const uint32_t drawn = draws.Of(slot) % (2 * static_cast<uint32_t>(ranks));

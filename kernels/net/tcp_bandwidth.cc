@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// How long a rank that only receives waits for the sender to finish. If a stream stalls or the
-// sender's heartbeats stop, the transfer ends much earlier.
+// The time that a rank which only receives waits for the sender to finish. If a stream stalls or
+// the sender's heartbeats stop, the transfer ends much earlier.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
 

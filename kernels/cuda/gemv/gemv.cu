@@ -34,7 +34,8 @@ namespace {
 // k among them.
 constexpr int kThreads = 128;
 constexpr int kStripRows = 4;
-// The number of resident blocks per multiprocessor. So many keep enough loads of W in flight.
+// The number of resident blocks per multiprocessor. With this many, enough loads of W are in
+// flight.
 constexpr int kResident = 4;
 
 template <typename T, int length>

@@ -15,7 +15,7 @@ namespace {
 // Allocations are rounded up to this size. CUDA shares memory in blocks of this size, so other data
 // in the same block would be exposed to the other process.
 constexpr int64_t kShareBytes = int64_t{2} << 20;
-// How long a rank that has finished waits for the other ranks to unmap its memory.
+// The time that a rank which has finished waits for the other ranks to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
 
 // Returns the reason that NVML gives why two GPUs cannot access each other's memory. Returns an

@@ -23,7 +23,7 @@ constexpr int64_t kHeaderBytes = 256;
 constexpr int64_t kAlignment = 256;
 // The maximum size, in bytes, at which the latency of single copies is measured in addition.
 constexpr int64_t kLatencyBytes = int64_t{64} << 10;
-// How long a GPU waits for the other one before it gives up.
+// The time that a GPU waits for the other GPU before it gives up.
 constexpr uint64_t kMeetingNanoseconds = 5'000'000'000;
 
 constexpr int kThreads = 512;

@@ -9,7 +9,7 @@ namespace assay {
 inline constexpr int kBanks = 32;  // Each serves one word of 4 bytes per cycle.
 // The number of warps. With so many, the banks limit the speed rather than the latency of a load.
 inline constexpr int kBankConflictWarps = 8;
-// How many times each warp loads the same rows.
+// The number of times that each warp loads the same rows.
 inline constexpr int kBankConflictRounds = 256;
 inline constexpr int kBankConflictRows = 16;
 
