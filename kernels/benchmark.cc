@@ -9,7 +9,8 @@ namespace assay {
 
 namespace {
 
-// Units of `unit` in one base unit (s, B/s, bit/s, FLOP/s, 1/s); 0 if the unit is unknown.
+// Returns how many of `unit` make up one base unit (s, B/s, bit/s, FLOP/s or 1/s), or 0 if the unit
+// is unknown.
 double ScaleOf(const std::string& unit) {
   static const std::pair<const char*, double> kScales[] = {
       {"s", 1},         {"us", 1e6},       {"ns", 1e9},        {"GB/s", 1e-9},

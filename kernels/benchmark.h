@@ -25,7 +25,7 @@ namespace assay {
 
 class Peers;
 
-// Libraries that a build or a node may lack.
+// Optional libraries, which a build or a node may lack.
 enum class Library {
   kBlas,  // Matrix products on CPUs. Results of different versions are not compared.
   kCublasLt,
@@ -98,9 +98,9 @@ struct BenchmarkInfo {
   bool collective = false;
   std::vector<Library> libraries = {};  // All of them are needed.
   std::vector<ParameterSpec> parameters;
-  // The first is the primary one.
+  // The first one is the primary metric.
   std::vector<Metric> metrics;
-  // The formulas of FLOPs, bytes and predicted time, for users.
+  // The formulas for FLOPs, bytes and predicted time, which are shown to users.
   std::string model;
   // Explains to users how the time of an iteration is predicted. If there is no prediction, the
   // text is "none: " and the reason. The text is empty for the usual prediction, max(FLOPs / peak,
@@ -222,17 +222,17 @@ class Case {
 
 // The input of Benchmark::Prepare(). The objects that it points to outlive the case.
 struct RunContext {
-  // Checked by CheckParameters(). Read them with Integer(), Number() and Word() below.
+  // The result of CheckParameters(). Use Integer(), Number() and Word() below to read values.
   ParameterMap parameters;
   // The seed of the random input data. It is the same on every rank.
   uint64_t seed = 0;
   int rank = 0;
   int world_size = 1;
-  // CUDA ordinal of the rank's GPU among the GPUs that this process sees.
+  // The CUDA ordinal of the rank's GPU among the GPUs that this process sees.
   int gpu = 0;
   // Exchanges messages with the other ranks. Null if world_size is 1.
   Peers* peers = nullptr;
-  // Numeric address at which other ranks reach this one.
+  // The numeric IP address at which other ranks can reach this rank.
   std::string advertise_address = "127.0.0.1";
   Clock* clock = &Clock::Real();
 };
@@ -270,7 +270,7 @@ bool IsUnsupported(const Status& status);
 // of bytes.
 Status OutOfMemory(std::string what);
 
-// One benchmark. Immutable, so threads may share it.
+// A benchmark. It is immutable, so threads may share it.
 class Benchmark {
  public:
   virtual ~Benchmark() = default;
@@ -285,7 +285,7 @@ class Benchmark {
   // canonical form. Returns OK, or an error made by InvalidParameter().
   virtual Status Validate(const ParameterMap& /*parameters*/) const { return Status::Ok(); }
 
-  // Returns the work of one iteration. `parameters` have passed CheckParameters().
+  // Returns the work of one iteration. `parameters` must have passed CheckParameters().
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
 
   // Returns the value of metric number `index` in Info().metrics for an iteration that took

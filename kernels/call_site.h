@@ -5,7 +5,7 @@
 
 namespace assay {
 
-// Returns "EXPRESSION at kernels/cuda/file.cu:12".
+// Returns a text such as "EXPRESSION at kernels/cuda/file.cu:12".
 std::string CallSite(const char* expression, const char* file, int line);
 
 }  // namespace assay

@@ -29,10 +29,10 @@ Result<std::vector<std::vector<T>>> NumbersOfRanks(Peers& peers, const std::vect
 // Returns the smallest of the ranks' numbers. Each rank gives one.
 Result<int64_t> LeastOfRanks(Peers& peers, int64_t mine);
 
-// Returns the mean of each number over all ranks. All ranks must give the same count.
+// Returns the mean of each number over all ranks. All ranks must send the same count of numbers.
 Result<std::vector<double>> MeanOfRanks(Peers& peers, const std::vector<double>& mine);
 
-// Returns the maximum of each number over all ranks. All ranks must give the same count.
+// Returns the maximum of each number over all ranks. All ranks must send the same count of numbers.
 Result<std::vector<double>> LargestOfRanks(Peers& peers, const std::vector<double>& mine);
 
 }  // namespace assay

@@ -171,7 +171,7 @@ class Engine {
     if (long_enough && (times_.batch == granularity_ || sample <= 2 * min_sample_seconds_)) {
       return times_.batch;
     }
-    // Aims at 1.5 times the minimum, to leave room for noise in both directions.
+    // Aims at 1.5 times the minimum duration, which leaves room for noise in both directions.
     const double batch = std::ceil(1.5 * min_sample_seconds_ / iteration_seconds);
     if (iteration_seconds >= min_sample_seconds_) return granularity_;
     const int64_t most = std::min(kMaxBatch, kMaxGrowth * times_.batch);

@@ -118,7 +118,8 @@ struct MeasuredTimes {
   // duration), although the measurement was restarted with more iterations per sample as often as
   // allowed.
   bool short_samples = false;
-  // "confidence", "noise_stable", "time_budget" or "max_samples".
+  // The condition that ended the measurement: "confidence", "noise_stable", "time_budget" or
+  // "max_samples".
   std::string stop_reason;
 };
 

@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-// Points [first, last) of a sweep.
+// The points [first, last) of a sweep over working set sizes.
 struct Run {
   size_t first = 0;
   size_t last = 0;

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// The latency of one working set.
+// The load latency of a working set of one size.
 struct LatencyPoint {
   int64_t bytes = 0;
   double latency = 0;  // In any unit.

@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-// `sorted` must not be empty; `q` is in [0, 1].
+// Returns the `q`-quantile of the samples. `sorted` must not be empty, and `q` must be in [0, 1].
 double Quantile(const std::vector<double>& sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(position);

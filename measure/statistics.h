@@ -23,10 +23,10 @@ struct Summary {
   // of the median: even the full range of five samples contains the median with a probability of
   // only 93.75% (1 - 2 / 2^5). Reports omit the interval in that case.
   bool HasInterval() const { return n >= 6; }
-  // Half the interval's width relative to the median; 0 if the median is 0.
+  // Returns half the interval's width, relative to the median, or 0 if the median is 0.
   double RelativeConfidence() const;
-  // 1.4826 * MAD / median. If the noise is normally distributed, this is its relative standard
-  // deviation.
+  // Returns 1.4826 * MAD / median. If the noise is normally distributed, this is its relative
+  // standard deviation.
   double RelativeNoise() const;
 };
 

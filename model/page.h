@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// One page of a list, in the list's order.
+// One page of a list. Items are in the list's order.
 template <typename T>
 struct Page {
   std::vector<T> items;

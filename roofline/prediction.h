@@ -1,4 +1,5 @@
-// The roofline model: predicts the time of the work, and relates measured times to it.
+// The roofline model. Predicts the time of an iteration from its work, and compares measured times
+// with the prediction.
 #pragma once
 
 #include <optional>

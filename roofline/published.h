@@ -1,4 +1,5 @@
-// Published figures, and the selection of those that a result compares with.
+// Benchmark figures that vendors and authors have published, and the selection of those with which
+// a result can be compared.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The case of cpu_branches.
+// Prepares, runs and verifies the cases of the cpu_branches benchmark.
 #include <cmath>
 #include <limits>
 #include <memory>

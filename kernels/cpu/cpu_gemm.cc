@@ -1,4 +1,4 @@
-// The case of cpu_gemm.
+// Prepares, runs and verifies the cases of the cpu_gemm benchmark.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -42,7 +42,7 @@ Declaration CpuGemmDeclaration() {
           "measured ceilings: max(flops / multiply-add rate, bytes / read bandwidth)")
       .WorkOf(CpuGemmWork)
       .SelfTest({{"m", "128"}, {"n", "96"}, {"k", "160"}})
-      // A has 21 elements, B 35 and C 15.
+      // A has 21 elements, B has 35 and C has 15.
       .Example({{"m", "3"}, {"n", "5"}, {"k", "7"}, {"dtype", "fp32"}},
                {.flops = 210, .peak = Peak::kFp32, .bytes = (21 + 35 + 15) * 4})
       .Example({{"m", "3"}, {"n", "5"}, {"k", "7"}, {"dtype", "fp64"}},

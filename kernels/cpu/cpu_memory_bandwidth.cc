@@ -1,4 +1,4 @@
-// The case of cpu_memory_bandwidth.
+// Prepares, runs and verifies the cases of the cpu_memory_bandwidth benchmark.
 #include <limits>
 #include <memory>
 #include <string>

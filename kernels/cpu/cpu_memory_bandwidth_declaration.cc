@@ -20,7 +20,7 @@ Work CpuMemoryBandwidthWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Arrays of 1000 elements of 8 bytes.
+// Returns the work of a loop over arrays of 1000 elements of 8 bytes.
 Work Of1000Elements(double flops, double bytes) {
   return {.flops = flops, .peak = Peak::kFp64Vector, .bytes = bytes, .payload_bytes = 8000};
 }

@@ -1,4 +1,4 @@
-// The case of cpu_pointer_chase.
+// Prepares, runs and verifies the cases of the cpu_pointer_chase benchmark.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The case of cpu_vector_sum.
+// Prepares, runs and verifies the cases of the cpu_vector_sum benchmark.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -58,7 +58,7 @@ class CpuVectorSumCase : public TeamCase {
     return Status::Ok();
   }
 
-  // The output is one number per worker.
+  // Fills the whole output, because it is only one number per worker.
   void FillOutput(int64_t /*step*/) override {
     partial_.assign(partial_.size(), std::numeric_limits<double>::quiet_NaN());
   }

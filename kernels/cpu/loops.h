@@ -12,7 +12,7 @@ enum class CpuStreamOp { kCopy, kScale, kAdd, kTriad };
 // `word` must be copy, scale, add or triad.
 CpuStreamOp CpuStreamOpOf(const std::string& word);
 
-// Computes out = b, 3 b, b + c or b + 3 c for the elements [begin, end).
+// Sets the elements [begin, end) of `out` to b (copy), 3 b (scale), b + c (add) or b + 3 c (triad).
 void Stream(CpuStreamOp op, double* out, const double* b, const double* c, int64_t begin,
             int64_t end);
 

@@ -23,7 +23,7 @@ struct PointerCycle {
 
   Element* At(int64_t index) const { return reinterpret_cast<Element*>(base + index * stride); }
 
-  // Writes every element. `order` must have room for `elements` numbers, which are overwritten.
+  // Writes every element. `order` is memory for temporary use and must have `elements` numbers.
   void Build(uint64_t seed, std::vector<int64_t>* order) const;
 
   // Returns the element whose position is 0, or null if there is none.

@@ -71,7 +71,7 @@ class TeamCase : public Case {
   // thread must be the first to write the elements that it will read, so that the system places
   // them on the thread's NUMA node.
   virtual Status Allocate() = 0;
-  // Writes NaN to every `step`th element of the output.
+  // Writes NaN to every `step`-th element of the output.
   virtual void FillOutput(int64_t step) = 0;
   // Runs the part of an iteration that belongs to `worker`, on that worker's thread.
   virtual void Iterate(int worker) = 0;

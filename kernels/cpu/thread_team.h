@@ -1,4 +1,5 @@
-// Threads that run one function together, repeatedly, with little delay.
+// A team of threads that run a function at the same time. Starting a function on them takes little
+// time, so that it can be repeated often.
 #pragma once
 
 #include <atomic>

@@ -102,7 +102,7 @@ Result<std::unique_ptr<Communicator>> Communicator::Connect(Peers& peers, int gp
 }
 
 Communicator::~Communicator() {
-  // Does not wait for other ranks, which may be lost.
+  // This call does not wait for other ranks, which may be lost.
   if (comm_ != nullptr) nccl_.comm_destroy(comm_);
 }
 

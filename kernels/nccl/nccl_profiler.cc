@@ -131,7 +131,7 @@ struct NcclProfilerPlugin {
   ncclResult_t (*finalize)(void*);
 };
 
-// NCCL finds the plugin among the program's own symbols by this name.
+// NCCL looks for a symbol with this name in the program to find the plugin.
 extern "C" {
 extern NcclProfilerPlugin ncclProfiler_v4;
 __attribute__((visibility("default"), used)) NcclProfilerPlugin ncclProfiler_v4 = {

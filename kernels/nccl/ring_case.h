@@ -59,7 +59,7 @@ class RingCase : public Case {
     Piece piece;               // Its part of the array.
     void* received = nullptr;  // A chunk, where messages wait to be added.
   };
-  // A communicator and its two rings, one per direction.
+  // A communicator, its two rings (one per direction), and the streams and events that they need.
   struct Lane {
     std::array<Ring, 2> rings;
     std::unique_ptr<Communicator> communicator;

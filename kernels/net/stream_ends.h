@@ -115,14 +115,15 @@ class SendingEnd {
 // Records when each sample is complete, by counting the bytes that arrive on all streams together.
 class Arrivals {
  public:
-  // Expects `lead_bytes` bytes that are not timed, then `samples` samples of `sample_bytes` bytes.
+  // Expects `lead_bytes` bytes that are not timed, followed by `samples` samples of `sample_bytes`
+  // bytes each.
   Arrivals(int64_t lead_bytes, int64_t sample_bytes, int64_t samples);
 
   // Counts `bytes` received bytes. They are assumed to have arrived at a constant rate since the
   // last call. Thread-safe.
   void Add(size_t bytes);
 
-  // True once all samples are complete. Thread-safe.
+  // Becomes true when all samples are complete. Thread-safe.
   const std::atomic<bool>& complete() const { return complete_; }
 
   std::chrono::steady_clock::time_point last() const;

@@ -1,4 +1,4 @@
-// The case of tcp_all_reduce.
+// Prepares, runs and verifies the cases of the tcp_all_reduce benchmark.
 #include <algorithm>
 #include <chrono>
 #include <limits>

@@ -1,4 +1,4 @@
-// The case of tcp_bandwidth.
+// Prepares, runs and verifies the cases of the tcp_bandwidth benchmark.
 #include <algorithm>
 #include <memory>
 #include <optional>

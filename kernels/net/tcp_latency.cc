@@ -1,4 +1,4 @@
-// The case of tcp_latency.
+// Prepares, runs and verifies the cases of the tcp_latency benchmark.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>

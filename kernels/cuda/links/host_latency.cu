@@ -1,4 +1,4 @@
-// The case of host_latency.
+// Prepares, runs and verifies the cases of the host_latency benchmark.
 #include <utility>
 
 #include "kernels/cuda/frame/cuda_check.h"

@@ -1,4 +1,4 @@
-// Host memory that a GPU copies from and to.
+// Host memory for copies between the host and a GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,4 @@
-// The case of host_transfer.
+// Prepares, runs and verifies the cases of the host_transfer benchmark.
 #include <algorithm>
 #include <chrono>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The case of peer_latency.
+// Prepares, runs and verifies the cases of the peer_latency benchmark.
 #include <utility>
 
 #include "kernels/cuda/frame/event_timer.h"

@@ -1,4 +1,4 @@
-// The kernel of bank_conflict.
+// The kernel of the bank_conflict benchmark.
 #include "kernels/cuda/frame/clocked_case.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/host_check.h"

@@ -1,4 +1,4 @@
-// The kernels of cache_bandwidth.
+// The kernels of the cache_bandwidth benchmark.
 #include <type_traits>
 
 #include "common/units.h"

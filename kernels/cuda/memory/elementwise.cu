@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(threads == kAsLaunched ? 1024 : threads)
     for (int i = 0; i < kLength; ++i) result.element[i] = Apply<op>(a.element[i], b.element[i]);
     reinterpret_cast<Vector<T>*>(out)[at] = result;
   }
-  // The elements beyond the last whole vector.
+  // Block 0 also processes the elements beyond the last whole vector.
   const int64_t tail = vectors * kLength + threadIdx.x;
   if (blockIdx.x == 0 && tail < count)
     out[tail] = Apply<op>(x[tail], kTwoInputs ? y[tail] : x[tail]);
@@ -65,7 +65,8 @@ __global__ void CheckKernel(const T* out, int64_t count, bool zeros, uint64_t se
     const T zero = Narrow<T>(0.0F);
     const T x = zeros ? zero : RandomElement<T>(seed, kStreamX, first + i);
     const T y = zeros ? zero : RandomElement<T>(seed, kStreamY, first + i);
-    // NaN is unequal to everything.
+    // The comparison is negated so that NaN, which is not equal to any number, counts as a
+    // mismatch.
     if (!(out[i] == Apply<op>(x, y))) Report(mismatches, i);
   }
 }

@@ -1,4 +1,4 @@
-// The case of memory_bandwidth.
+// Prepares, runs and verifies the cases of the memory_bandwidth benchmark.
 #include <string>
 
 #include "common/units.h"

@@ -178,7 +178,7 @@ class PointerChaseCase : public ClockedCase {
       std::copy_n(copy.data() + at, kPointerBytes, reinterpret_cast<char*>(&next));
       const int64_t to = next - chain_.base;
       const bool inside = to >= 0 && to < chain_.bytes();
-      // The walk must return to the first element after all others, and not before.
+      // The walk must visit all other elements before it returns to the first one.
       if (!inside || (to == first) != (i == chain_.cycle.elements)) {
         mismatches->count += 1;
         mismatches->first = std::min<unsigned long long>(

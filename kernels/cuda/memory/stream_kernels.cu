@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) StreamKernel(StreamArrays arrays) {
   if (at < vectors) {
     reinterpret_cast<float4*>(arrays.out)[at] = Apply<op>(b[at], kTwoInputs ? c[at] : float4{});
   }
-  // The elements beyond the last whole vector.
+  // Block 0 also processes the elements beyond the last whole vector.
   const int64_t tail = vectors * 4 + threadIdx.x;
   if (blockIdx.x == 0 && tail < arrays.elements) {
     arrays.out[tail] = Apply<op>(arrays.b[tail], kTwoInputs ? arrays.c[tail] : 0.0F);

@@ -1,4 +1,4 @@
-// Names of the GPU kernels that an iteration launches.
+// Finds the names of the GPU kernels that an iteration launches.
 #pragma once
 
 #include <functional>
