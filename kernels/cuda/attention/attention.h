@@ -68,14 +68,16 @@ struct AttentionTensorMaps {
 inline constexpr int kAttentionPanel = 64;
 
 // Returns a tensor map, which describes an array of heads x n x d 16-bit elements to Hopper's copy
-// engine (TMA). The dimensions are (64 columns, n rows, d / 64 panels, heads), so that a tile of
-// `rows` rows is stored panel by panel in shared memory. Rows beyond n are loaded as zeros.
+// engine (TMA). A panel is 64 columns wide. The map's dimensions are (64 columns, n rows, d / 64
+// panels, heads), so that a tile of `rows` rows is stored panel by panel in shared memory. Rows
+// beyond n are loaded as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
 // Prepare and enqueue the `flash_wgmma` variant, which uses Hopper's warpgroup instructions (wgmma)
 // for bf16 and fp16, on tiles that the copy engine (TMA) loads, as in FlashAttention-3 (Shah et
 // al., 2024). Requires compute capability 9.0. Prepare must be called once, before a CUDA graph is
-// captured, and EncodeAttentionMaps once per set of arrays. `sm_count` is that of the GPU.
+// captured. EncodeAttentionMaps must be called once per set of arrays. `sm_count` is the GPU's
+// number of multiprocessors.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);

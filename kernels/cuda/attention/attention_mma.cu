@@ -31,8 +31,8 @@ struct Shared {
 };
 
 // Returns the position of chunk `chunk` of row `row` in a tile in shared memory. A row has d
-// elements in chunks of 8. The chunks of each row are permuted so that 8 rows of the same chunk
-// number use all banks.
+// elements in chunks of 8. The chunks of each row are permuted so that the chunks with the same
+// number in 8 neighboring rows occupy all banks.
 template <int d>
 __device__ int Swizzled(int row, int chunk) {
   return row * d + ((chunk ^ (row & 7)) * 8);

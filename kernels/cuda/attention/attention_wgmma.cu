@@ -5,8 +5,8 @@
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
 // - Consumers take turns in issuing products, so that the products of one consumer run during the
 //   softmax of another.
-// A block computes one tile of queries after the other, and the producer loads the next one while
-// the last one is finished and stored.
+// A block computes one tile of queries after the other. The producer loads the next tile while the
+// consumers finish and store the current one.
 #include <algorithm>
 #include <cmath>
 
@@ -46,16 +46,17 @@ struct Shared {
   uint64_t v_empty[kStages];
 };
 
-// The work of a launch in units, of which a block computes every gridDim.x-th. A unit is a tile of
-// queries or, if `paired`, a tile of one head and one of the next head, of which one sees as many
-// keys more than the average as the other sees less.
+// The work of a launch, divided into units. Block b computes units b, b + gridDim.x and so on. A
+// unit is one tile of queries or, if `paired`, two: tile i of one head and the i-th tile from the
+// end of the next head. With a causal mask, all such pairs see about the same number of keys.
 struct Queries {
   unsigned units;
   int n;
   bool causal;
   bool paired;
 
-  // Returns true, and the block's tile number `step`, unless the block has fewer.
+  // Sets `tile` to the block's tile number `step` and returns true. Returns false if the block has
+  // fewer tiles.
   template <int rows>
   __device__ bool Find(unsigned step, QueryTile* tile) const {
     const unsigned unit = blockIdx.x + (paired ? step / 2 : step) * gridDim.x;
@@ -79,7 +80,7 @@ constexpr int kEightRows = 8 * kPanel * 2;  // In bytes.
 
 static_assert(kStages == 2, "a tile's stage of Q is the other one of the next tile's");
 
-// Position in a ring of stages: one number, because registers are scarce.
+// A position in a ring of stages. It is one number, because registers are scarce.
 struct Ring {
   uint32_t count = 0;
   __device__ uint32_t Stage() const { return count % kStages; }
@@ -163,13 +164,14 @@ class Consumer {
  private:
   __device__ static int Lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  // Returns the first of the thread's two rows, relative to the consumer's first.
+  // Returns the first of the thread's two rows, relative to the first row of the consumer.
   __device__ static int Row() {
     return static_cast<int>(threadIdx.x) % kGroupThreads / 32 * 16 + Lane() / 4;
   }
 
-  // Computes O * sum, and sum, for the keys from `key0` + kKeys - 1 downwards. `stored` says that
-  // the O of another tile is being stored.
+  // Computes O * sum, and sum, where sum is the softmax's denominator. Starts with the tile of
+  // kKeys keys at `key0` and goes down to key 0. `stored` means that the O of the previous tile of
+  // queries is still being stored.
   __device__ void Compute(int key0, bool stored) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -387,7 +389,7 @@ int64_t TilesOfHead(const AttentionShape& shape, int consumers) {
   return (shape.n + rows - 1) / rows;
 }
 
-// Returns the number of scores that the consumers compute for a head, those outside included.
+// Returns the number of scores that consumers compute per head, including those beyond the matrix.
 int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
   const int64_t rows = int64_t{consumers} * kGroupRows;
   int64_t scores = 0;
@@ -398,8 +400,9 @@ int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
   return scores;
 }
 
-// Returns the number of consumers of a block. d = 64 leaves registers for a third, which hides more
-// of the softmax; two are faster where three would compute many more scores outside the matrix.
+// Returns the number of consumers per block. Only with d = 64, registers suffice for a third, which
+// hides more of the softmax. Two are faster if the larger tiles of three would add over 12% of
+// scores.
 int ConsumersFor(const AttentionShape& shape) {
   if (shape.d != 64) return 2;
   constexpr double kGainOfThird = 1.12;
@@ -414,8 +417,8 @@ Queries Divide(const AttentionShape& shape, int consumers, int sm_count, unsigne
   Queries queries{tiles, shape.n, shape.causal, /*paired=*/false};
   *blocks = std::min(tiles, sms);
   if (!shape.causal) return queries;
-  // With a mask, single tiles do not take equally long, but pairs do. If the last round of pairs
-  // left many SMs idle, SMs fetch the next tile when they are ready.
+  // With a mask, tiles take different times, but all pairs take the same time. If the last round of
+  // pairs left many SMs idle, launch one block per tile: an SM starts the next when it is free.
   const unsigned pairs = tiles / 2;
   const unsigned rounds = (pairs + sms - 1) / sms;
   queries.paired = shape.heads % 2 == 0 && 20 * pairs >= 19 * rounds * sms;

@@ -180,9 +180,9 @@ class OccupancyCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Allows the kernel's blocks their shared memory. The multiprocessor then configures as much of
+  // Lets the kernel's blocks use their shared memory. Also makes the multiprocessor use as much of
   // its L1 as it can as shared memory, so that only the total limits the number of blocks. Both
-  // settings stay with the kernel, so they are also made for blocks without shared memory.
+  // settings persist for the kernel, so they are also made for blocks without shared memory.
   Status SetSharedMemory() const {
     if (shared_ > device().shared_bytes_per_block) {
       return Unsupported(

@@ -39,8 +39,8 @@ class DeviceMonitor {
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Returns the mean of the readings between `begin` and `end`, with `end` as its time. If there
-  // are none, returns the latest reading before `begin`. Thread-safe.
+  // Returns the mean of the readings taken between `begin` and `end`, with `end` as its time. If no
+  // reading was taken in this period, returns the latest reading before `begin`. Thread-safe.
   DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
 
  private:
@@ -118,8 +118,8 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
   return mean;
 }
 
-// Length in seconds of an interval, which is one sample of the benchmark. A run that would have
-// more than kMaxIntervals intervals uses longer ones.
+// The length of an interval in seconds. Each interval is one sample of the benchmark. In runs that
+// would have more than kMaxIntervals intervals, the intervals are longer.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
 // Pause before the run, because comparing algorithms heats the GPU.

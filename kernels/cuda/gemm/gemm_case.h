@@ -13,9 +13,9 @@
 
 namespace assay {
 
-// A, B and D in each set of the rotation, multiplied by a tuned LtGemm or by an ExGemm. With the
-// parameter "pad", each iteration copies A and B to matrices of the padded shape, and multiplies
-// these; D is a part of their product.
+// A benchmark case that computes D from A and B with a tuned LtGemm or an ExGemm. Each buffer set
+// of the rotation has its own A, B and D. With the parameter "pad", each iteration copies A and B
+// to matrices of the padded shape and multiplies the copies. D is then a part of their product.
 class GemmCase : public GpuCase {
  public:
   // The parameter "api", where the benchmark declares it, selects ExGemm, and "pad" padding.

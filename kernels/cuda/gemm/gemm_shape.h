@@ -52,7 +52,7 @@ struct GemmShape {
   int64_t BBytes() const { return batch * k * n * InputBytes(); }
   int64_t DBytes() const { return batch * m * n * OutputBytes(); }
   // Returns the shape with m, n and k rounded up so that no stored row of A, B or D ends within a
-  // vector of 16 bytes. A dimension that is the length of no row stays.
+  // vector of 16 bytes. A dimension that is not the length of a stored row stays unchanged.
   GemmShape Padded() const {
     const auto up = [](int64_t length, int64_t bytes) {
       const int64_t vector = std::max<int64_t>(1, 16 / bytes);

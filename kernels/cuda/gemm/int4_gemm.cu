@@ -54,9 +54,10 @@ struct Int4Gemv {
 };
 
 // Chooses between two versions of Int4GemvKernel. The faster version runs four blocks per
-// multiprocessor, and its lanes load one unit of 128 weights ahead. It needs enough columns and
-// shared memory. The other version runs two blocks, and its lanes load three units ahead, or two
-// units if these have many scales.
+// multiprocessor, and its lanes load one unit of 128 weights ahead. It is used if there are more
+// than two blocks per multiprocessor, four blocks fit in shared memory, and a unit has one scale
+// per column. The other version runs two blocks. Its lanes load three units ahead, or two if a unit
+// has four scales per column.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);

@@ -7,14 +7,14 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kVectorBytes = 16;
 
-// Returns the lowest `bytes` bytes of `word`; all of them if there are fewer.
+// Returns `word` with all but its lowest `bytes` bytes cleared. `bytes` may be negative or above 4.
 __device__ uint32_t FirstBytes(uint32_t word, int64_t bytes) {
   return bytes >= 4 ? word : bytes <= 0 ? 0 : word & ((1U << (8 * bytes)) - 1);
 }
 
-// Returns the 16 bytes at `from` + `begin`, of which `left` at most are copied. They lie in two
-// aligned vectors, which are shifted by the words and bytes that `begin` is beyond a multiple
-// of 16.
+// Returns the 16 bytes at `from` + `begin`, with zeros after the first `left` bytes. Reads the one
+// or two aligned vectors that contain them, and shifts these by begin % 16 bytes: first by whole
+// words, then by the remaining bytes.
 __device__ uint4 LoadUnaligned(const char* from, int64_t begin, int64_t left) {
   const auto beyond = static_cast<unsigned>(begin % kVectorBytes);
   const char* const aligned = from + (begin - beyond);
@@ -37,7 +37,7 @@ __device__ uint4 LoadUnaligned(const char* from, int64_t begin, int64_t left) {
                     FirstBytes(__funnelshift_r(word[3], word[4], bits), left - 12));
 }
 
-// Copies one row per group of `lanes` threads, a power of two that divides kThreads.
+// Copies one row per group of `lanes` threads. `lanes` is a power of two that divides kThreads.
 __global__ void __launch_bounds__(kThreads)
     PadKernel(StoredMatrices matrices, const char* from, int64_t padded_rows,
               int64_t padded_row_bytes, char* to, int lanes) {

@@ -1,4 +1,4 @@
-// Copies matrices to such sizes as tensor cores load by vectors.
+// Copies matrices to padded matrices, whose rows consist of whole vectors of 16 bytes.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,10 +18,10 @@ struct StoredMatrices {
   int64_t Bytes() const { return count * rows * row_bytes; }
 };
 
-// Enqueues on `stream` a copy of the matrices at `from` to the larger ones at `to`: `padded_rows`
-// rows of `padded_row_bytes` bytes, a multiple of 16 that is less than 16 greater than row_bytes.
-// The end of each row becomes zeros. Further rows are not written. `from` and `to` must be
-// multiples of 16, and `from` readable up to the next multiple of 16.
+// Enqueues on `stream` a copy of the matrices at `from` to larger matrices at `to`, each of which
+// has `padded_rows` rows of `padded_row_bytes` bytes. `padded_row_bytes` must be row_bytes, rounded
+// up to a multiple of 16. Each row is padded with zeros. Additional rows are not written. `from`
+// and `to` must be multiples of 16, and `from` must be readable up to the next multiple of 16.
 Status PadMatrices(const StoredMatrices& matrices, const void* from, int64_t padded_rows,
                    int64_t padded_row_bytes, void* to, cudaStream_t stream);
 

@@ -154,9 +154,10 @@ __device__ void StorePair(Element* to, float2 pair) {
   }
 }
 
-// Stores the product as it is. An epilogue is a struct that is passed to the kernel by value.
-// AtRow(row) returns a function of a column and of two sums of the product, at this row, this
-// column and the next. It returns the two elements of D in fp32.
+// An epilogue that stores the product unchanged. An epilogue is a struct that is passed to the
+// kernel by value. Its function AtRow(row) returns a function for this row. That function takes a
+// column and two elements of the product, in this column and the next, and returns the two elements
+// of D in fp32.
 struct PlainEpilogue {
   struct Row {
     __device__ float2 operator()(int /*column*/, float2 pair) const { return pair; }
