@@ -1,4 +1,4 @@
-// The case of attention: selects the kernel, fills Q, K and V, and checks O.
+// Implements the attention benchmark: selects the kernel, fills Q, K and V, and checks O.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -30,7 +30,7 @@ __device__ double ElementOr0(const T* head, int row, int column, int n, int d) {
   return row < n ? Widen(head[int64_t{row} * d + column]) : 0;
 }
 
-// Computes a tile of S: rows y + 16 i and keys x + 16 j belong to this thread.
+// Computes the part of a tile of S that belongs to this thread: rows y + 16 i and keys x + 16 j.
 template <typename T>
 __device__ void Scores(const T* q, const T* k, int row0, int key0, int n, int d, Shared* shared,
                        double (&s)[kPer][kPer]) {

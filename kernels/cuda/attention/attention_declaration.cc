@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// Maximum FLOPs: the fp64 check of this many takes half a minute on an H200.
+// The maximum FLOPs per iteration. The fp64 check of this many takes half a minute on an H200.
 constexpr double kMaxFlops = 4e14;
 
 double FlopsOf(const ParameterMap& parameters) {
@@ -26,7 +26,8 @@ Work AttentionWork(const ParameterMap& parameters, int) {
   work.flops = FlopsOf(parameters);
   work.peak = variant == "naive" || variant == "flash" ? Peak::kFp32 : Peak::kBf16;
   work.bytes = 4 * heads * n * Number(parameters, "d") * element_bytes;
-  // S in fp32 is written, read and written again by the softmax, and read.
+  // S in fp32 is written by the first kernel, read and overwritten by the softmax, and read by the
+  // third kernel.
   if (variant == "naive") work.bytes += 4 * heads * n * n * 4;
   work.fixed_seconds = LaunchSeconds(parameters) * (variant == "naive" ? 3 : 1);
   return work;

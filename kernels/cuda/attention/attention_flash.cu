@@ -145,7 +145,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
       }
       float largest = fmaxf(fmaxf(s[i][0], s[i][1]), fmaxf(s[i][2], s[i][3]));
-      // Finite from the first tile on, because it contains key 0, which every row sees.
+      // The maximum is finite from the first tile on, because this tile contains key 0, which every
+      // row sees.
       largest = fmaxf(maximum[i], HalfWarpMax(largest));
       const float shift = largest * scale_log2;
       const float shrink = exp2f(maximum[i] * scale_log2 - shift);

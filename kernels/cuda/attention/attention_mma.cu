@@ -181,7 +181,8 @@ __device__ void Softmax(float scale_log2, float (&s)[kTilesPerWarp][kKeyTiles][4
   for (int m = 0; m < kTilesPerWarp; ++m) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      // Finite from the first tile on, because it contains key 0, which every row sees.
+      // The maximum is finite from the first tile on, because this tile contains key 0, which every
+      // row sees.
       float largest = rows->maximum[m][h];
 #pragma unroll
       for (int j = 0; j < kKeyTiles; ++j) {

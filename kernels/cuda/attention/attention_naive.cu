@@ -10,7 +10,7 @@ namespace {
 constexpr int kTile = 32;  // Side of the blocks' tiles.
 constexpr int kSoftmaxThreads = 256;
 
-// Returns the origin of a block's tile in an output of heads x rows x columns.
+// The origin of a block's tile in an output of heads x rows x columns.
 struct TileOrigin {
   int64_t head;
   int row;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kTile* kTile)
 template <typename T>
 Status Enqueue(const AttentionShape& shape, const AttentionArrays& arrays, float* scores,
                cudaStream_t stream) {
-  // The number of blocks fits 32 bits whenever S fits the memory.
+  // If S fits in memory, the number of blocks fits in 32 bits.
   const int64_t down = (shape.n + kTile - 1) / kTile;
   const auto score_tiles = static_cast<unsigned>(shape.heads * down * down);
   const auto output_tiles = static_cast<unsigned>(shape.heads * down * (shape.d / kTile));

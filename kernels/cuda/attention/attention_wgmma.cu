@@ -88,11 +88,11 @@ struct Ring {
   __device__ void Advance() { ++count; }
 };
 
-// Barriers 1.. say which consumer may issue products; barriers 4.. synchronize one consumer.
+// Barriers 1 to 3 pass on the turn to issue products. Those from 4 on synchronize one consumer.
 __device__ int TurnBarrier(int group) { return 1 + group; }
 __device__ int GroupBarrier(int group) { return 4 + group; }
 
-// Loads the box of `map` at (0, row, 0, head); completes on `barrier`.
+// Loads the box of `map` at (0, row, 0, head), and signals `barrier` when it is complete.
 __device__ void LoadTile(void* to, const CUtensorMap* map, int row, int head, uint64_t* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -223,7 +223,7 @@ class Consumer {
     v_.Advance();
   }
 
-  // Writes O / sum with the copy engine, through this consumer's part of Q.
+  // Writes O / sum to this consumer's part of Q, from where the copy engine stores it.
   __device__ void Store(const CUtensorMap* map, int head) {
     T* out = shared_.q[q_.Stage()][group_];
     const int row = Row();
@@ -309,7 +309,7 @@ class Consumer {
       }
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
-      // A row may see no key of the first tiles.
+      // If a row sees no key of the first tiles, its maximum is still -infinity.
       const float shift = largest == -INFINITY ? 0.0F : largest * scale_log2_;
       shrink[h] = FastExp2(maximum_[h] * scale_log2_ - shift);
       maximum_[h] = largest;
@@ -410,7 +410,7 @@ int ConsumersFor(const AttentionShape& shape) {
   return static_cast<double>(ScoresOfHead(shape, 3)) > kGainOfThird * of_two ? 2 : 3;
 }
 
-// Returns the units of work, and sets the number of blocks.
+// Divides a launch into units of work, and sets `blocks` to the number of blocks.
 Queries Divide(const AttentionShape& shape, int consumers, int sm_count, unsigned* blocks) {
   const auto sms = static_cast<unsigned>(sm_count);
   const auto tiles = static_cast<unsigned>(shape.heads * TilesOfHead(shape, consumers));

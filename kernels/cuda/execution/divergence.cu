@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
       TakeOne(branch, InputOf(seed, thread), std::make_integer_sequence<int, kMaxBranches>());
 }
 
-// Returns all steps of a branch as one: x -> first x + second.
+// Returns {factor, summand} of one step that is equivalent to all steps of a branch.
 std::pair<uint32_t, uint32_t> AllSteps(int branch) {
   uint32_t factor = Factor(branch);
   uint32_t summand = Summand(branch);

@@ -59,9 +59,9 @@ Declaration DivergenceDeclaration() {
           "Efficiency: the first term over the median time.")
       .WorkOf(DivergenceWork)
       .SelfTest({{"branches", "5"}, {"threads", "1003"}})
-      // 31 warps and 8 lanes of another.
+      // 31 full warps, and one warp of which only 8 lanes have a thread.
       .Example({{"branches", "3"}, {"threads", "1000"}}, Of1024Steps(1000, 31 * 3 + 3))
-      // A warp and two lanes.
+      // One full warp, and one warp of which only two lanes have a thread.
       .Example({{"branches", "3"}, {"threads", "34"}}, Of1024Steps(34, 3 + 2))
       .Refuses({{"branches", "33"}}, "branches");
 }

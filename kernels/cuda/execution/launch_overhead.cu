@@ -57,7 +57,7 @@ class LaunchCase : public Case {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
     ASSAY_RETURN_IF_ERROR(timer_.Time(
         stream_.get(), samples, batch, [this] { return Iterate(); }, seconds));
-    // Takes one observation of each per sample, so that their spread is that of single calls.
+    // Observe both times once per sample, so that their spread is that of single calls.
     for (int64_t sample = 0; sample < samples; ++sample) {
       ASSAY_ASSIGN_OR_RETURN(const double call, HostSecondsOfCall());
       ASSAY_ASSIGN_OR_RETURN(const double round_trip, RoundTripSeconds());

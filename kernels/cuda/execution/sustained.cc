@@ -122,7 +122,7 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
 // would have more than kMaxIntervals intervals, the intervals are longer.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
-// Pause before the run, because comparing algorithms heats the GPU.
+// Pause before the run, because comparing cuBLASLt's algorithms has heated the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
 // The GPU counts as throttled if, in two consecutive intervals, the clock or the throughput is
 // below kThrottled times the best value of the first kPlateauSeconds.

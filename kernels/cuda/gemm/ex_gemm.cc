@@ -17,7 +17,7 @@ namespace assay {
   X(destroy, cublasDestroy_v2)      \
   X(set_stream, cublasSetStream_v2) \
   X(set_workspace, cublasSetWorkspace_v2)
-// The types of the last two are written out, because the header overloads these functions.
+// The types of `gemm` and `batched_gemm` are written out, because cuBLAS overloads these functions.
 struct Cublas {
   ASSAY_CUBLAS_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
   cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k,
@@ -70,7 +70,7 @@ Result<std::unique_ptr<ExGemm>> ExGemm::Create(const GemmShape& shape, cudaStrea
     return CublasStatus(*lt, status, function, __FILE__, __LINE__);
   };
   ASSAY_RETURN_IF_ERROR(check(cublas->create(&gemm->handle_), "cublasCreate"));
-  // Setting the stream resets the workspace, so it comes first.
+  // Set the stream before the workspace, because setting the stream resets the workspace.
   ASSAY_RETURN_IF_ERROR(check(cublas->set_stream(gemm->handle_, stream), "cublasSetStream"));
   ASSAY_RETURN_IF_ERROR(check(cublas->set_workspace(gemm->handle_, gemm->workspace_.data(),
                                                     static_cast<size_t>(kCublasWorkspaceBytes)),

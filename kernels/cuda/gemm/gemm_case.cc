@@ -69,7 +69,7 @@ GemmCase::Input GemmCase::AddInput(const StoredMatrices& stored, const StoredMat
   return {array, multiplied, stored, padded};
 }
 
-// Sets the rows that PadInputs leaves out.
+// Clears the padded copies, including the rows that PadInputs does not write.
 Status GemmCase::ClearCopies(int64_t set) {
   for (const Input& input : {a_, b_}) {
     if (input.multiplied == input.array) continue;

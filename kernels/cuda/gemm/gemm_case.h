@@ -18,7 +18,7 @@ namespace assay {
 // to matrices of the padded shape and multiplies the copies. D is then a part of their product.
 class GemmCase : public GpuCase {
  public:
-  // The parameter "api", where the benchmark declares it, selects ExGemm, and "pad" padding.
+  // If the benchmark declares the parameters, "api" selects ExGemm and "pad" selects padding.
   GemmCase(const RunContext& context, const GemmShape& shape);
 
   void AdjustRule(MeasureRule* rule) const override;

@@ -74,7 +74,7 @@ struct Int4UnitScale {
   float inverse;
 };
 
-// `largest` is the largest magnitude of the unit, NaN if any element is.
+// Returns the scale of a unit whose largest magnitude is `largest` (NaN if any element is NaN).
 __host__ __device__ inline Int4UnitScale ScaleOfUnit(float largest) {
   constexpr uint32_t kLeast = 21;  // Below it the factor would be subnormal.
   const uint32_t found = BitsAs<uint32_t>(largest) >> 23;
@@ -116,7 +116,7 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
   const int staged = arguments.units * 16;
   for (int row = 0; row < arguments.m; ++row) {
     const auto* const from = reinterpret_cast<const uint4*>(arguments.x) + row * vectors;
-    // Loops by whole warps, which the shuffles need.
+    // Loop with whole warps, because the shuffles need all lanes.
     for (int i = threadIdx.x; i < (staged + 31) / 32 * 32; i += static_cast<int>(blockDim.x)) {
       const uint4 vector = i < vectors ? from[i] : make_uint4(0, 0, 0, 0);
       Pair pairs[4];
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   auto* const factors = reinterpret_cast<float4*>(shared + m * kInt4Digits * pitch);
   auto* const sums = reinterpret_cast<float*>(factors + arguments.units * m);
   const int64_t strip = int64_t{blockIdx.x} * pairs + pair;
-  // No units for warps beyond the last column.
+  // Warps beyond the last column get no units.
   const int units = strip * kInt4GemvColumns < arguments.n ? arguments.units : 0;
   const int64_t first = strip * arguments.units + warp;
   const uint4* values = arguments.values + first * 128 + lane;

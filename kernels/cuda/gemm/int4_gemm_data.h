@@ -34,7 +34,7 @@ struct Int4Layout {
 
   __host__ __device__ int64_t Pairs() const { return (n + 2 * kInt4Tile - 1) / (2 * kInt4Tile); }
   __host__ __device__ int64_t Units() const { return (k + 127) / 128; }
-  // Including padding.
+  // Number of groups per column, including padding.
   __host__ __device__ int64_t Groups() const { return Units() * 128 / group; }
   __host__ __device__ int64_t ValueBytes() const { return Pairs() * Units() * 2048; }
   __host__ __device__ int64_t ScaleBytes() const { return Pairs() * Groups() * 128; }

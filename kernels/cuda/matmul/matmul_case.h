@@ -69,7 +69,7 @@ class TileOrder {
     int row;
     int column;
   };
-  // Returns tile `index` of count().
+  // Returns tile number `index`, which is from 0 to count() - 1.
   __host__ __device__ Tile At(int index) const {
     const int first = index / (band_ * columns_) * band_;
     const int within = index % (band_ * columns_);

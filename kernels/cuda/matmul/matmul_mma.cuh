@@ -35,7 +35,7 @@ constexpr int kTileK = 64;
 constexpr int kThreads = 256;
 constexpr int kWarpSide = 64;
 constexpr int kWarpColumns = kTileN / kWarpSide;
-constexpr int kBand = 8;   // Rows of tiles that a band has.
+constexpr int kBand = 8;   // Tile rows per band.
 constexpr int kChunk = 8;  // Elements in 16 bytes, the unit of copies and swizzles.
 // Maximum number of stages, 48 KiB each. An A100 has shared memory for 3, an Ada GPU for 2.
 constexpr int kMaxStages = 4;
@@ -115,7 +115,8 @@ struct Fragments {
   uint32_t a[kWarpSide / 16][4];
   uint32_t b[kWarpSide / 16][4];
 
-  // Loads the fragments at k = 16 * step; `row` and `column` are the warp's first.
+  // Loads the fragments at k = 16 * step, from the warp's first row, `row`, and first column,
+  // `column`.
   __device__ void Load(const Stage<Element>& stage, int step, int row, int column) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const auto at_a = static_cast<uint32_t>(__cvta_generic_to_shared(
