@@ -34,7 +34,8 @@ __device__ inline void CopyAsync(void* to, const void* from, bool valid) {
 #endif
 }
 
-// Copies 16 bytes unconditionally, which saves the register for the size.
+// Starts an asynchronous copy of 16 bytes. Unlike CopyAsync, it takes no `valid`, which saves the
+// register for the number of bytes.
 __device__ inline void CopyAsync16(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -44,14 +45,15 @@ __device__ inline void CopyAsync16(void* to, const void* from) {
 #endif
 }
 
-// Commits this thread's copies so far as a group.
+// Makes a group of the copies that this thread has started since the previous call.
 __device__ inline void CommitCopies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-// Waits until at most this thread's latest `kPending` groups are in flight.
+// Waits until all copies of this thread have completed, except those of its latest `kPending`
+// groups.
 template <int kPending>
 __device__ inline void WaitForCopies() {
 #if __CUDA_ARCH__ >= 800

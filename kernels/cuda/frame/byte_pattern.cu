@@ -20,7 +20,7 @@ __global__ void FillKernel(uint64_t* data, int64_t words, BytePattern pattern) {
   }
 }
 
-// Compares byte by byte, because a transfer may end within a word.
+// The kernel compares byte by byte, because a transfer may end within a word.
 __global__ void CheckKernel(const unsigned char* data, int64_t bytes, BytePattern pattern,
                             Mismatches* mismatches) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;

@@ -1,5 +1,5 @@
-// Test data for memory transfers: pseudorandom bytes that the sending and the receiving side can
-// each generate and check independently.
+// Test data for memory transfers: pseudorandom bytes that follow from a seed. The receiving side
+// can therefore check the data without access to what was sent.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,8 @@
 
 namespace assay {
 
-// Identifies a sequence of pseudorandom bytes. `stream` differs between the directions of one case.
+// A sequence of pseudorandom bytes, which `seed` and `stream` determine. If a case transfers data
+// in two directions, each direction has its own `stream`.
 struct BytePattern {
   uint64_t seed = 0;
   uint64_t stream = 0;
@@ -19,8 +20,8 @@ struct BytePattern {
   uint64_t Word(int64_t index) const;
 };
 
-// Enqueues a kernel on `stream` that writes the pattern to GPU memory. Rounds `bytes` up to a
-// multiple of 8, so the buffer must be at least that large.
+// Enqueues a kernel on `stream` that writes the pattern to GPU memory. The kernel writes whole
+// 8-byte words, so the buffer must hold `bytes` rounded up to a multiple of 8.
 Status FillBytes(const BytePattern& pattern, void* data, int64_t bytes, cudaStream_t stream);
 
 // Compares `bytes` bytes of GPU memory with the pattern. The GPU compares every byte; the host

@@ -20,7 +20,7 @@ struct Ticks {
 };
 
 #ifdef __CUDACC__
-// Reads both clocks. Volatile statements keep their order in the program.
+// Reads both clocks. The compiler does not reorder volatile statements with each other.
 __device__ inline Ticks ReadClocks() {
   Ticks now;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(now.cycles)::"memory");
@@ -36,8 +36,9 @@ __device__ inline void AddTicks(const Ticks& begin, const Ticks& end, Ticks* sum
 #endif
 
 // A case whose kernels read the GPU's clocks. In each iteration, a derived class must pass
-// TicksOfIteration() to its kernel exactly once. Such benchmarks have no `launch` parameter,
-// because a CUDA graph would replay every iteration with the same address.
+// TicksOfIteration() to its kernel exactly once. Such benchmarks have no `launch` parameter: a CUDA
+// graph stores the address that was passed at its capture, so all replays would add to the same
+// sums.
 class ClockedCase : public GpuCase {
  public:
   using GpuCase::GpuCase;
@@ -49,7 +50,8 @@ class ClockedCase : public GpuCase {
   Status SetUp() override;
   // Returns the address that the next iteration adds its ticks to.
   Ticks* TicksOfIteration();
-  // Return the mean per iteration, one value for every sample of Run so far.
+  // Return the mean clock cycles or nanoseconds per iteration, one value per sample that Run has
+  // taken.
   const std::vector<double>& cycles() const { return cycles_; }
   const std::vector<double>& nanoseconds() const { return nanoseconds_; }
 

@@ -3,8 +3,8 @@
 
 namespace assay {
 
-// Programmatic dependent launch on Hopper and newer GPUs, where a kernel may start before the
-// previous kernel of its stream has ended. AllowNext() lets the next kernel start on free
+// Let a kernel start before the previous kernel of its stream has ended (programmatic dependent
+// launch, on Hopper and newer GPUs). AllowNext() lets the next kernel start on free
 // multiprocessors. WaitForPrevious() blocks until the previous kernel has completed and its writes
 // are visible. On older GPUs both functions do nothing.
 __device__ inline void AllowNext() {

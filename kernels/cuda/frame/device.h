@@ -37,9 +37,9 @@ Status NeedCapability(const GpuDevice& device, int major, int minor, const std::
 // reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 
-// Records that a request for GPU memory by this process failed because `bytes` bytes were missing.
-// If other processes hold at least that much memory, an error report later blames them. Passing 0
-// clears the record. Thread-safe.
+// Records that a request of this process for GPU memory failed because it exceeded the available
+// memory by `bytes`. If other processes hold at least that much memory, an error report later
+// blames them. Passing 0 clears the record. Thread-safe.
 void NoteMissingDeviceBytes(int64_t bytes);
 // Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
 void NoteMissingDeviceBytes();

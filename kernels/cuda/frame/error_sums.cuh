@@ -23,7 +23,8 @@ struct ErrorLimits {
   // is usually several times `tolerance`, because a single element may deviate more than the
   // average.
   double element = 0;
-  // Size of a typical element: below it errors are absolute.
+  // The size of a typical element of the reference. The error of a smaller element is limited
+  // relative to `typical` instead of to the element itself, which may be almost 0.
   double typical = 0;
 };
 

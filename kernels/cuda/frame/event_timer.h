@@ -28,11 +28,12 @@ class EventTimer {
               const std::function<Status()>& iterate, const std::function<Status()>& wait,
               std::vector<double>* seconds);
 
-  // As above; waits with cudaStreamSynchronize.
+  // Does the same, and waits with cudaStreamSynchronize.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
-  // As the first overload; `before` enqueues untimed work before each sample and the untimed call.
+  // Does the same as the first overload. `before` enqueues untimed work before each sample and
+  // before the untimed iteration.
   Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                    const std::function<Status()>& before, const std::function<Status()>& iterate,
                    const std::function<Status()>& wait, std::vector<double>* seconds);

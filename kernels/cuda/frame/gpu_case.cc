@@ -9,9 +9,10 @@ namespace assay {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// The target duration of one replay of a CUDA graph, in seconds: long enough that the cost of
-// launching the replay is negligible. A graph holds as many iterations as it takes to reach this
-// duration, but at most kMaxReplays (or one per set of buffers, if there are more sets).
+// The target duration of one replay of a CUDA graph, in seconds. It is long enough that the cost of
+// launching the replay is small in comparison. A graph holds as many iterations as it takes to
+// reach this duration, but at most kMaxReplays, or one per set of buffers if there are more than
+// kMaxReplays sets.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // Maximum number of kernel launches in a graph: each costs host and device memory.
@@ -96,7 +97,8 @@ Timing GpuCase::HowTimed() const {
   return {cold_ ? "cold" : warm, zeros_ ? "zeros" : "random", graph_mode_ ? "graph" : "events"};
 }
 
-// A replay uses every set equally often, so the rotation's position does not change.
+// Does not advance the rotation for a replay of a graph. A replay runs equally many iterations on
+// every set, so it ends at the set where it began.
 Status GpuCase::Launch() {
   return graph_mode_ ? captured_.Launch(stream()) : Enqueue(rotation_.Next());
 }

@@ -103,9 +103,9 @@ class GpuCase : public Case {
   // passed to Array(). Must be called before AllocateSets.
   int AddArray(int64_t bytes);
   // Allocates the sets of the arrays that AddArray has defined. With a hot cache there is one set.
-  // With a cold cache there are enough sets to exceed the size of the L2 cache `l2_multiple` times;
-  // use 4 for streaming kernels and quantized weights. `what` names the arrays in the error message
-  // if memory is short, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
+  // With a cold cache there are so many sets that together they are at least `l2_multiple` times as
+  // large as the L2 cache; use 4 for streaming kernels and quantized weights. `what` names the
+  // arrays in the error message if memory is short, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>

@@ -20,7 +20,7 @@ Parameter LaunchParameter();
 // Returns the declaration of the parameter "dtype"; the first of `choices` is the default.
 Parameter DtypeParameter(const std::vector<std::string>& choices);
 
-// Bytes of an element of "fp32", "bf16" or "fp16".
+// Returns the bytes of an element of type "fp32", "bf16" or "fp16".
 inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
 
 // The minimum time, in seconds, that any kernel takes on an H200. kStreamLaunchSeconds is for

@@ -91,7 +91,8 @@ __device__ inline void LoadBox(void* to, const CUtensorMap* map, int x, int y, u
       : "memory");
 }
 
-// As LoadBox, for data that is read once: its cache lines are the first to be evicted from L2.
+// Does the same as LoadBox, for data that is read only once: the cache lines of this data are the
+// first to be evicted from the L2 cache.
 __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int y,
                                    uint64_t* barrier) {
   asm volatile(
@@ -106,8 +107,9 @@ __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int 
 }
 
 // Copies the map's box at (x, y) to several blocks of the cluster at once: bit i of `mask` selects
-// block i. In each of them, the data is written to the shared-memory offset of `to`, and the
-// barrier at the offset of `barrier` counts the bytes as they arrive.
+// block i. In the shared memory of each selected block, the data is written to the same offset as
+// `to` has in this block. The barrier at the same offset as `barrier` counts the bytes as they
+// arrive.
 __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier, uint16_t mask) {
   asm volatile(
@@ -128,7 +130,8 @@ __device__ inline void StoreBox(const CUtensorMap* map, int x, int y, const void
 
 __device__ inline void CommitStores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until all but the latest `pending` groups of this thread's stores have read shared memory.
+// Waits until the copy engine has read the shared memory of all StoreBox calls of this thread,
+// except those of its latest `pending` groups.
 template <int pending>
 __device__ inline void WaitStoresRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
@@ -155,8 +158,8 @@ __device__ inline void DecreaseRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-// Makes `threads` threads wait for each other at barrier `id`. `threads` must be a multiple of 32.
-// Barrier 0 is the barrier that __syncthreads uses.
+// Waits until `threads` threads, including this one, have arrived at barrier `id`. `threads` must
+// be a multiple of 32. Barrier 0 is the barrier that __syncthreads uses.
 __device__ inline void SyncNamed(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

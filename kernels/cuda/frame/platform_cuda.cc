@@ -98,7 +98,7 @@ class CudaPlatform : public GpuPlatform {
     const auto add = [&](const std::string& what) {
       trouble.evidence += (trouble.evidence.empty() ? "" : "; ") + what;
     };
-    // After a sticky error every other call returns it too.
+    // After a sticky error, every other CUDA call returns this error too.
     const cudaError_t error = cudaDeviceSynchronize();
     if (error != cudaSuccess) {
       cudaGetLastError();
@@ -221,7 +221,8 @@ class CudaPlatform : public GpuPlatform {
   }
 
   const std::function<std::optional<std::string>()> nccl_version_;
-  // True once GPUs were seen. Later errors come from work and do not show whether there are GPUs.
+  // True once GPUs were seen. Later CUDA errors come from benchmarks and do not show whether there
+  // are GPUs.
   std::atomic<bool> seen_ = false;
   Mutex mutex_;
   bool opened_ ASSAY_GUARDED_BY(mutex_) = false;

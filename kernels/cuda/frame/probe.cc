@@ -21,8 +21,8 @@ constexpr int64_t kMemoryBytes = int64_t{1} << 30;
 constexpr int64_t kMemorySamples = 100;
 
 // Durations in seconds for measuring the speed of a matrix multiplication. A warm-up lets the GPU's
-// power settle; then several samples are taken, and the fastest one counts. A sample is long enough
-// for the clocks to respond to the load.
+// power consumption settle. After it, several samples are taken, and the fastest one counts. A
+// sample is long enough for the clocks to respond to the load.
 constexpr double kWarmupSeconds = 0.15;
 constexpr double kSampleSeconds = 0.01;
 constexpr int64_t kGemmSamples = 25;
@@ -46,7 +46,7 @@ Result<double> SustainedSeconds(cudaStream_t stream, const Iterate& iterate) {
   return BestSeconds(kGemmSamples, batch, stream, iterate);
 }
 
-// Returns bytes per second, read and written, of the driver's copy.
+// Returns the bytes per second that cudaMemcpyAsync reads and writes within GPU memory.
 Result<double> MemcpyBytesPerSecond(cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
                          DeviceBuffer::Allocate(2 * kMemoryBytes, "the copy probe"));
@@ -59,7 +59,7 @@ Result<double> MemcpyBytesPerSecond(cudaStream_t stream) {
   return 2 * static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// Returns bytes per second of a stream loop.
+// Returns the bytes per second that a kernel of the stream benchmarks reaches.
 Result<double> StreamBytesPerSecond(StreamOp op, cudaStream_t stream) {
   const StreamInputs inputs = {1, 0, false};
   StreamArrays arrays;
@@ -79,8 +79,8 @@ Result<double> StreamBytesPerSecond(StreamOp op, cudaStream_t stream) {
   return (op == StreamOp::kCopy ? 2 : 1) * static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// Return the faster of the driver's function and a kernel. They differ by a few percent, either
-// way.
+// Return the faster of the driver's function (cudaMemcpyAsync or cudaMemsetAsync) and a kernel of
+// Assay. Either may be faster, by a few percent.
 Result<double> CopyBytesPerSecond(cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const double driver, MemcpyBytesPerSecond(stream));
   ASSAY_ASSIGN_OR_RETURN(const double kernel, StreamBytesPerSecond(StreamOp::kCopy, stream));

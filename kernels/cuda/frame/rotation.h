@@ -33,8 +33,9 @@ class Rotation {
 
 // Chooses the number of buffer sets, each of `set_bytes` bytes:
 // - Hot cache: one set.
-// - Cold cache: enough sets that other sets of at least 2 x `l2_bytes` are used before a set is
-//   reused. If memory is short, it suffices that all sets together have at least 2 x `l2_bytes`.
+// - Cold cache: so many sets that the other sets, which are used before a set is used again, have
+//   at least 2 x `l2_bytes`. If memory is short, it suffices that all sets together have 2 x
+//   `l2_bytes`.
 // Returns OUT_OF_MEMORY, with the size that would fit, if `available_bytes` is too small even for
 // that. `what` is the start of the error message: "... needs 80 GiB of GPU memory".
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,

@@ -33,9 +33,10 @@ __device__ inline void LoadMatricesTransposed(uint32_t address, uint32_t (&to)[4
 }
 
 // Computes d += A B across a warp (mma.sync), where A is 16 x 16, B is 16 x 8 and d is 16 x 8. T is
-// fp16 or bf16. Registers of A and B hold two consecutive k. With g = lane / 4 and t = lane % 4, a
-// lane passes:
-// - a[0], a[1]: rows g and g + 8 of A, from k = 2t on; a[2], a[3]: the same, from k = 2t + 8 on;
+// fp16 or bf16. Each register of A or B holds two elements with consecutive k, the index that A and
+// B share. With g = lane / 4 and t = lane % 4, a lane passes:
+// - a[0], a[1]: rows g and g + 8 of A, from k = 2t on; a[2], a[3]: the same rows, from k = 2t + 8
+//   on;
 // - b0, b1: column g of B, from k = 2t on and from k = 2t + 8 on;
 // - d[0], d[1]: row g of d, columns 2t and 2t + 1; d[2], d[3]: row g + 8, the same columns.
 template <typename T>
@@ -57,9 +58,10 @@ __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint3
 }
 
 // Computes d += A B across a warp (mma.sync), where A is 16 x 32 unsigned bytes, B is 32 x 8 signed
-// bytes and d is 16 x 8 integers. Registers of A and B hold four consecutive k. With g = lane / 4
-// and t = lane % 4, a lane passes:
-// - a[0], a[1]: rows g and g + 8 of A, from k = 4t on; a[2], a[3]: the same, from k = 4t + 16 on;
+// bytes and d is 16 x 8 integers. Each register of A or B holds four elements with consecutive k,
+// the index that A and B share. With g = lane / 4 and t = lane % 4, a lane passes:
+// - a[0], a[1]: rows g and g + 8 of A, from k = 4t on; a[2], a[3]: the same rows, from k = 4t + 16
+//   on;
 // - b0, b1: column g of B, from k = 4t on and from k = 4t + 16 on;
 // - d[0], d[1]: row g of d, columns 2t and 2t + 1; d[2], d[3]: row g + 8, the same columns.
 __device__ inline void MultiplyBytes(uint32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0,

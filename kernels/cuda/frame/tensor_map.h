@@ -14,7 +14,8 @@ namespace assay {
 // of the array with rows of 128 bytes, which are swizzled in shared memory. Loads fill the parts of
 // a box that are outside the array with zeros; stores skip them.
 // - `sizes`, `box`: elements per dimension, the contiguous dimension first.
-// - `strides`: bytes between elements in each other dimension, multiples of 16.
+// - `strides`: bytes between neighboring elements in each dimension except the contiguous one. They
+//   must be multiples of 16.
 // - `promotion`: minimum number of bytes that a miss loads into the L2 cache.
 // Returns Unsupported() with a driver older than CUDA 12, and INTERNAL if the driver fails.
 Result<CUtensorMap> EncodeTensorMap(

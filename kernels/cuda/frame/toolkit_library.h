@@ -8,7 +8,8 @@
 namespace assay {
 
 // Opens one of CUDA's libraries. Searches the places that DynamicLibrary::Open searches, then those
-// of FindCudaFolders. If there is none, the error says where it was searched and how to install it.
+// of FindCudaFolders. If the library is not found, the error says where it was searched and how to
+// install it.
 Result<DynamicLibrary> OpenToolkitLibrary(const std::string& soname);
 
 // Returns the status's message and hint as one text, for Benchmark::UnsupportedReason.

@@ -1,6 +1,6 @@
 // Wrappers for wgmma, the matrix multiplication of a Hopper warpgroup (128 threads). They multiply
-// 64 rows of A by B and add up fp32 sums in registers. A is in shared memory or registers, and B is
-// in shared memory. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
+// 64 rows of A by B and accumulate the products in fp32 registers. A is in shared memory or
+// registers, and B is in shared memory. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -92,7 +92,7 @@ __device__ inline void MultiplyShared(float (&d)[128], uint64_t a, uint64_t b, i
               "n"(kLayoutOfB))
 }
 
-// As above, with a in four registers and b stored along its columns.
+// Does the same with a in four registers and b stored along its columns.
 template <typename T>
 __device__ inline void MultiplyRegister(float (&d)[32], const uint32_t* a, uint64_t b, int add) {
   ASSAY_WGMMA("64", 32, "37", "{%32, %33, %34, %35}, %36, p, 1, 1, 1", "r"(a[0]), "r"(a[1]),
