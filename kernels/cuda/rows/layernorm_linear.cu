@@ -35,7 +35,7 @@
 namespace assay {
 namespace {
 
-// The random sequences of W and b. Lower numbers are those of x, gamma and beta.
+// The random sequences of W and b. Those of x, gamma and beta have lower numbers.
 constexpr uint64_t kStreamMatrix = kRowStreamWeights + 2;
 constexpr uint64_t kStreamBias = kStreamMatrix + 1;
 
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
   statistics[row] = {total.mean, scale.inverse_deviation};
 }
 
-// The kernel for rows of one length, with the smallest group of threads that holds a row.
+// The kernel for rows of one length, with the smallest group of threads whose registers hold a row.
 template <typename T>
 struct StatisticsProgram {
   void (*kernel)(const T*, int64_t, int, RowStatistics*);
@@ -98,7 +98,7 @@ struct StatisticsProgram {
   }
 };
 
-// Returns elements `column` and `column` + 1 of a row; `column` is even.
+// Returns elements `column` and `column` + 1 of a row. `column` must be even.
 __device__ float2 PairAt(const float* row, int column) {
   return __ldg(reinterpret_cast<const float2*>(row + column));
 }
@@ -140,8 +140,8 @@ struct NormalizingEpilogue {
 };
 
 // Computes W', `sums` and b', into which gamma and beta are folded, with one thread per column of
-// W. Computes `sums` from the elements of W' after rounding to T, because the product uses these.
-// The mean of a row then cancels exactly.
+// W. The product uses the elements of W' after rounding to T, so `sums` are computed from the
+// rounded elements too. The mean of a row then cancels exactly.
 template <typename T>
 __global__ void FoldKernel(LinearValues<T> values, T* folded, float* sums, float* bias) {
   const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(kCheckSide* kCheckSide)
   found.Flush();
 }
 
-// Compares some elements of row `row` on the host and fails `verdict` if one is wrong.
+// Compares `elements` elements of row `row` on the host and fails `verdict` if one is wrong.
 template <typename T>
 Status CompareLinearOnHost(const LinearValues<T>& values, const T* y, int64_t row, int64_t elements,
                            const ErrorLimits& limits, Verdict* verdict) {
@@ -358,8 +358,8 @@ class LayerNormLinearCase : public GpuCase {
     return {Array<void>(set, y_), rows_ * outputs_ * kElementBytes};
   }
 
-  // Allows errors up to sqrt(2) times those of a matrix product. Besides y, one operand is rounded
-  // to T: LN(x) or W'. The two rounding errors are independent, so their squares add up.
+  // Allows sqrt(2) times the errors of a matrix product, which rounds only y to T. Here, one
+  // operand, LN(x) or W', is rounded too. The two errors are independent, so their squares add up.
   Result<Verdict> Check(int64_t set) override {
     ErrorLimits limits;
     limits.tolerance = std::sqrt(2.0) * GemmTolerance(Shape());
@@ -434,7 +434,7 @@ class LayerNormLinearCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Lets cuBLASLt choose its algorithm on normalized rows, as gemm does on random matrices.
+  // Chooses the fastest of cuBLASLt's algorithms by timing them on normalized rows.
   Status Tune() {
     for (int64_t set = 0; set < sets(); ++set) ASSAY_RETURN_IF_ERROR(EnqueueNormalization(set));
     int64_t set = 0;

@@ -1,4 +1,4 @@
-// Layer normalisation of a row, shared by layernorm and layernorm_linear: y = (x - mean) /
+// Layer normalization of a row, shared by layernorm and layernorm_linear: y = (x - mean) /
 // sqrt(variance + 1e-5) * gamma + beta, using the row's mean and biased variance (Ba, Kiros, Hinton
 // 2016).
 #pragma once
@@ -22,8 +22,9 @@ struct LayerNormOp {
     float mean;
     float squares;
   };
-  // Factors that turn a stored value x into a normalized one: x * inverse_deviation + offset. x is
-  // an element's difference from the mean of its warp's elements, as Summarise() stores it.
+  // Factors that turn a value x, as Summarise() stores it, into a normalized value: x *
+  // inverse_deviation + offset. The stored x is the difference of an element from the mean of its
+  // group of lanes.
   struct Scale {
     float inverse_deviation;
     float offset;
@@ -31,8 +32,8 @@ struct LayerNormOp {
 
   __device__ static Partial None() { return {0, 0, 0}; }
 
-  // Replaces each x by its difference from the mean of the elements that this group of lanes holds.
-  // Returns the statistics of these elements. If all elements are equal, the differences are
+  // Replaces each x by its difference from the mean of the elements that this group of lanes holds,
+  // and returns the statistics of these elements. If all elements are equal, the differences are
   // exactly 0.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
@@ -51,7 +52,9 @@ struct LayerNormOp {
     return {count, mean, piece.Sum(squares)};
   }
 
-  // Relative to the mean of all elements, the squares of a subset grow by count * difference^2.
+  // Merges the statistics of kLanes neighboring lanes. For each lane's set of elements, the squared
+  // differences from the common mean exceed those from the set's own mean by count * difference^2
+  // in total, where `difference` is that of the two means.
   template <int kLanes>
   __device__ static Partial Merge(Partial partial) {
     const float count = SumLanes<kLanes>(partial.count);
@@ -86,7 +89,8 @@ struct LayerNormOp {
     sums[1] += x * x;
   }
 
-  // For inputs of mean 0 and variance 1, sums of squares are accurate enough in fp64.
+  // Computes the variance from the sum of squares. In fp64, this is accurate enough for inputs of
+  // mean 0 and variance 1.
   __host__ __device__ static double Reference(double x, const double* sums, double columns,
                                               double gamma, double beta) {
     const double mean = sums[0] / columns;

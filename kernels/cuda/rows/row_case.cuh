@@ -1,7 +1,8 @@
 // The base class of benchmarks that process the rows of a matrix (softmax, layernorm, rmsnorm). It
 // chooses the kernel, allocates and fills the memory, and checks the result. The device checks
-// every element in fp64 and the host checks a few rows. Both recompute the inputs from the seed.
-// A benchmark supplies a class Op with the functions of row_kernels.cuh and, for host and device:
+// every element in fp64 and the host checks a few rows. Both compute the inputs again from the
+// seed. A benchmark supplies a class Op with the functions of row_kernels.cuh and with two
+// functions for host and device:
 //   AddToSums  adds an element to two sums of its row
 //   Reference  returns an element of the result, given those sums
 #pragma once
@@ -30,8 +31,9 @@ namespace assay {
 inline constexpr uint64_t kRowStreamInput = 1;
 inline constexpr uint64_t kRowStreamWeights = 2;  // And the following streams.
 
-// Computes the inputs of a row benchmark. Element i of the rows x columns matrix is element first +
-// i of a random sequence, or 0 if `zeros`. The weights (gamma, beta) do not depend on `first`.
+// The inputs of a row benchmark, computed from the seed. Element i of the rows x columns matrix is
+// element first + i of a random sequence, or 0 if `zeros`. The weights (gamma, beta) do not depend
+// on `first`.
 template <typename T>
 struct RowValues {
   uint64_t seed = 0;
@@ -124,7 +126,8 @@ Status CompareRowOnHost(const T* out, const RowValues<T>& values, int64_t row,
   return Status::Ok();
 }
 
-// Compares every element of `out`. Synchronizes with `stream`.
+// Compares every element of `out` on the device, and a few rows on the host. Synchronizes with
+// `stream`.
 template <typename Op, typename T>
 Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorLimits& limits,
                           cudaStream_t stream) {
@@ -144,7 +147,7 @@ Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorL
                                                       limits, errors.device());
     ASSAY_CUDA(cudaGetLastError());
   }
-  // Takes at most a second of the host's time.
+  // Limits the elements that the host checks, so that the check takes it at most a second.
   constexpr int64_t kHostElements = int64_t{1} << 24;
   const int64_t host_rows = std::min<int64_t>({3, values.rows, kHostElements / values.columns});
   std::string reference = "fp64 on device, every element";
@@ -162,8 +165,13 @@ Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorL
 template <typename Op, typename T>
 class RowProgram {
  public:
-  // Chooses a group of lanes for short rows, else the smallest block that holds a row in registers,
-  // else clusters if the GPU has them, else chunks.
+  // Chooses the first of these ways that can process the rows:
+  // - short rows: a group of lanes per row;
+  // - rows that fit in the registers of a block: the smallest such block, which has at most 512
+  //   threads if the GPU has clusters, else 1024;
+  // - rows that fit in the registers of a cluster, if the GPU has clusters: a cluster per row;
+  // - all other rows: several chunks per row.
+  // `clusters` says whether the GPU has clusters.
   Status Plan(int64_t rows, int64_t columns, bool clusters) {
     rows_ = rows;
     if (short_.Plan(rows, columns)) {
@@ -188,7 +196,7 @@ class RowProgram {
       ASSAY_RETURN_IF_ERROR(Try<1024>());
     }
     if (threads_ != 0) return Status::Ok();
-    // Chunks have equal lengths, aligned or not.
+    // The length of a chunk does not depend on the alignment.
     const int64_t blocks = rows * Chunk::Chunks(columns);
     if (blocks > std::numeric_limits<int>::max()) {
       return InvalidArgument(std::to_string(rows) + " rows of " + std::to_string(columns) +
@@ -198,7 +206,8 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Returns the bytes for the partial results of chunks; 0 if none are needed.
+  // Returns how many bytes of workspace the partial results of chunks need. Returns 0 if rows are
+  // not divided into chunks.
   int64_t WorkspaceBytes() const {
     return is_short_ || threads_ != 0 ? 0 : int64_t{grid_} * static_cast<int64_t>(sizeof(Partial));
   }
@@ -254,12 +263,13 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Takes clusters of `blocks` blocks if no kernel has been chosen yet and a row fits.
+  // Chooses clusters of `blocks` blocks if no kernel has been chosen yet and a row fits in a
+  // cluster.
   template <int kThreads>
   Status TryCluster(int blocks, int64_t columns) {
     constexpr int kVectors = 4;
     const int64_t part = ((columns + blocks - 1) / blocks + kLength - 1) / kLength;
-    // A part that begins within a vector touches one more.
+    // A part that begins within a vector touches one more vector.
     if (threads_ != 0 || part + (aligned_ ? 0 : 1) > int64_t{kThreads} * kVectors) {
       return Status::Ok();
     }
@@ -273,7 +283,8 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Takes one block of kThreads threads per row if no kernel has been chosen yet and a row fits.
+  // Chooses one block of kThreads threads per row if no kernel has been chosen yet and a row fits
+  // in such a block.
   template <int kThreads>
   Status Try() {
     constexpr int kVectors = 4;
@@ -296,7 +307,8 @@ class RowProgram {
   bool aligned_ = false;
   bool is_short_ = false;  // If true, short_ processes the rows.
   ShortRowProgram<Op, T> short_;
-  // Otherwise at most one of these; neither: chunks.
+  // If `is_short_` is false, at most one of these kernels is set. If neither is set, rows are
+  // divided into chunks.
   void (*kernel_)(RowArgs<T>) = nullptr;
   void (*cluster_kernel_)(RowArgs<T>, int) = nullptr;
   int cluster_blocks_ = 0;

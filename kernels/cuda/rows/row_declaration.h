@@ -8,7 +8,8 @@
 
 namespace assay {
 
-// Returns the parameters of a row benchmark: rows, `columns`, dtype, `own`, and those of GPU cases.
+// Returns the parameters of a row benchmark: "rows", `columns`, "dtype", the benchmark's `own`
+// parameters, and those that all GPU benchmarks have.
 std::vector<ParameterSpec> RowParameters(const Parameter& columns,
                                          const std::vector<ParameterSpec>& own = {});
 // Returns the parameter "columns" without constraints.

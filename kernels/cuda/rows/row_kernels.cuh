@@ -1,13 +1,13 @@
-// Kernels that reduce each row of a matrix to a few numbers and use these to transform the row:
-// softmax, layernorm and rmsnorm. Between the two steps, the row stays in registers. Several small
-// blocks per SM keep the memory busy. A class Op defines the benchmark:
+// Kernels that reduce each row of a matrix to a few numbers and use these numbers to transform the
+// row: softmax, layernorm and rmsnorm. Between the two steps, the row stays in registers. Several
+// small blocks run on each SM, so that some of them access memory while others compute. A class Op
+// defines the benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
-//   Summarise       reduces the elements of a warp or of a smaller group of lanes, and may
-//   transform
-//                   them for Finish
+//   Summarise       reduces the elements of a warp or of a smaller group of lanes, and may prepare
+//                   these elements for Finish
 //   Merge, Combine  merge the Partials of neighboring lanes, or two Partials
-//   ScaleOf         computes the input of Finish from the Partials of warp and row
-//   Finish          computes an element of the result, given gamma and beta if any
+//   ScaleOf         computes the input of Finish from the Partials of the warp and of the row
+//   Finish          computes an element of the result, using gamma and beta if the Op has them
 #pragma once
 
 #include <cooperative_groups.h>
@@ -36,9 +36,9 @@ __device__ Vector<T> LoadOnce(const T* from) {
   return vector;
 }
 
-// Stores 16 bytes with a hint to evict them first from the L2 cache, so that writing to memory
-// overlaps with reading. On an H200, normalizing 8192 x 8192 bf16 takes 68.0 us with this hint and
-// 72.5 us without it.
+// Stores 16 bytes with a hint to evict them first from the L2 cache. They are then written to
+// memory early, while other rows are still being read. On an H200, normalizing 8192 x 8192 bf16
+// takes 68.0 us with this hint and 72.5 us without it.
 template <typename T>
 __device__ void StoreOnce(T* to, const Vector<T>& vector) {
   uint4 bits;
@@ -46,7 +46,8 @@ __device__ void StoreOnce(T* to, const Vector<T>& vector) {
   __stcs(reinterpret_cast<uint4*>(to), bits);
 }
 
-// Takes one instruction per element, because bf16 is the upper half of fp32.
+// Converts a vector to fp32. For bf16, which is the upper half of fp32, this takes one instruction
+// per element.
 template <typename T>
 __device__ void WidenVector(const Vector<T>& vector, float* x) {
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
@@ -63,7 +64,7 @@ __device__ void WidenVector(const Vector<T>& vector, float* x) {
   }
 }
 
-// Rounds to nearest even, two elements per instruction.
+// Converts fp32 elements to a vector of T. Rounds to nearest even, two elements per instruction.
 template <typename T>
 __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
   Vector<T> vector;
@@ -85,8 +86,9 @@ __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
   return vector;
 }
 
-// Return the sum or the maximum of `value` over kLanes neighboring lanes, to each of these lanes.
-// kLanes is a power of two up to 32. All lanes of a warp must call these functions together.
+// Return the sum or the maximum of `value` over kLanes neighboring lanes. Each of these lanes gets
+// the result. kLanes is a power of two up to 32. All lanes of a warp must call these functions
+// together.
 template <int kLanes>
 __device__ float SumLanes(float value) {
 #pragma unroll
@@ -105,7 +107,7 @@ __device__ float MaxLanes(float value) {
 }
 
 // One thread's share of a piece of a row. A piece consists of the elements [begin, begin + length)
-// of a 16-byte-aligned array. A group of kGroup threads shares a piece in vectors of 16 bytes:
+// of a 16-byte-aligned array. A group of kGroup threads divides a piece into vectors of 16 bytes:
 // vector v of thread l is vector v * kGroup + l of the piece. Because rows may have any length, a
 // piece may begin or end within a vector. If kAligned, begin and length must be multiples of the
 // vector length.
@@ -129,7 +131,7 @@ class RowPiece {
   __device__ int64_t At(int v) const { return at_ + v * kGroup * kLength; }
   __device__ int Column(int v) const { return first_ + v * kGroup * kLength; }
 
-  // Return true if element i, any element, or every element of vector v belongs to the piece.
+  // Return true if the piece contains element i, any element, or every element of vector v.
   __device__ bool Has(int v, int i) const {
     if (kAligned) return HasAny(v);
     return Column(v) + i >= 0 && Column(v) + i < length_;
@@ -142,7 +144,7 @@ class RowPiece {
     return Column(v) >= 0 && Column(v) + kLength <= length_;
   }
 
-  // Returns the number of elements of the piece that this thread's kLanes neighboring lanes hold.
+  // Returns how many elements of the piece the lanes of the group in this thread's warp hold.
   __device__ int Count() const {
     const int begin = first_ - static_cast<int>(threadIdx.x) % kLanes * kLength;
     int count = 0;
@@ -158,13 +160,14 @@ class RowPiece {
   __device__ static float Sum(float value) { return SumLanes<kLanes>(value); }
   __device__ static float Max(float value) { return MaxLanes<kLanes>(value); }
 
-  // Clears the elements of neighboring pieces that share a vector with this one. Together with
-  // LoadPiece(), it sets all elements outside the piece to 0.
+  // Sets to 0 the elements that belong to neighboring pieces but share a vector with this piece.
+  // LoadPiece() has already set the vectors outside the piece to 0, so all elements outside the
+  // piece are 0 afterwards.
   __device__ void ClearNeighbors(float (&x)[kElements]) const {
     if (!kAligned) SetOutside(x, 0);
   }
 
-  // Sets the elements that do not belong to the piece.
+  // Sets the elements that do not belong to the piece to `value`.
   __device__ void SetOutside(float (&x)[kElements], float value) const {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
@@ -194,8 +197,8 @@ class RowPiece {
   int length_;
 };
 
-// Merges kCount results, which all lanes of a warp read from `partials`, and returns the total to
-// every lane. kCount is at most 32.
+// Merges kCount results, which all lanes of a warp read from `partials`. Every lane gets the total.
+// kCount is at most 32.
 template <typename Op, int kCount>
 __device__ typename Op::Partial MergeAll(const typename Op::Partial* partials) {
   constexpr int kLanes = kCount > 16 ? 32 : kCount > 8 ? 16 : kCount > 4 ? 8 : kCount > 2 ? 4 : 2;
@@ -203,9 +206,9 @@ __device__ typename Op::Partial MergeAll(const typename Op::Partial* partials) {
   return Op::template Merge<kLanes>(lane < kCount ? partials[lane] : Op::None());
 }
 
-// Merges the partial results of all warps of a block and returns the total to every thread.
-// kThreads is the block size. `scratch` is shared memory with room for one result per warp. No
-// thread may still be reading `scratch`.
+// Merges the partial results of all warps of a block. Every thread gets the total. kThreads is the
+// block size. `scratch` is shared memory with room for one result per warp. When this function is
+// called, no thread may still be reading `scratch`.
 template <typename Op, int kThreads>
 __device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
                                            typename Op::Partial* scratch) {
@@ -225,11 +228,13 @@ struct RowArgs {
   int64_t columns = 0;
 };
 
-// Returns how many blocks of `threads` threads must fit on an SM at once to keep its memory busy.
-// This number leaves 56 or 64 registers per thread, enough to hold a row without spilling.
+// Returns how many blocks of `threads` threads must fit on an SM at once, so that their loads keep
+// the memory busy. The compiler therefore limits the registers to 56 or 64 per thread, which is
+// enough to hold a row without spilling.
 constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1152 / threads : 1; }
 
-// Reads a thread's elements; those of vectors outside the piece are zeros.
+// Reads the elements of this thread's vectors into `x`. Vectors outside the piece are filled with
+// zeros.
 template <typename T, typename Piece>
 __device__ void LoadPiece(const T* in, const Piece& piece, float (&x)[Piece::kElements]) {
   constexpr int kLength = Vector<T>::kLength;
@@ -250,8 +255,8 @@ using BitsOf = std::conditional_t<
     std::conditional_t<kBytes == 8, uint2,
                        std::conditional_t<kBytes == 4, uint32_t, unsigned short>>>;
 
-// Returns the weights of vector v of a piece that starts at the row's `first_column`. Each load
-// reads kUnit weights, so the vector's first column must be a multiple of kUnit.
+// Reads into `x` the weights of vector v of a piece that starts at the row's `first_column`. Each
+// load reads kUnit weights, so the vector's first column must be a multiple of kUnit.
 template <int kUnit, typename T, typename Piece>
 __device__ void LoadWeights(const T* weights, const Piece& piece, int v, int64_t first_column,
                             float (&x)[Vector<T>::kLength]) {
@@ -269,7 +274,7 @@ __device__ void LoadWeights(const T* weights, const Piece& piece, int v, int64_t
   WidenVector(vector, x);
 }
 
-// As FinishPiece(), with loads of kUnit weights.
+// Does what FinishPiece() describes, with loads of kUnit weights.
 template <typename Op, int kUnit, typename T, typename Piece>
 __device__ void FinishVectors(const RowArgs<T>& args, const Piece& piece, int64_t first_column,
                               const typename Op::Scale& scale, const float (&x)[Piece::kElements]) {
@@ -310,8 +315,9 @@ __device__ void FinishPiece(const RowArgs<T>& args, const Piece& piece, int64_t 
 
 // Processes one row per block. Each thread holds kVectors vectors of the row in registers, so a row
 // may have at most kThreads * kVectors vectors, including partly used ones. On an H200, layernorm
-// of 8192 x 8192 bf16 takes 67.7 us with this design. Persistent blocks fed by bulk copies
-// take 69.7 us, a ring of rows in shared memory 72.2 us, and a plain copy 66.1 us.
+// of 8192 x 8192 bf16 takes 67.7 us with this design. Alternatives take longer: 69.7 us with
+// persistent blocks fed by bulk copies, and 72.2 us with a ring of rows in shared memory. A plain
+// copy of the matrix takes 66.1 us.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(RowArgs<T> args) {
   using Piece = RowPiece<T, kThreads, kVectors, kAligned>;
@@ -324,12 +330,12 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
   FinishPiece<Op>(args, piece, 0, Op::ScaleOf(own, total, args.columns), x);
 }
 
-// The most blocks of a cluster that share a row. Every GPU with clusters supports 8.
+// The maximum number of blocks of a cluster that share a row. Every GPU with clusters supports 8.
 inline constexpr int kMostRowBlocks = 8;
 
-// Processes one row per cluster of blocks, with `part` columns of the row in the registers of each
-// block. `part` is a multiple of the vector length. Requires compute capability 9.0. Long rows are
-// thereby read once, as short ones are, and several blocks still fit on an SM.
+// Processes one row per cluster of blocks. Each block holds `part` columns of the row in registers.
+// A long row is therefore read only once, as a short row is, and several blocks still fit on an SM.
+// `part` is a multiple of the vector length. Requires compute capability 9.0.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
     RowClusterKernel(RowArgs<T> args, int part) {
@@ -339,7 +345,8 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
   __shared__ Partial scratch[kThreads / 32];
   __shared__ Partial of_block[kMostRowBlocks];
   const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
-  // Says that this block's shared memory may be written.
+  // Signals to the other blocks that this block has started, so that they may write to its shared
+  // memory.
   static_cast<void>(cluster.barrier_arrive());
   const auto blocks = static_cast<int>(cluster.num_blocks());
   const auto rank = static_cast<int>(cluster.block_rank());
@@ -363,9 +370,9 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
 }
 
 // One chunk of a row that is too long for the registers of a cluster or, on a GPU without clusters,
-// of a block. Each block processes one chunk.
-// Because a chunk may start within a vector, it is one vector shorter than the kThreads * kVectors
-// vectors that a block can hold. Blocks are numbered by row, then by chunk.
+// of a block. Each block processes one chunk. Blocks are numbered by row and, within a row, by
+// chunk. A block can hold kThreads * kVectors vectors. A chunk is one vector shorter, because it
+// may start within a vector and then touches one more vector than its length needs.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:
@@ -393,7 +400,7 @@ class RowChunk {
   int64_t first_column_;
 };
 
-// First pass: computes the partial result of one chunk per block.
+// Computes the partial result of one chunk per block. This is the first of two passes.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     ChunkSummaryKernel(RowArgs<T> args, typename Op::Partial* partials) {
@@ -406,7 +413,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
 
-// Second pass: reads the chunk again and writes its result.
+// Reads the block's chunk again, merges the partial results of the chunk's row, and writes the
+// result for the chunk. This is the second pass.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     ChunkFinishKernel(RowArgs<T> args, const typename Op::Partial* partials) {

@@ -1,6 +1,6 @@
 // Kernels for rows of up to about 1,000 elements. A group of 1 to 32 neighboring lanes processes a
-// row. Its size is chosen at run time, so that few lanes are idle at any length of the rows, and
-// few kernels are compiled.
+// row. The size of the group is chosen at run time: few lanes are then idle, regardless of the
+// length of the rows, and a kernel need not be compiled for each size.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@ namespace assay {
 
 inline constexpr int kShortRowThreads = 256;  // Most threads of a block.
 
-// The lanes that share a row: 2^log_lanes neighbors, at most a warp.
+// The lanes that share a row: 2^log_lanes neighboring lanes of one warp.
 class LaneGroup {
  public:
   __device__ explicit LaneGroup(int log_lanes)
@@ -26,8 +26,8 @@ class LaneGroup {
   __device__ int lanes() const { return lanes_; }
   __device__ int lane() const { return lane_; }
 
-  // Return the total over the group to each of its lanes. All lanes of a warp must call these
-  // functions together.
+  // Return the sum or the maximum of `value` over the group. Each lane of the group gets the
+  // result. All lanes of a warp must call these functions together.
   __device__ float Sum(float value) const {
 #pragma unroll
     for (int mask = 1; mask < 32; mask *= 2) {
@@ -48,14 +48,17 @@ class LaneGroup {
   int lane_;
 };
 
-// How many lanes process a row, and how many vectors or elements of it each lane holds.
+// The number of lanes that process a row, and the number of units (vectors or elements) of the row
+// that each lane holds.
 struct LaneShare {
   int log_lanes;
   int units;
 
   int lanes() const { return 1 << log_lanes; }
 
-  // Takes the smallest group of at least `fewest` lanes that holds a row in `most` units per lane.
+  // Returns the smallest group of at least `fewest` lanes in which each lane holds at most `most`
+  // units of a row of `units`. Groups are smaller than `fewest` if a row has fewer units, and have
+  // at most 32 lanes even if each lane then holds more than `most`.
   static LaneShare Of(int64_t units, int64_t fewest, int64_t most) {
     LaneShare share{0, 0};
     while (share.log_lanes < 5 && units > share.lanes() * (share.lanes() < fewest ? 1 : most)) {
@@ -75,7 +78,7 @@ class VectorPiece : public LaneGroup {
   static constexpr int kLength = Vector<T>::kLength;
   static constexpr int kElements = kVectors * kLength;
 
-  // The row starts at element `begin` of the matrix. Store() does nothing unless `stores`.
+  // The row starts at element `begin` of the matrix. If `stores` is false, Store() does nothing.
   __device__ VectorPiece(int64_t begin, int columns, int log_lanes, bool stores)
       : LaneGroup(log_lanes),
         begin_(begin + lane() * kLength),
@@ -106,23 +109,25 @@ class VectorPiece : public LaneGroup {
   bool last_inside_;
 };
 
-// The vectors of VectorRowKernel: at least 4 lanes read consecutive vectors, so that they read
-// whole sectors. More than 3 vectors per lane are needed only for rows of more than 96.
+// Limits for VectorRowKernel. At least 4 lanes share a row of more than 2 vectors. They read
+// consecutive vectors, and thus whole sectors of memory. A lane holds at most 3 vectors, or 4 if a
+// row has more than 96.
 inline constexpr int kMostRowVectors = 128;
 inline LaneShare ShareVectors(int64_t vectors) { return LaneShare::Of(vectors, 4, 3); }
 
-// Returns how many blocks of kShortRowThreads must fit on an SM: with them, the loads in flight are
-// at least 32 KB.
+// Returns how many blocks of kShortRowThreads threads must fit on an SM. The loads in flight of
+// that many blocks are at least 32 KB per SM.
 constexpr int VectorRowBlocks(int vectors) { return vectors == 1 ? 8 : vectors == 2 ? 5 : 4; }
 
-// Processes one row per group of lanes. The columns must be a multiple of the vector length, and
-// kVectors and log_lanes as ShareVectors() returns them.
+// Processes one row per group of lanes. The number of columns must be a multiple of the vector
+// length. kVectors and log_lanes must be the values that ShareVectors() returns.
 template <typename Op, typename T, int kVectors>
 __global__ void __launch_bounds__(kShortRowThreads, VectorRowBlocks(kVectors))
     VectorRowKernel(RowArgs<T> args, int log_lanes) {
   using Piece = VectorPiece<T, kVectors>;
   const int64_t row = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) >> log_lanes;
-  // Groups beyond the last row compute it too, which is cheaper than to guard each vector.
+  // Groups without a row compute the last row too but do not store it. This is cheaper than a check
+  // before each vector.
   const Piece piece(min(row, args.rows - 1) * args.columns, static_cast<int>(args.columns),
                     log_lanes, row < args.rows);
   float x[Piece::kElements];
@@ -158,18 +163,19 @@ class ElementPiece : public LaneGroup {
   int elements_;  // Columns of this lane.
 };
 
-// The elements of TileRowKernel. A lane holds at most 24 elements, or 32 of the longest rows.
+// Limits for TileRowKernel. A lane holds at most 24 elements, or 32 if a row is too long for 32
+// lanes of 24 elements.
 inline constexpr int kMostTileColumns = 1024;
 inline LaneShare ShareElements(int64_t columns) { return LaneShare::Of(columns, 1, 24); }
 
-// The rows that a block of TileRowKernel processes. They follow each other in memory, so they are a
-// tile that begins and ends anywhere, but is otherwise read and written in aligned vectors. The
-// block keeps it in shared memory, and the weights behind it.
+// The rows that a block of TileRowKernel processes. They are consecutive in memory and form a tile.
+// The tile may begin and end within a vector; all other vectors are read and written whole. The
+// block keeps the tile in shared memory, followed by the weights.
 template <typename T>
 struct RowTile {
   static constexpr int kLength = Vector<T>::kLength;
 
-  // Most vectors that `rows` rows touch.
+  // Returns the maximum number of vectors that `rows` rows touch, at any alignment.
   __host__ __device__ static int Vectors(int rows, int columns) {
     return (rows * columns + 2 * (kLength - 1)) / kLength;
   }
@@ -194,7 +200,8 @@ struct RowTile {
     }
   }
 
-  // The first and the last vector may belong to other blocks as well.
+  // The first and the last vector may also contain elements of other blocks' tiles, so only this
+  // tile's elements are written.
   __device__ void Store(T* out, const Vector<T>* shared) const {
     for (int v = static_cast<int>(threadIdx.x); v < vectors(); v += static_cast<int>(blockDim.x)) {
       const int at = v * kLength;
@@ -214,7 +221,7 @@ struct RowTile {
   int rows = 0;
 };
 
-// Weights of one column.
+// The weights of one column (gamma and beta), as fp32.
 template <int kWeights>
 struct alignas(4 * kWeights) ColumnWeights {
   float value[kWeights];
@@ -229,16 +236,16 @@ __device__ T& SharedAt(int offset) {
   return *reinterpret_cast<T*>(reinterpret_cast<char*>(row_tile_memory) + offset);
 }
 
-// Adds `step` to `offset`. The compiler does not see the sum, so it cannot replace one addition per
-// element by a multiplication and an addition.
+// Adds `step` to `offset`. The inline assembly hides the addition from the compiler, which might
+// otherwise replace one addition per element by a multiplication and an addition.
 __device__ inline void Advance(int* offset, int step) {
   asm("add.s32 %0, %0, %1;" : "+r"(*offset) : "r"(step));
 }
 
-// Processes a tile of rows of any length and alignment per block, and one row per group of lanes.
-// Neighboring lanes hold neighboring elements, so rows may begin anywhere without conflicts of
-// banks, and every access to memory is a whole vector. kElements, kComplete and log_lanes must be
-// as ShortRowProgram chooses them.
+// Processes a tile of rows per block, and one row per group of lanes. Rows may have any length and
+// alignment. Neighboring lanes hold neighboring elements, so wherever rows begin, there are no
+// conflicts of shared-memory banks. Global memory is read and written in whole vectors. kElements,
+// kComplete and log_lanes must be the values that ShortRowProgram chooses.
 template <typename Op, typename T, int kElements, int kComplete>
 __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThreads))
     TileRowKernel(RowArgs<T> args, int log_lanes) {
@@ -275,7 +282,8 @@ __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThre
   }
   const typename Op::Partial total = Op::Summarise(x, piece);
   const typename Op::Scale scale = Op::ScaleOf(total, total, args.columns);
-  // Computes all results before it stores any, so that the loads of the weights overlap.
+  // Computes all results before it stores any. The compiler may then issue the loads of all weights
+  // without waiting for stores in between.
   const int weights_step = piece.lanes() * static_cast<int>(sizeof(Weights));
   offset = weights_offset + piece.lane() * static_cast<int>(sizeof(Weights));
 #pragma unroll
@@ -291,7 +299,7 @@ __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThre
     }
     x[i] = Op::Finish(x[i], scale, gamma, beta);
   }
-  // Rows beyond the last have read what happened to be in shared memory.
+  // Groups without a row have computed with whatever was in shared memory, so they store nothing.
   if (row < tile.rows) {
     offset = element_offset;
 #pragma unroll
@@ -304,17 +312,17 @@ __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThre
   tile.Store(args.out, shared);
 }
 
-// A kernel of this file, and how to launch it.
+// Chooses a kernel of this file for rows of one shape, and launches it.
 template <typename Op, typename T>
 class ShortRowProgram {
  public:
-  // Returns true if a kernel of this file can process the rows, and chooses it. The number of
-  // blocks must be at most 2^31 - 1.
+  // Chooses the kernel for the rows. Returns false if no kernel of this file can process them.
+  // Before calling Launch, the caller must check that blocks() is at most 2^31 - 1.
   bool Plan(int64_t rows, int64_t columns) {
     const bool aligned = columns % Vector<T>::kLength == 0;
     if (!(aligned ? PlanVectors(columns / Vector<T>::kLength) : PlanTiles(columns))) return false;
-    // Smaller blocks spread a small matrix over all SMs. Those of tiles stay larger, because each
-    // block reads all weights.
+    // Smaller blocks spread a small matrix over all SMs. Blocks of TileRowKernel have at least 128
+    // threads, because each block reads all weights.
     const int fewest_threads = aligned ? 64 : 128;
     threads_ = kShortRowThreads;
     while (threads_ > fewest_threads && Blocks(rows) < kFewBlocks) threads_ /= 2;
@@ -352,8 +360,9 @@ class ShortRowProgram {
     return true;
   }
 
-  // Rows of more than 12 columns have more than 12 elements per lane, because half as many lanes
-  // could not hold them.
+  // Chooses the kernel by the largest number of elements per lane. For rows of more than 12
+  // columns, this number exceeds 12, because half as many lanes could not hold the row with 24
+  // elements each.
   bool PlanTiles(int64_t columns) {
     if (columns > kMostTileColumns) return false;
     const LaneShare share = ShareElements(columns);

@@ -28,7 +28,8 @@ struct SoftmaxOp {
 
   __device__ static Partial None() { return {-INFINITY, 0}; }
 
-  // Replaces x by exp(x - maximum of these lanes), so that each exponential is computed once.
+  // Replaces x by exp(x - maximum of this group of lanes). Finish() only has to scale the stored
+  // exponentials, so each exponential is computed once.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, -INFINITY);
@@ -65,15 +66,16 @@ struct SoftmaxOp {
 
   __device__ static float Finish(float x, Scale scale, float, float) { return x * scale; }
 
-  // Computes the reference in fp64. Unlike the kernels, it does not subtract the maximum. This
-  // cannot overflow, because inputs are within +-3.47.
+  // Compute the reference in fp64. Unlike the kernels, they do not subtract the maximum. The
+  // exponentials cannot overflow, because inputs are within +-3.47.
   __host__ __device__ static void AddToSums(double x, double* sums) { sums[0] += exp(x); }
   __host__ __device__ static double Reference(double x, const double* sums, double, double,
                                               double) {
     return exp(x) / sums[0];
   }
 
-  // The smallest step of fp16 is 2^-24, so a correctly rounded result may be off by half of that.
+  // Adds half of fp16's smallest step, 2^-24, to the limits for fp16, because a correctly rounded
+  // result may be off by that much.
   static ErrorLimits Limits(const std::string& dtype, int64_t columns) {
     ErrorLimits limits = RowErrorLimits(dtype, 1 / static_cast<double>(columns));
     if (dtype != "fp16") return limits;
@@ -89,7 +91,8 @@ struct SoftmaxOp {
 };
 
 constexpr int kWarpSoftmaxThreads = 256;
-// Rows per group of lanes. The loads of all these rows are in flight at once.
+// Number of rows that a group of lanes processes. The loads of all these rows are in flight at
+// once.
 constexpr int kWarpSoftmaxRows = 8;
 
 // Computes the softmax of short rows: each group of kGroup lanes computes one row at a time, with
@@ -126,7 +129,7 @@ __global__ void __launch_bounds__(kWarpSoftmaxThreads) WarpSoftmaxKernel(RowArgs
   }
 }
 
-// Sizes of the kernels of the `unfused` variant. Like an operator of a deep-learning framework,
+// Sizes of the kernels of the `unfused` variant. Like the operators of a deep-learning framework,
 // each kernel reads its inputs from memory and writes its result to memory. Intermediate results
 // are fp32.
 constexpr int kPassThreads = 256;
@@ -158,7 +161,8 @@ __global__ void __launch_bounds__(kPassThreads)
 
 enum class Pass { kSubtract, kExponential, kDivide };
 
-// Applies `pass` to each element and its row's operand.
+// Applies `pass` to each element, using the operand of its row: the maximum (kSubtract) or the sum
+// (kDivide).
 template <Pass pass, typename In, typename Out>
 __global__ void __launch_bounds__(kPassThreads)
     ElementPassKernel(const In* in, const float* of_row, Out* out, int64_t columns) {

@@ -4,7 +4,8 @@
 namespace assay {
 namespace {
 
-// Per element: max, subtract, exp, add, divide. Each is a kernel of its own in variant unfused.
+// Operations per element: max, subtract, exp, add, divide. In variant unfused, each operation is a
+// kernel of its own.
 constexpr int kSteps = 5;
 
 Work SoftmaxWork(const ParameterMap& parameters, int) {
