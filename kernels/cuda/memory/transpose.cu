@@ -1,4 +1,4 @@
-// The kernel and the case of transpose.
+// The transpose benchmark: the kernel that transposes a matrix, and the benchmark case.
 #include <numeric>
 
 #include "common/units.h"
@@ -42,21 +42,22 @@ struct Tile {
   static constexpr int kLength = Vector<T>::kLength;
   static constexpr int kSector = kSectorBytes / sizeof(T);
   static constexpr int kRows = kSegmentBytes / sizeof(T);
-  // A row of the tile is at any offset within its first 16 bytes of shared memory.
+  // Bytes of shared memory for a row of the tile. The row begins at any offset within the first 16
+  // of these bytes.
   static constexpr int kRowBytes = columns * sizeof(T) + sizeof(Vector<T>);
   // A tile may need up to kSector - 1 rows more than kRows.
   static constexpr int kBytes = (kRows + kSector) * (kRowBytes + sizeof(Vector<T>) / kLength);
 
-  // Returns the offset in shared memory, in bytes, of the memory of a row. The 16 bytes between
-  // groups of kLength rows make the threads of a warp, which are kLength rows apart when they read
-  // the tile, access different banks.
+  // Returns the byte offset in shared memory at which the memory for row `row` begins. When threads
+  // of a warp read the tile, they read rows that are kLength apart. Therefore 16 unused bytes
+  // follow each group of kLength rows, so that these threads access different banks.
   __device__ static int Offset(unsigned row) {
     return static_cast<int>(row * kRowBytes + row / kLength * sizeof(Vector<T>));
   }
 };
 
 // Returns how many more rows than kRows a tile needs, because the segments of its columns begin in
-// different rows. This is the largest value of column * rows % kSector.
+// different rows. This number is the largest value of column * rows % kSector.
 template <typename T>
 int ExtraRows(int64_t rows) {
   constexpr int kSector = kSectorBytes / sizeof(T);
@@ -67,18 +68,19 @@ int ExtraRows(int64_t rows) {
 // block, for any shape. Both matrices are aligned to 256 bytes, and their memory ends at a multiple
 // of 256 bytes.
 //
-// A tile's column becomes a segment of a row of `out`. Segments begin at multiples of 32 bytes, so
-// that no two blocks write to the same sector, except at both ends of a row. In a row of `out`
-// that itself does not begin at such a multiple, all segments begin a few elements, the skew,
-// earlier. The tile therefore includes the `extra` rows before its first row, where the segments
-// with the largest skew begin.
+// Each column of a tile becomes a segment of a row of `out`. Segments begin at multiples of 32
+// bytes, so that no two blocks write to the same sector, except at both ends of a row of `out`. If
+// a row of `out` does not itself begin at a multiple of 32 bytes, all its segments begin a few
+// elements earlier. The number of these elements is the row's skew. A tile therefore also includes
+// the `extra` rows of `in` before its first row, because the segments with the largest skew begin
+// there.
 //
 // Loads are aligned to 16 bytes and copied to shared memory as they are, so an element's place in
 // shared memory depends on the alignment of its row of `in`. Since loads are asynchronous, a block
 // has all its loads in flight at once and needs no registers for them.
 //
-// On Hopper, blocks may start while the previous kernel of the stream ends, which hides the launch.
-// They access memory only after that kernel has completed.
+// On Hopper, blocks may start while the previous kernel of the stream ends, which hides the time
+// that a launch takes. The blocks access memory only after the previous kernel has completed.
 template <typename T, int tile_columns>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     TransposeKernel(const T* in, T* out, int rows, int columns, int extra) {
@@ -88,22 +90,24 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   const int thread = static_cast<int>(threadIdx.x);
   AllowNext();
 
-  // Blocks start in the order x, y, z: column by column within each group of rows of tiles.
-  // Neighbors in both directions are then transposed at about the same time, so that the L2 cache
-  // merges their accesses to the same sectors and DRAM pages.
+  // Blocks start in the order x, y, z. Groups of rows of tiles are therefore processed one after
+  // the other, and each group column by column. Neighboring tiles in both directions are then
+  // transposed at about the same time, so that the L2 cache merges their accesses to the same
+  // sectors and DRAM pages.
   const int tile_row = static_cast<int>(blockIdx.z * gridDim.x + blockIdx.x);
   const int first_row = tile_row * Sizes::kRows - extra;
   const int first_column = static_cast<int>(blockIdx.y) * tile_columns;
   if (first_row >= rows) return;  // The last group may have fewer rows of tiles.
-  // Returns how many elements beyond a multiple of 16 bytes row `i` of the tile begins in `in`.
+  // Returns the distance, in elements, from the preceding multiple of 16 bytes to the start of row
+  // `i` of the tile in `in`.
   const auto shift = [&](int i) {
     return static_cast<int>(static_cast<unsigned>(first_row + i) * static_cast<unsigned>(columns) +
                             static_cast<unsigned>(first_column)) &
            (kLength - 1);
   };
 
-  // Loads the vectors that contain the tile: tile_columns / kLength from each row, and one more
-  // from rows that do not begin at a multiple of 16 bytes.
+  // Loads the vectors that contain the tile. Each row has tile_columns / kLength vectors, and one
+  // more if it does not begin at a multiple of 16 bytes.
   {
     constexpr int kVectors = tile_columns / kLength;
     constexpr int kRowsAtOnce = kThreads / kVectors;
@@ -206,7 +210,7 @@ class TransposeCase : public GpuCase {
   }
 
   Status Enqueue(int64_t set) override {
-    // With large tiles, a small matrix would leave some SMs idle.
+    // With large tiles, a small matrix would have too few tiles to keep all SMs busy.
     const int64_t large_tiles = TilesDown() * CeilDivide(columns_, kLargeTileColumns);
     return large_tiles < int64_t{4} * device().sm_count ? Launch<kSmallTileColumns>(set)
                                                         : Launch<kLargeTileColumns>(set);
