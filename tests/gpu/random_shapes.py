@@ -19,7 +19,7 @@ the spread still exceeds the gap.
 With --rule fast, the default, cases are measured with `effort: quick`, and PyTorch in similar
 windows. Large matrix products and attention reach the GPU's power limit, where clocks take seconds
 to settle, and are always measured with the standard effort. --out is written after each shape. No
-shape begins after --limit seconds; --without leaves out the shapes that earlier files have. The
+shape begins after --limit seconds; --without leaves out those that earlier files have measured. The
 exit code is 1 if a ratio is below 0.98, a kernel or a reference failed, or a shape was not begun;
 and 77 without a GPU or PyTorch.
 """
@@ -391,8 +391,8 @@ def main():
         os.makedirs(os.environ[name], exist_ok=True)
     # Several processes compile already.
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    measured = by_seed(read_all(arguments.without))[0].get(arguments.seed, [])
-    left_out = {(one["kernel"], one["reference"]) for one in measured}
+    earlier = by_seed(read_all(arguments.without))[0].get(arguments.seed, [])
+    left_out = {(one["kernel"], one["reference"]) for one in earlier if "ratio" in one}
     drawn = [draw(arguments.seed, kernel, arguments.shapes) for kernel in arguments.kernels]
     report = measure_all([shape for of_index in zip(*drawn) for shape in of_index
                           if (shape.kernel, shape.reference) not in left_out], runner, arguments)

@@ -61,7 +61,7 @@ Work ExampleWork(double flops, Peak peak, double bytes, int kernels = 1) {
 
 Declaration AttentionDeclaration() {
   return Declaration("attention", Resource::kGpu)
-      .Version(2)  // 2: a block of flash_wgmma computes several tiles.
+      .Version(3)  // 2: a block of flash_wgmma computes several tiles. 3: with a mask, too.
       .Summary("softmax(Q K' / sqrt(d)) V: naive, and fused as flash attention")
       .Parameters({
           Parameter::Choice("variant", {"naive", "flash", "flash_mma", "flash_wgmma"})

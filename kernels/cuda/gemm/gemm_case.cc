@@ -42,6 +42,7 @@ Status GemmCase::SetUp() {
   a_ = AddInput(StoredA(shape_), StoredA(multiplied_));
   b_ = AddInput(StoredB(shape_), StoredB(multiplied_));
   d_ = AddArray(multiplied_.DBytes());
+  checked_ = multiplied_.DBytes() == shape_.DBytes() ? d_ : AddArray(shape_.DBytes());
   ASSAY_RETURN_IF_ERROR(AllocateSets("A, B and D of " + std::to_string(shape_.batch) + " x " +
                                      std::to_string(shape_.m) + " x " + std::to_string(shape_.n) +
                                      " x " + std::to_string(shape_.k)));
@@ -97,23 +98,20 @@ Status GemmCase::Enqueue(int64_t set) {
 OutputRange GemmCase::Output(int64_t set) { return {Array<void>(set, d_), multiplied_.DBytes()}; }
 
 Result<Verdict> GemmCase::Check(int64_t set) {
-  GemmOperands operands{Array<void>(set, a_.array), Array<void>(set, b_.array),
-                        Array<void>(set, d_)};
-  DeviceBuffer part;  // D without what padding added to it.
-  if (multiplied_.DBytes() != shape_.DBytes()) {
-    ASSAY_ASSIGN_OR_RETURN(part, DeviceBuffer::Allocate(shape_.DBytes(), "the check's D"));
+  if (checked_ != d_) {
     const auto row_bytes = static_cast<size_t>(shape_.n * shape_.OutputBytes());
     const auto padded_row_bytes = static_cast<size_t>(multiplied_.n * shape_.OutputBytes());
     const int64_t elements = shape_.m * shape_.n;
     const int64_t padded_elements = multiplied_.m * multiplied_.n;
     for (int64_t product = 0; product < shape_.batch; ++product) {
       ASSAY_CUDA(cudaMemcpy2DAsync(
-          part.as<char>() + product * elements * shape_.OutputBytes(), row_bytes,
+          Array<char>(set, checked_) + product * elements * shape_.OutputBytes(), row_bytes,
           Array<char>(set, d_) + product * padded_elements * shape_.OutputBytes(), padded_row_bytes,
           row_bytes, static_cast<size_t>(shape_.m), cudaMemcpyDeviceToDevice, stream()));
     }
-    operands.d = part.data();
   }
+  const GemmOperands operands{Array<void>(set, a_.array), Array<void>(set, b_.array),
+                              Array<void>(set, checked_)};
   return CheckGemm(shape_, Inputs(), set, operands, stream());
 }
 

@@ -56,7 +56,8 @@ class GemmCase : public GpuCase {
   bool tuned_now_ = false;
   Input a_;
   Input b_;
-  int d_ = 0;  // Index of the array.
+  int d_ = 0;        // Index of the array.
+  int checked_ = 0;  // The same one, or an array for D without what padding added.
 };
 
 }  // namespace assay

@@ -63,7 +63,9 @@ Declaration GemmDeclaration() {
                              "multiplications and additions per second")})
       .Model(
           "FLOPs = 2 m n k x batch; bytes = (m k + k n + m n) x element sizes x batch; time = "
-          "max(FLOPs / peak, bytes / bandwidth) + 2.5 us (0.6 us in a graph)")
+          "max(FLOPs / peak, bytes / bandwidth) + 2.5 us (0.6 us in a graph). The copies of pad "
+          "are "
+          "not counted")
       .WorkOf([](const ParameterMap& parameters, int) {
         return GemmWork(GemmShapeOf(parameters), parameters);
       })

@@ -59,7 +59,8 @@ struct GemmShape {
       return (length + vector - 1) / vector * vector;
     };
     GemmShape padded = *this;
-    padded.n = up(up(n, OutputBytes()), InputBytes());
+    padded.n = up(n, OutputBytes());
+    if (!b_transposed) padded.n = up(padded.n, InputBytes());
     if (a_transposed) padded.m = up(m, InputBytes());
     if (!a_transposed || b_transposed) padded.k = up(k, InputBytes());
     return padded;

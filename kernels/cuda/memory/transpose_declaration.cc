@@ -24,6 +24,7 @@ Parameter Extent(const char* name) {
 
 Declaration TransposeDeclaration() {
   return Declaration("transpose", Resource::kGpu)
+      .Version(2)  // 2: rows of any alignment are read and written in vectors.
       .Summary("B = A' through tiles in shared memory")
       .Parameters({
           Extent("rows"),
