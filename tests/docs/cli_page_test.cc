@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <regex>
 
 #include "cli/commands/app.h"
 #include "tests/docs/page.h"
@@ -60,6 +61,21 @@ std::string HelpOf(const std::string& program) {
   std::array<char, 4096> part{};
   while (const size_t got = fread(part.data(), 1, part.size(), pipe.get())) {
     text.append(part.data(), got);
+  }
+  // CLI11 2.2 and later print "TEXT [default] " for "TEXT=default", and put the description of a
+  // short option on the next line, in column 30, if that makes it too long.
+  static const std::regex default_before_more(
+      R"((\n  -[^\n[]* [A-Z]+) \[([^\]\n]+)\] +(?=Needs|\(Env))");
+  static const std::regex default_value(R"((\n  -[^\n[]* [A-Z]+) \[([^\]\n]+)\] )");
+  static const std::regex spaces_at_end(R"( +\n)");
+  static const std::regex two_lines(R"(\n(  -[^\n]{0,26})\n {30})");
+  text = std::regex_replace(text, default_before_more, "$1=$2 ");
+  text = std::regex_replace(text, default_value, "$1=$2   ");
+  text = std::regex_replace(text, spaces_at_end, "\n");
+  for (std::smatch match; std::regex_search(text, match, two_lines);) {
+    const std::string option = match[1];
+    text.replace(static_cast<size_t>(match.position()), static_cast<size_t>(match.length()),
+                 "\n" + option + std::string(30 - option.size(), ' '));
   }
   return text;
 }

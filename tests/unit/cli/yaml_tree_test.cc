@@ -57,6 +57,10 @@ TEST(YamlTreeTest, UnsupportedSyntax_FaultHasItsPosition) {
         "[a, b]: 1\n", "a:\n\t- b\n", "a: [1\n", "a: *b\n", "a: b\nc: \xff\n", "a: \x1b[2J"}) {
     faults += FirstFault(text) + "\n";
   }
+  // yaml-cpp 0.8 and later add the name.
+  if (const size_t name = faults.find("not defined: b"); name != std::string::npos) {
+    faults.erase(name + std::string("not defined").size(), std::string(": b").size());
+  }
   EXPECT_WORDING("cli/yaml-faults", faults);
   EXPECT_TRUE(FirstFault(std::string("a: \0", 4)).starts_with("1:4: "));
   EXPECT_EQ(FirstFault("a: gr\xc3\xb6\xc3\x9f"
