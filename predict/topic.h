@@ -68,7 +68,7 @@ using FindShape = std::function<std::optional<ModelShape>(const std::string& nam
 struct World {
   FindHardware find_hardware;  // Required.
   FindShape find_shape;        // May be empty.
-  // The names of the GPUs that "any" stands for in Input::Gpus().
+  // The names of the GPUs that "any" means in Input::Gpus().
   std::vector<std::string> gpus;
 };
 

@@ -6,7 +6,7 @@ namespace assay {
 namespace {
 
 // Returns the key of GpuSpec::flops that holds the peak for `work`. On GPUs without fp64 tensor
-// cores, fp64 matrix products run on the vector units. Peak::kBf16 also stands for fp16, which is
+// cores, fp64 matrix products run on the vector units. Peak::kBf16 also means fp16, which is
 // the only 16-bit type of GPUs before Ampere.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   const std::string column(ToText(work.peak));

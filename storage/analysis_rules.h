@@ -64,7 +64,7 @@ struct RegressionPosition {
 inline constexpr char kRegressionPages = 'g';  // See MakePageToken.
 RegressionPosition PositionOf(const v1::Regression& regression);
 // Convert a position to the text from which PageFiller makes page tokens, and a page token back to
-// a position. An empty token stands for the position after all regressions.
+// a position. An empty token means the position after all regressions.
 std::string PositionText(const RegressionPosition& position);
 Result<RegressionPosition> ParsePosition(const std::string& token);
 

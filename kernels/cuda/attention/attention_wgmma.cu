@@ -401,7 +401,7 @@ int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
 }
 
 // Returns the number of consumers per block. Only with d = 64, registers suffice for a third, which
-// hides more of the softmax. Two are faster if the larger tiles of three would add over 12% of
+// hides more of the softmax. Two are faster if the larger tiles of three would compute over 12% more
 // scores.
 int ConsumersFor(const AttentionShape& shape) {
   if (shape.d != 64) return 2;

@@ -41,9 +41,9 @@ class Rotation {
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,
                               int64_t available_bytes, const std::string& what);
 
-// Rounds `bytes` up to a multiple of `alignment`.
-inline int64_t AlignUp(int64_t bytes, int64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
+// Rounds `size` up to a multiple of `alignment`.
+inline int64_t AlignUp(int64_t size, int64_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
 }
 
 }  // namespace assay

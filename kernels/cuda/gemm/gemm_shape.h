@@ -1,10 +1,10 @@
 // Shape and types of a GEMM, shared by the multiplication and its check.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/cuda/execution/sustained_load.h"
+#include "kernels/cuda/frame/rotation.h"
 
 namespace assay {
 
@@ -54,10 +54,7 @@ struct GemmShape {
   // Returns the shape with m, n and k rounded up so that no stored row of A, B or D ends within a
   // vector of 16 bytes. A dimension that is not the length of a stored row stays unchanged.
   GemmShape Padded() const {
-    const auto up = [](int64_t length, int64_t bytes) {
-      const int64_t vector = std::max<int64_t>(1, 16 / bytes);
-      return (length + vector - 1) / vector * vector;
-    };
+    const auto up = [](int64_t length, int64_t bytes) { return AlignUp(length, 16 / bytes); };
     GemmShape padded = *this;
     padded.n = up(n, OutputBytes());
     if (!b_transposed) padded.n = up(padded.n, InputBytes());
