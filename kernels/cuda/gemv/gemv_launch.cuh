@@ -8,30 +8,11 @@
 
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/dependent_launch.cuh"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/gemv/gemv_kernel.cuh"
 
 namespace assay {
-
-// Launches `kernel`. If `overlap` is true, which requires compute capability 9.0, the kernel may
-// start before the previous kernel of the stream has ended. In that case, the kernel must call
-// WaitForPrevious() before it uses the previous kernel's results.
-template <typename... Parameters, typename... Values>
-Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,
-                         bool overlap, cudaStream_t stream, const Values&... values) {
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid;
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = overlap ? 1 : 0;
-  ASSAY_CUDA(cudaLaunchKernelEx(&config, kernel, values...));
-  return Status::Ok();
-}
 
 // Launches matrix products of one shape on one GPU. Must be used by a single thread.
 template <typename Weights, typename T>

@@ -239,19 +239,10 @@ class TransposeCase : public GpuCase {
     const dim3 grid(static_cast<unsigned>(CeilDivide(TilesDown(), groups)),
                     static_cast<unsigned>(CeilDivide(columns_, tile_columns)),
                     static_cast<unsigned>(groups));
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = dim3(kThreads);
-    config.stream = stream();
-    config.attrs = &overlap;
-    config.numAttrs = device().compute_major >= 9 ? 1 : 0;
-    ASSAY_CUDA(cudaLaunchKernelEx(&config, TransposeKernel<T, tile_columns>, Array<const T>(set, 1),
-                                  Array<T>(set, 0), static_cast<int>(rows_),
-                                  static_cast<int>(columns_), ExtraRows<T>(rows_)));
-    return Status::Ok();
+    return LaunchOverlapping(TransposeKernel<T, tile_columns>, grid, kThreads, 0,
+                             device().compute_major >= 9, stream(), Array<const T>(set, 1),
+                             Array<T>(set, 0), static_cast<int>(rows_), static_cast<int>(columns_),
+                             ExtraRows<T>(rows_));
   }
 
   const int64_t rows_;  // Rows of the input.
