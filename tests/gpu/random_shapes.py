@@ -8,9 +8,8 @@ faster of the two over ours. Cases of less than about 100 us are replayed from a
 sides, so that the host's speed does not decide.
 
 A ratio below 0.98 is measured again once, for longer, if the reference's own spread or the
-precision of a quick case (2%) could explain it, or if our samples had not settled. The second
-result counts. It is "within spread" if
-the spread still exceeds the gap.
+precision of a quick case (2%) could explain it, if our samples had not settled, or if the GPU
+throttled. The second result counts. It is "within spread" if the spread still exceeds the gap.
 
     random_shapes.py PROGRAMS --seed N [--kernels gemm ...] [--shapes 8] [--out FILE.json]
                      [--limit SECONDS] [--rule fast|normal] [--without FILE.json ...]
@@ -141,7 +140,8 @@ def is_uncertain(record):
     """Returns true if the ratio is below the bar, and a longer measurement may say otherwise."""
     if "ratio" not in record or record["ratio"] >= BAR:
         return False
-    return "unsettled" in record["ours"]["flags"] or \
+    # At the power limit, clocks depend on what ran before.
+    return bool({"unsettled", "throttled"} & set(record["ours"]["flags"])) or \
         BAR - record["ratio"] <= max(record["spread"], QUICK_RESOLUTION)
 
 
