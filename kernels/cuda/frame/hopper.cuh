@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace assay::hopper {
@@ -78,6 +79,46 @@ __device__ inline uint32_t ClusterRank() {
   uint32_t rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
+}
+
+// Sends `value`, whose size must be a multiple of 4 bytes, to the shared memory of block `rank` of
+// this cluster. There, it is written to the same offset as `to` has in this block, and the barrier
+// at the same offset as `barrier` counts the bytes as they arrive.
+template <typename T>
+__device__ void SendToBlock(const T& value, T* to, uint64_t* barrier, uint32_t rank) {
+  constexpr int kWords = sizeof(T) / 4;
+  uint32_t words[kWords];
+  memcpy(words, &value, sizeof words);
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    asm volatile(
+        "{\n"
+        ".reg .b32 to, barrier;\n"
+        "mapa.shared::cluster.u32 to, %0, %3;\n"
+        "mapa.shared::cluster.u32 barrier, %2, %3;\n"
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [to], %1, [barrier];\n"
+        "}\n" ::"r"(SharedAddress(to) + 4 * i),
+        "r"(words[i]), "r"(SharedAddress(barrier)), "r"(rank)
+        : "memory");
+  }
+}
+
+// ---- bulk copies
+
+// Copies `bytes` bytes, which are read only once, to shared memory. `barrier` counts the bytes as
+// they arrive. The cache lines of this data are the first to be evicted from the L2 cache. `to`,
+// `from` and `bytes` must be multiples of 16.
+__device__ inline void CopyBytesOnce(void* to, const void* from, uint32_t bytes,
+                                     uint64_t* barrier) {
+  asm volatile(
+      "{\n"
+      ".reg .b64 policy;\n"
+      "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1], %2, [%3], policy;\n"
+      "}\n" ::"r"(SharedAddress(to)),
+      "l"(from), "r"(bytes), "r"(SharedAddress(barrier))
+      : "memory");
 }
 
 // ---- bulk tensor copies

@@ -169,7 +169,8 @@ class RowProgram {
   // - short rows: a group of lanes per row;
   // - rows that fit in the registers of a block: the smallest such block, which has at most 512
   //   threads if the GPU has clusters, else 1024;
-  // - rows that fit in the registers of a cluster, if the GPU has clusters: a cluster per row;
+  // - rows that fit in the registers of a cluster, if the GPU has clusters: clusters that process
+  //   one row after another;
   // - all other rows: several chunks per row.
   // `clusters` says whether the GPU has clusters.
   Status Plan(int64_t rows, int64_t columns, bool clusters) {
@@ -188,8 +189,11 @@ class RowProgram {
     ASSAY_RETURN_IF_ERROR(Try<384>());
     ASSAY_RETURN_IF_ERROR(Try<512>());
     if (clusters) {
-      for (int blocks = 2; blocks <= kMostRowBlocks; blocks *= 2) {
-        ASSAY_RETURN_IF_ERROR(TryCluster<384>(blocks, columns));
+      // Small blocks first: more clusters are then at work, each at a different point of its row.
+      for (int blocks = 3; blocks <= kMostRowBlocks; ++blocks) {
+        ASSAY_RETURN_IF_ERROR(TryCluster<256>(blocks, columns));
+      }
+      for (int blocks = 5; blocks <= kMostRowBlocks; ++blocks) {
         ASSAY_RETURN_IF_ERROR(TryCluster<512>(blocks, columns));
       }
     } else {
@@ -247,18 +251,24 @@ class RowProgram {
     return Status::Ok();
   }
 
-  Status EnqueueClusters(const RowArgs<T>& args, cudaStream_t stream) const {
-    cudaLaunchAttribute cluster;
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = static_cast<unsigned>(cluster_blocks_);
-    cluster.val.clusterDim.y = 1;
-    cluster.val.clusterDim.z = 1;
+  // Returns the configuration of a launch in clusters. It refers to `attribute`, which the function
+  // fills.
+  cudaLaunchConfig_t ClusterLaunch(cudaLaunchAttribute* attribute, cudaStream_t stream) const {
+    attribute->id = cudaLaunchAttributeClusterDimension;
+    attribute->val.clusterDim = {static_cast<unsigned>(cluster_blocks_), 1, 1};
     cudaLaunchConfig_t launch{};
     launch.gridDim = grid_;
     launch.blockDim = threads_;
+    launch.dynamicSmemBytes = shared_bytes_;
     launch.stream = stream;
-    launch.attrs = &cluster;
+    launch.attrs = attribute;
     launch.numAttrs = 1;
+    return launch;
+  }
+
+  Status EnqueueClusters(const RowArgs<T>& args, cudaStream_t stream) const {
+    cudaLaunchAttribute attribute{};
+    const cudaLaunchConfig_t launch = ClusterLaunch(&attribute, stream);
     ASSAY_CUDA(cudaLaunchKernelEx(&launch, cluster_kernel_, args, part_));
     return Status::Ok();
   }
@@ -273,13 +283,21 @@ class RowProgram {
     if (threads_ != 0 || part + (aligned_ ? 0 : 1) > int64_t{kThreads} * kVectors) {
       return Status::Ok();
     }
-    if (rows_ > std::numeric_limits<int>::max() / blocks) return TooManyRows();
     cluster_blocks_ = blocks;
     part_ = static_cast<int>(part) * kLength;
-    grid_ = static_cast<unsigned>(rows_ * blocks);
     threads_ = kThreads;
+    shared_bytes_ = RowClusterBytes<T, kThreads, kVectors>();
     cluster_kernel_ = aligned_ ? RowClusterKernel<Op, T, kThreads, kVectors, true>
                                : RowClusterKernel<Op, T, kThreads, kVectors, false>;
+    ASSAY_CUDA(cudaFuncSetAttribute(cluster_kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shared_bytes_)));
+    // As many clusters as the GPU holds at once, or fewer if there are fewer rows.
+    grid_ = static_cast<unsigned>(blocks);
+    cudaLaunchAttribute attribute{};
+    const cudaLaunchConfig_t launch = ClusterLaunch(&attribute, nullptr);
+    int resident = 0;
+    ASSAY_CUDA(cudaOccupancyMaxActiveClusters(&resident, cluster_kernel_, &launch));
+    grid_ *= static_cast<unsigned>(std::min<int64_t>(rows_, std::max(resident, 1)));
     return Status::Ok();
   }
 
@@ -312,7 +330,8 @@ class RowProgram {
   void (*kernel_)(RowArgs<T>) = nullptr;
   void (*cluster_kernel_)(RowArgs<T>, int) = nullptr;
   int cluster_blocks_ = 0;
-  int part_ = 0;  // Columns of a row that a block of a cluster holds.
+  size_t shared_bytes_ = 0;  // Dynamic shared memory of a block of a cluster.
+  int part_ = 0;             // Columns of a row that a block of a cluster holds.
   unsigned grid_ = 0;
   unsigned threads_ = 0;
 };

@@ -60,7 +60,9 @@ Status ValidateRows(const ParameterMap& parameters) {
 
 Declaration RowDeclaration(const std::string& name, int weights, int flops) {
   return Declaration(name, Resource::kGpu)
-      .Version(3)  // 2: long rows are read once. 3: short rows leave few lanes idle.
+      // 2: long rows are read once. 3: short rows leave few lanes idle. 4: long rows are read
+      // ahead.
+      .Version(4)
       .Parameters(RowParameters(ColumnsParameter()))
       .Metrics(RowMetrics())
       .Model("bytes = (2 x rows + " + std::to_string(weights) +

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/cuda/frame/hopper.cuh"
 #include "kernels/cuda/frame/vector.cuh"
 
 namespace assay {
@@ -62,6 +63,14 @@ __device__ void WidenVector(const Vector<T>& vector, float* x) {
 #pragma unroll
     for (int i = 0; i < Vector<T>::kLength; ++i) x[i] = static_cast<float>(vector.element[i]);
   }
+}
+
+// Converts several vectors to fp32.
+template <typename T, int kVectors>
+__device__ void WidenVectors(const Vector<T> (&vectors)[kVectors],
+                             float (&x)[kVectors * Vector<T>::kLength]) {
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) WidenVector(vectors[v], x + v * Vector<T>::kLength);
 }
 
 // Converts fp32 elements to a vector of T. Rounds to nearest even, two elements per instruction.
@@ -244,8 +253,7 @@ __device__ void LoadPiece(const T* in, const Piece& piece, float (&x)[Piece::kEl
     vectors[v] = {};
     if (piece.HasAny(v)) vectors[v] = LoadOnce(in + piece.At(v));
   }
-#pragma unroll
-  for (int v = 0; v < Piece::kElements / kLength; ++v) WidenVector(vectors[v], x + v * kLength);
+  WidenVectors(vectors, x);
 }
 
 // An integer type of kBytes bytes.
@@ -333,39 +341,109 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
 // The maximum number of blocks of a cluster that share a row. Every GPU with clusters supports 8.
 inline constexpr int kMostRowBlocks = 8;
 
-// Processes one row per cluster of blocks. Each block holds `part` columns of the row in registers.
-// A long row is therefore read only once, as a short row is, and several blocks still fit on an SM.
+// The number of rows that a block of RowClusterKernel reads ahead.
+inline constexpr int kRowsAhead = 2;
+
+// Returns how many bytes of dynamic shared memory a block of RowClusterKernel needs.
+template <typename T, int kThreads, int kVectors>
+constexpr int RowClusterBytes() {
+  return kRowsAhead * kThreads * kVectors * static_cast<int>(sizeof(Vector<T>));
+}
+
+// Returns how many blocks of RowClusterKernel fit on an SM at once. Two arrays of weights leave too
+// few registers for as many blocks as RowKernel has.
+template <typename Op>
+constexpr int RowClusterBlocksPerSm(int threads) {
+  return Op::kWeights == 2 && threads == 256 ? 3 : RowBlocksPerSm(threads);
+}
+
+// Processes rows that are too long for the registers of one block. A cluster of blocks processes
+// one row after another, and each of its blocks holds `part` columns of the current row in
+// registers. Meanwhile, the same columns of the cluster's next rows are copied to shared memory.
 // `part` is a multiple of the vector length. Requires compute capability 9.0.
+//
+// The blocks of a cluster send each other their results for a row by asynchronous stores. A barrier
+// of the cluster would also wait until all stores to global memory are visible.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
-__global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads))
+__global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
     RowClusterKernel(RowArgs<T> args, int part) {
 #if __CUDA_ARCH__ >= 900
   using Partial = typename Op::Partial;
   using Piece = RowPiece<T, kThreads, kVectors, kAligned>;
-  __shared__ Partial scratch[kThreads / 32];
-  __shared__ Partial of_block[kMostRowBlocks];
+  constexpr int kLength = Piece::kLength;
+  extern __shared__ uint4 row_memory[];
+  __shared__ uint64_t row_arrived[kRowsAhead];
+  __shared__ Partial of_warp[kThreads / 32];
+  // Results of all blocks of the cluster, for rows with even and with odd numbers. A block sends
+  // its result for a row only after it has read those for the previous row. So no result arrives
+  // before this block has read the one that it replaces.
+  __shared__ Partial of_block[2][kMostRowBlocks];
+  __shared__ uint64_t results_arrived[2];
   const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
-  // Signals to the other blocks that this block has started, so that they may write to its shared
-  // memory.
-  static_cast<void>(cluster.barrier_arrive());
   const auto blocks = static_cast<int>(cluster.num_blocks());
   const auto rank = static_cast<int>(cluster.block_rank());
-  const int64_t row = blockIdx.x / blocks;
+  const int64_t clusters = gridDim.x / blocks;
   const int64_t first_column = int64_t{rank} * part;
   const auto length = static_cast<int>(
       max(int64_t{0}, min(static_cast<int64_t>(part), args.columns - first_column)));
-  const Piece piece(row * args.columns + first_column, length, threadIdx.x);
-  float x[Piece::kElements];
-  LoadPiece(args.in, piece, x);
-  const Partial own = Op::Summarise(x, piece);
-  const Partial mine = MergeWarps<Op, kThreads>(own, scratch);
-  cluster.barrier_wait();
-  const auto to = static_cast<int>(threadIdx.x);
-  if (to < blocks) *cluster.map_shared_rank(of_block + rank, to) = mine;
-  if (to >= blocks && to < kMostRowBlocks) of_block[to] = Op::None();
-  cluster.sync();
-  const Partial total = MergeAll<Op, kMostRowBlocks>(of_block);
-  FinishPiece<Op>(args, piece, first_column, Op::ScaleOf(own, total, args.columns), x);
+  const auto buffer = [&](int stage) {
+    return reinterpret_cast<Vector<T>*>(row_memory) + stage * kThreads * kVectors;
+  };
+  // Starts to copy this block's part of a row, from the vector that contains its first element.
+  const auto load = [&](int64_t row, int stage) {
+    const int64_t begin = row * args.columns + first_column;
+    const int before = kAligned || length == 0 ? 0 : static_cast<int>(begin % kLength);
+    const int bytes =
+        (before + length + kLength - 1) / kLength * static_cast<int>(sizeof(Vector<T>));
+    hopper::ArriveExpect(row_arrived + stage, bytes);
+    if (bytes == 0) return;
+    hopper::CopyBytesOnce(buffer(stage), args.in + begin - before, bytes, row_arrived + stage);
+  };
+
+  int64_t row = blockIdx.x / blocks;
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (thread == 0) {
+    for (uint64_t& barrier : row_arrived) hopper::InitBarrier(&barrier, 1);
+    for (uint64_t& barrier : results_arrived) hopper::InitBarrier(&barrier, 1);
+    hopper::FenceBarrierInit();
+    for (int stage = 0; stage < kRowsAhead; ++stage) {
+      if (row + stage * clusters < args.rows) load(row + stage * clusters, stage);
+    }
+  }
+  if (thread >= blocks && thread < kMostRowBlocks) {
+    of_block[0][thread] = of_block[1][thread] = Op::None();
+  }
+  cluster.sync();  // From here on, blocks may write to each other's shared memory.
+
+#pragma unroll 1
+  for (int i = 0; row < args.rows; row += clusters, ++i) {
+    const int stage = i % kRowsAhead;
+    const Piece piece(row * args.columns + first_column, length, thread);
+    Vector<T> vectors[kVectors] = {};
+    hopper::WaitBarrier(row_arrived + stage, i / kRowsAhead % 2);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      if (piece.HasAny(v)) vectors[v] = buffer(stage)[v * kThreads + thread];
+    }
+    float x[Piece::kElements];
+    WidenVectors(vectors, x);
+    const Partial own = Op::Summarise(x, piece);
+    if (thread % 32 == 0) of_warp[thread / 32] = own;
+    __syncthreads();  // Now all threads have also read the buffer.
+    if (thread < 32) {
+      const Partial mine = MergeAll<Op, kThreads / 32>(of_warp);
+      if (thread == 0) {
+        if (row + kRowsAhead * clusters < args.rows) load(row + kRowsAhead * clusters, stage);
+        hopper::ArriveExpect(results_arrived + i % 2, blocks * sizeof(Partial));
+      }
+      if (thread < blocks) {
+        hopper::SendToBlock(mine, &of_block[i % 2][rank], results_arrived + i % 2, thread);
+      }
+    }
+    hopper::WaitBarrier(results_arrived + i % 2, i / 2 % 2);
+    const Partial total = MergeAll<Op, kMostRowBlocks>(of_block[i % 2]);
+    FinishPiece<Op>(args, piece, first_column, Op::ScaleOf(own, total, args.columns), x);
+  }
 #endif
 }
 

@@ -24,7 +24,9 @@ Work OfFifteenElements(double fixed_seconds) {
 
 Declaration SoftmaxDeclaration() {
   return Declaration("softmax", Resource::kGpu)
-      .Version(3)  // 2: long rows are read once. 3: short rows leave few lanes idle.
+      // 2: long rows are read once. 3: short rows leave few lanes idle. 4: long rows are read
+      // ahead.
+      .Version(4)
       .Summary("softmax of each row: fused, by warps, or one kernel per step")
       .Parameters(RowParameters(
           ColumnsParameter()
