@@ -49,9 +49,9 @@ constexpr std::chrono::milliseconds kServerGrace{1000};
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 constexpr std::chrono::seconds kRenewTimeout{10};
 
-// Opens NVML, the library that describes NVIDIA GPUs. Returns null if the node has no GPUs or the
-// driver is broken. For a broken driver, also sets `trouble`. Returns an error if the user selected
-// GPUs (`gpus`) that are not available.
+// Opens NVML, NVIDIA's library for querying GPUs. Returns null if the node has no GPUs or its
+// driver is broken. If the driver is broken, sets `trouble` to a description of the problem.
+// Returns an error if the GPUs that the user selected, `gpus`, are not available.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
@@ -147,8 +147,8 @@ Result<identity::Enrolled> RenewByCall(const AgentOptions& options) {
 
 }  // namespace
 
-// The coordinators that were found to be unusable. Separate threads find this out, and may outlive
-// the agent.
+// The coordinators to which this agent can never connect, for example because of a wrong
+// certificate. The threads that find this out may outlive the agent, so they share this object.
 struct AgentProcess::Explanations {
   Mutex mutex;
   bool running ASSAY_GUARDED_BY(mutex) = false;
@@ -314,8 +314,8 @@ Status AgentProcess::StartSession() {
         &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_,
         [runner = options_.runner, preflight = preflight_,
          node = node_](std::function<void(v1::NodeChecked)> done) {
-          // The thread is detached, because the agent must be able to end even if the driver or the
-          // runner does not respond.
+          // Check the node on a detached thread. If the driver or the runner program hangs, the
+          // agent can still exit.
           std::thread([=] { done(CheckNode(runner, *preflight, node.get())); }).detach();
         },
         std::move(telemetry), events_.attached});
@@ -379,8 +379,8 @@ Status AgentProcess::Attach() {
 void AgentProcess::OnCallEnded(const std::string& address, const Status& why, bool had_session) {
   if (!events_.refused) return;
   if (const auto expulsion = ExpulsionOf(why)) return events_.refused(*expulsion);
-  // An agent that has had a session keeps trying. With an expired certificate, it also keeps
-  // trying, because the renewer handles that.
+  // Keep trying to connect if the agent has ever had a session. Also keep trying if its certificate
+  // has expired, because the renewer will replace the certificate.
   const bool expired =
       options_.enrolled && options_.enrolled->expire_time <= Clock::Real().WallNow();
   if (had_session || expired) return;

@@ -30,9 +30,9 @@ namespace assay::agent {
 // An agent's data folder. It is locked while the object exists, so a second agent cannot use it.
 class DataFolder {
  public:
-  // Opens and locks the folder, and creates it if it does not exist. A folder without a node id
-  // gets `required_id`, or a new random id if `required_id` is empty. Returns an error if the
-  // folder already contains an id other than `required_id`.
+  // Opens and locks the data folder, and creates it if it does not exist. A folder without a node
+  // id gets the id `required_id`, or a new random one if `required_id` is empty. Returns an error
+  // if the folder already contains an id other than `required_id`.
   static Result<DataFolder> Open(const std::string& path, const std::string& required_id);
 
   const std::string& node_id() const { return node_id_; }
@@ -52,8 +52,8 @@ class DataFolder {
 struct AgentEvents {
   // A session with a coordinator was opened.
   std::function<void()> attached;
-  // The agent must end, because no further try to connect can succeed. `why` contains the cause and
-  // what the user can do.
+  // The agent must exit, because no attempt to connect can succeed. `why` contains the cause and
+  // tells the user what to do.
   std::function<void(const Status& why)> refused;
 };
 
@@ -65,8 +65,8 @@ class AgentProcess {
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options,
                                                      AgentEvents events = {});
 
-  // Hands the jobs back to the coordinator (see Session::HandBack) and stops the agent. Takes up to
-  // 10 s, or longer if the GPU driver does not respond.
+  // Hands unfinished jobs back to the coordinator (see Session::HandBack) and stops the agent.
+  // Takes up to 10 s, or longer if the GPU driver does not respond.
   ~AgentProcess();
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;

@@ -97,9 +97,10 @@ int Report(const Status& error) {
   return ExitCodeOf(error);
 }
 
-// Runs a process object from start to end. Calls `start`, which returns the running object or an
-// error. Writes the line that `ready_line` returns for the object to `ready_fd`. Then waits for
-// SIGTERM or SIGINT, or until the object asks to end. Returns the exit code.
+// Runs the agent or a simulated fleet from start to end. `start` returns the running object or an
+// error. `ready_line` returns a line that describes the object. This line is written to `ready_fd`
+// as soon as the object runs. Then waits for SIGTERM or SIGINT, or until the object asks to end.
+// Returns the exit code.
 template <typename StartFunction, typename LineFunction>
 int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFunction& start,
                    const LineFunction& ready_line) {
@@ -123,8 +124,8 @@ int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFuncti
     }
     Log().info("ending on signal {}", signal);
     ending->Signalled();
-    // End the process after a time limit, because the start or the end of a job may hang in a
-    // driver. The kernel then kills the runners.
+    // Exit after a time limit even if the agent has not stopped, because a job may hang in a GPU
+    // driver. The kernel then kills the processes that run benchmarks.
     std::this_thread::sleep_for(kMostEndTime);
     Log().warn("the agent did not end within {}; ending without its cleanup",
                FormatDuration(kMostEndTime));

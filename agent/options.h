@@ -59,9 +59,9 @@ struct ParsedJoin {
   std::optional<JoinOptions> options;
   int exit_code = 0;
 };
-// Parses the command line of `assay-agent join` like ParseOptions. If no token is given, takes it
-// from the environment variable ASSAY_INVITE. Removes the variable, so that no child process gets
-// it.
+// Parses the command line of `assay-agent join`, like ParseOptions. If the command line contains no
+// token, uses the environment variable ASSAY_INVITE. Removes this variable from the environment, so
+// that child processes do not see the token.
 ParsedJoin ParseJoinOptions(int argc, char** argv);
 
 // Parses `assay-agent stop`. Returns the data folder, or the exit code.

@@ -13,12 +13,12 @@ namespace {
 using Runs = std::vector<TimedValue>;
 
 constexpr size_t kLeastPlaces = 3;
-// From kPlacesToLimit places on, LimitOutliers() limits values to this many standard deviations
-// from the median.
+// LimitOutliers() changes only lists of at least kPlacesToLimit values. It moves values that are
+// more than kNormalDeviations standard deviations from the median to that distance.
 constexpr size_t kPlacesToLimit = 6;
 constexpr double kNormalDeviations = 3;
-// The largest number of additional runs or places that Advise() recommends. More would not be
-// useful advice.
+// The largest number of additional runs or places that Advise() recommends. If a verdict needs
+// more, Advise() gives no number.
 constexpr size_t kMostAdvised = 200;
 
 // A difference with its squared standard error.
@@ -57,9 +57,9 @@ double VarianceOf(const std::vector<double>& values) {
   return squares / static_cast<double>(values.size() - 1);
 }
 
-// Returns the mean over places of each place's mean over its runs. The variance between runs is
-// pooled over all places. If every place has a single run, that variance is estimated from the
-// differences between places.
+// Returns the average of the places' means, with its variance. Each place counts equally,
+// regardless of its number of runs. The variance is estimated from the differences between runs of
+// the same place or, if every place has a single run, from the differences between places.
 SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   SideMean result;
   const auto places = static_cast<double>(side.size());
@@ -87,8 +87,8 @@ SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
 }
 
 // Moves values that are far from the median to the edge of the normal range, so that a single
-// broken place cannot decide the comparison. Does nothing if there are fewer than kPlacesToLimit
-// values.
+// broken GPU or node cannot decide the comparison. Does nothing if there are fewer than
+// kPlacesToLimit values.
 void LimitOutliers(std::vector<double>& values) {
   if (values.size() < kPlacesToLimit) return;
   const double middle = MedianOf(values);
@@ -125,9 +125,9 @@ Difference Paired(const std::vector<const Runs*>& a, const std::vector<const Run
   return {MeanOf(differences), VarianceOf(differences) / places, places - 1};
 }
 
-// Returns whether the runs of both sides at a place alternate in time: there are at least three
-// blocks of successive runs of one side, and the side with fewer runs has at most two runs per
-// block on average.
+// Returns whether the runs of sides A and B alternate often enough in time. A block is a series of
+// successive runs of one side. There must be at least three blocks, and the side with fewer runs
+// must have at most two runs per block on average.
 bool Alternates(const Runs& a, const Runs& b) {
   struct Labelled {
     double time;
@@ -183,9 +183,9 @@ struct Outlook {
   double alpha = 0;
 };
 
-// Returns the smallest number n in (from, from + kMostAdvised] for which `at(n)`, the half width of
-// the confidence interval with n runs or places, is at most `half_width`. Returns nullopt if there
-// is none.
+// Returns the smallest number n of runs or places, greater than `from`, for which the confidence
+// interval is narrow enough: `at(n)`, its half width, is at most `half_width`. Returns nullopt if
+// this would need more than kMostAdvised additional runs or places.
 template <typename HalfWidthAt>
 std::optional<size_t> SmallestNumber(size_t from, double half_width, const HalfWidthAt& at) {
   size_t low = from;
@@ -231,8 +231,8 @@ double NeededHalfWidth(double difference, double margin) {
   return size >= limit ? size : std::min(limit - size, std::log1p(margin) + size);
 }
 
-// The runs of the places that are compared, one entry per place. If `paired`, a[i] and b[i] belong
-// to the same place.
+// The runs to compare. Each element of `a` and `b` contains the runs at one place (a GPU, or a set
+// of GPUs or nodes). If `paired`, a[i] and b[i] belong to the same place.
 struct Sides {
   std::vector<const Runs*> a;
   std::vector<const Runs*> b;
@@ -257,8 +257,8 @@ Sides SelectSides(const std::vector<PlaceRuns>& places, Comparison& result) {
   return sides;
 }
 
-// Returns the difference between the sides, with an error that is estimated from the variation
-// between places. Sets the variances in `outlook`.
+// Returns the difference between sides A and B, with a standard error that is estimated from the
+// differences between places. Sets the variances in `outlook`.
 Difference CompareOverPlaces(const Sides& sides, Outlook& outlook) {
   const SideMean a = MeanOverPlaces(sides.a);
   const SideMean b = MeanOverPlaces(sides.b);
@@ -271,9 +271,9 @@ Difference CompareOverPlaces(const Sides& sides, Outlook& outlook) {
   return difference;
 }
 
-// Returns the difference between the sides, with an error that is estimated from the variation
-// between runs. This is for fewer than three places. If there are too few runs, or if they do not
-// alternate, sets `result.missing` and returns nullopt.
+// Returns the difference between sides A and B, with a standard error that is estimated from the
+// differences between runs. This method is for fewer than three places. If there are too few runs,
+// or if the runs of A and B do not alternate in time, sets `result.missing` and returns nullopt.
 std::optional<Difference> CompareOverRuns(const Sides& sides, Outlook& outlook,
                                           Comparison& result) {
   result.these_places_only = true;

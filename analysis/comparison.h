@@ -1,8 +1,9 @@
-// Compares two sides, A and B, of one case: two drivers, two nodes, or two campaigns.
+// Compares the performance of a benchmark case on two sides, A and B. These are two drivers, two
+// nodes, or two campaigns (batches of benchmark jobs).
 //
-// Values are natural logarithms of performance: the logarithm of a run's median, negated if lower
-// medians are better. The difference of two values is then the logarithm of a ratio, and positive
-// if B is better.
+// Values are logarithms: the natural logarithm of a run's median, negated if lower medians are
+// better. The value of B minus that of A is therefore the logarithm of a ratio. It is positive if B
+// is better.
 #pragma once
 
 #include <cstddef>
@@ -42,13 +43,13 @@ enum class Missing {
 struct Comparison {
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   double ratio = 1;  // Performance of B over that of A.
-  // The confidence interval of `ratio` with confidence 1 - alpha. If `has_interval` is false, there
-  // were too few runs to compute it.
+  // True if there were enough suitable runs to compute the confidence interval of `ratio`, which is
+  // from `low` to `high`. The level of confidence is 1 - ComparisonRule::alpha.
   bool has_interval = false;
   double low = 0;
   double high = 0;
-  // The probability of a difference at least as large if A and B are equal. 1 if there is no
-  // interval.
+  // The probability of a difference at least as large as the measured one if A and B are in fact
+  // equal. 1 if there is no confidence interval.
   double p_value = 1;
   size_t places_a = 0;
   size_t places_b = 0;
@@ -59,27 +60,24 @@ struct Comparison {
   // True if the verdict holds for the compared places only, because there are fewer than three.
   bool these_places_only = false;
   Missing missing = Missing::kNothing;
-  // The estimated number of additional runs per place and side, or of additional places, that a
-  // verdict needs. 0 if unknown.
+  // The estimated number of additional runs (per place and side) or additional places, as `missing`
+  // says, that a verdict needs. 0 if unknown.
   size_t missing_count = 0;
 };
 
-// Compares the two sides of a case. If at least one place has runs of both sides, only such places
-// are used, and each is compared with itself (paired). The method depends on the number of places:
-// - With three or more paired places, it is the t interval of the differences between the two
-//   medians of each place.
-// - Without paired places, but with three or more places on each side, it is Welch's interval of
-//   the places' medians.
-// - Otherwise, with at least two runs on each side, it is Welch's interval of the runs, and the
-//   verdict holds for these places only. At each paired place, the runs of A and B must alternate
-//   in time: they must form at least three blocks of successive runs of one side, and the side with
-//   fewer runs must have at most two runs per block on average. A B B A alternates, A A B B does
-//   not. Runs on different places need not alternate.
+// Compares the two sides of a case. If some places (GPUs or nodes) have runs of both sides, uses
+// only these places and compares each with itself. The confidence interval comes from
+// - a paired t test of the places' medians, if there are at least three such places;
+// - Welch's t test of the places' medians, if there are no such places, but at least three on each
+//   side;
+// - Welch's t test of single runs otherwise. The verdict then holds for these places only. Each
+//   side needs two runs. Where a place has runs of both sides, they must alternate in time: A B B A
+//   alternates, A A B B does not.
 Comparison Compare(const std::vector<PlaceRuns>& places, const ComparisonRule& rule);
 
-// Corrects the verdicts of several cases of one comparison for multiple testing. Changes kRegressed
-// and kImproved to kInconclusive (missing runs) where the difference is not significant by the
-// procedure of Benjamini and Hochberg at rule.alpha.
+// Corrects the verdicts of several cases for multiple testing, by the procedure of Benjamini and
+// Hochberg at rule.alpha. A verdict kRegressed or kImproved that is not significant by this
+// procedure becomes kInconclusive (missing runs).
 void AdjustForCount(std::vector<Comparison>& comparisons, const ComparisonRule& rule);
 
 }  // namespace assay::analysis

@@ -36,9 +36,9 @@ double RoughNormalQuantile(double p) {
   return q * Polynomial(a, q * q) / Polynomial(b, q * q);
 }
 
-// Returns the logarithm of the gamma function of `x` > 0. Uses Stirling's series from 10 on, and
-// the recurrence gamma(x + 1) = x gamma(x) to get there. Unlike std::lgamma, writes no global
-// variable.
+// Returns the logarithm of the gamma function of `x` > 0, by Stirling's series. The series needs a
+// large x, so values below 10 are first increased by gamma(x + 1) = x gamma(x). Unlike std::lgamma,
+// this function writes no global variable.
 double LogGamma(double x) {
   double factor = 1;
   for (; x < 10; ++x) factor *= x;
@@ -93,9 +93,9 @@ double StudentDensity(double t, double freedom) {
                   (freedom + 1) / 2 * std::log1p(t * t / freedom));
 }
 
-// Returns the positive value above which Student's t lies with probability `tail` < 0.5. Uses
-// Newton's method on the logarithms of t and of the probability, whose relation is nearly linear in
-// the tail. Replaces steps that leave the bracket by bisection.
+// Returns the positive value that Student's t exceeds with probability `tail` < 0.5. Uses Newton's
+// method on a logarithmic scale, where the tail is nearly a straight line. If a step leaves the
+// interval that is known to contain the result, bisects this interval instead.
 double StudentUpper(double tail, double freedom) {
   double low = 0;
   double high = kInfinity;

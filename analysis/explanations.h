@@ -20,11 +20,11 @@ struct ConditionChange {
   std::string text_before, text_after;  // The most frequent text.
 };
 
-// Returns the conditions that differ between the runs before and the runs after a step. Includes
-// texts that changed. Includes numbers whose medians differ by more than the runs on each side
-// differ among themselves, and by more than the field's threshold (1% for clocks, 3% for power and
-// temperature, 50% for loads). Lists the most important conditions first: texts, then clocks, then
-// the others.
+// Returns the conditions that differ between the runs before and the runs after a step (a lasting
+// change of performance). A text counts if it changed. A number counts if its median changed by
+// more than it usually differs between runs, and by more than a threshold: 1% for clocks, 50% for
+// loads, and 3% for others such as power and temperature. Lists texts first, then clocks, then the
+// others.
 std::vector<ConditionChange> ExplainStep(const std::vector<RunConditions>& before,
                                          const std::vector<RunConditions>& after);
 

@@ -22,21 +22,19 @@ enum class CauseKind { kDriver, kAgent, kGpu, kNode, kCase };
 
 struct IncidentGroup {
   CauseKind kind = CauseKind::kCase;
-  // The versions before and after the step, for kDriver and kAgent. For other causes, `to` is the
-  // GPU, node or case.
+  // The versions before and after the step, if the cause is a driver or an agent. For other causes,
+  // `from` is empty and `to` is the GPU, node or case.
   std::string from, to;
   std::vector<size_t> members;  // Indices of steps.
 };
 
-// Groups steps into incidents. Steps belong to one incident if they share a cause and the times
-// between their last good run and their first bad run overlap, directly or through other steps.
-// Steps with the same change of driver or agent may be any time apart, because upgrades take weeks.
-// Causes are tried in the order of CauseKind, so a new driver explains steps on many nodes before a
-// node is blamed, and a GPU explains the steps of its cases before its node does.
-// - A GPU is a cause if it takes part in most of the node's steps at that time, and in more of them
-//   than any other GPU. It needs steps of at least two cases.
-// - A node is a cause if several of its GPUs, or sets of GPUs, are affected, or if its cases use no
-//   GPU. It needs steps of at least two cases, unless the only case has steps on this node alone.
+// Groups steps (lasting changes of performance) into incidents. Steps belong to one incident if
+// they share a cause and overlap in time. Steps with the same change of driver or agent need not
+// overlap, because upgrades take weeks.
+//
+// Causes are tried in the order of CauseKind, so a new driver is blamed before a node, and a GPU
+// before its node. A GPU must take part in most of the node's steps, and in at least two cases. A
+// node also needs two cases, or one that changed on several of its GPUs and on no other node.
 std::vector<IncidentGroup> GroupIncidents(const std::vector<SteppedCase>& steps);
 
 }  // namespace assay::analysis

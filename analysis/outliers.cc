@@ -18,8 +18,9 @@ double SpreadAround(double median, std::vector<double> values) {
   return kMadToDeviation * MedianOf(std::move(values));
 }
 
-// Returns whether `rule` holds for a place: for two of its newest three runs or, if it has a single
-// run, for that run. If the place's level is known, the rule must hold for the level too.
+// Returns whether `rule` holds for a place (a GPU or node): for at least two of its newest three
+// runs or, if it has a single run, for that run. If the level of the place (its median over more
+// runs) is known, `rule` must hold for the level too.
 template <typename Rule>
 bool HoldsForPlace(const PeerRuns& peer, const Rule& rule) {
   if (peer.level && !rule(*peer.level)) return false;

@@ -7,8 +7,8 @@
 
 namespace assay::analysis {
 
-// The newest runs of one place, at most three, oldest first. See comparison.h for the meaning of a
-// value and of a place.
+// The newest runs of one place (a GPU, or a set of GPUs or nodes), at most three, oldest first. The
+// values are logarithms, as in comparison.h.
 struct PeerRuns {
   size_t place = 0;  // The caller's number.
   std::vector<double> newest;
@@ -22,9 +22,9 @@ struct OutlierRule {
   // The smallest deficit that is reported, as a fraction.
   double least_deficit = 0.03;
   size_t least_peers = 6;
-  // The standard deviation between healthy places, known from other fleets or learned from this
-  // one. It is the lower bound of the estimated spread, because the spread between few places is
-  // often too small by chance.
+  // The standard deviation between healthy places (GPUs or nodes), known from other fleets or
+  // learned from this one. The estimated deviation is never lower than this, because the deviation
+  // between only a few places is often too small by chance.
   double prior_spread = 0.02;
 };
 
@@ -42,8 +42,8 @@ struct PeerPosition {
   double z = 0;       // `change` in standard deviations.
   size_t rank = 0;    // From the slowest, from 1.
   bool slow = false;
-  // True if the place is faster than its peers by the same rule, and by at least 10%. Its
-  // measurement is then doubtful.
+  // True if the place is faster than its peers by at least 10%, and by more than chance explains.
+  // Its measurement is then doubtful.
   bool implausible = false;
 };
 
@@ -54,14 +54,15 @@ struct PeerAnalysis {
   std::vector<PeerPosition> places;
 };
 
-// Compares the newest runs of places. A place is an outlier if its z is beyond the quantile of
-// alpha / places and its deficit is at least rule.least_deficit, in two of its newest three runs. A
-// place with a single run is judged by that run. If the level of the place is known, it must be
-// beyond the same limits, so that a place is not reported for a few slow runs among many.
+// Compares places (GPUs or nodes) by their newest runs. A place is slow if at least two of its
+// newest three runs are below the median by rule.least_deficit, and by more than chance explains
+// (see rule.alpha). A place with a single run is judged by that run. If the level of a place (its
+// median over more runs) is known, it must be as low, so that a few slow runs among many do not
+// count.
 PeerAnalysis FindOutliers(const std::vector<PeerRuns>& peers, const OutlierRule& rule);
 
-// Returns the spread of places around their median, as a standard deviation (1.4826 MAD), or
-// nullopt if there are fewer than kPlacesToLearn places.
+// Returns the spread of `values` around their median, as a standard deviation: 1.4826 times the
+// median absolute deviation. Returns nullopt if there are fewer than kPlacesToLearn values.
 std::optional<double> LearnSpread(const std::vector<double>& values);
 
 }  // namespace assay::analysis

@@ -28,8 +28,8 @@ PairFit::PairFit(size_t effects, size_t second_side, std::vector<PairEquation> e
   if (!equations_.empty()) Fit();
 }
 
-// Adjusting one effect after the other by medians can end in a local minimum, so the best result of
-// three starting points is kept.
+// Fits one effect after the other. This may end in a local minimum, so it is done from three
+// starting points, and the best result is kept.
 void PairFit::Fit() {
   std::vector<double> scores;
   for (const PairEquation& equation : equations_) scores.push_back(equation.score);
@@ -68,10 +68,11 @@ double PairFit::Noise() const {
                     [](const std::vector<size_t>& equations) { return !equations.empty(); }));
   const size_t sides = second_side_ < effects_.size() ? 2 : 1;
   const size_t fitted = measured - sides + 1;
-  // A fit by medians passes exactly through about as many equations as there are effects. The
-  // residuals of these equations are 0 and say nothing about the noise, so they are omitted. But if
-  // fewer than kFew residuals would remain, a single bad link could dominate the estimate, so all
-  // residuals are used, with a correction for the degrees of freedom.
+  // A fit by medians passes exactly through about as many equations as there are effects
+  // (parameters of the model). The residuals of these equations are 0 and say nothing about the
+  // noise, so omit them. However, if fewer than kFew residuals would remain, a single bad link
+  // could dominate the estimate. In this case, use all residuals and correct for the degrees of
+  // freedom.
   constexpr size_t kFew = 4;
   double correction = 1;
   if (residuals.size() >= fitted + kFew) {
@@ -119,10 +120,9 @@ void PairFit::Sweep(double mean) {
   }
 }
 
-// Returns how much to change one effect to minimize the cost while all other effects stay fixed.
-// This is the median of two things taken together: the negated effect and the residuals of the
-// effect's equations. Among equally good changes, returns the one that brings the effect closest to
-// 0.
+// Returns the change of one effect that minimizes Cost() while all other effects stay fixed. It is
+// the median of a list that contains the residuals of the effect's equations and the negated
+// effect. If several changes are equally good, returns the one that brings the effect closest to 0.
 double PairFit::Step(size_t index) const {
   if (occurrences_[index].empty()) return 0;
   std::vector<double> residuals = {-effects_[index]};

@@ -14,13 +14,13 @@ namespace assay::analysis {
 namespace {
 
 constexpr size_t kMinLinks = 3;
-// A node counts as bad only if its effect is more than this many standard errors below 0. The limit
-// is high because the worst of many nodes is tested, and because the noise is estimated from few
-// values.
+// A node counts as bad only if it is worse than normal by at least this many standard errors. The
+// limit is high because the worst of many nodes is tested, and because the noise is estimated from
+// few values.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;
-// If one direction of a link is bad, the opposite direction also counts as bad if its deviation is
-// at least this fraction of the bad direction's. The same rule applies to a node as sender and as
+// If one direction of a link is bad, the opposite direction also counts as bad if it deviates at
+// least this fraction as much. The same rule applies to the two roles of a node, sender and
 // receiver.
 constexpr double kAlike = 0.5;
 
@@ -85,9 +85,9 @@ class Scale {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
-  // Converts a difference of scores to a number that can be compared with ErrorOf(). In the
-  // additive model, this is the difference itself. Otherwise scores are logarithms, and the result
-  // is a fraction of the measured value.
+  // Converts a difference of scores to the unit of ErrorOf(). Scores are usually logarithms, and
+  // the result is then a fraction of the measured value. In the additive model, the result is the
+  // difference itself.
   double Distance(double below) const {
     if (additive_) return below;
     return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);
@@ -126,8 +126,8 @@ class PairModel {
   }
 
  private:
-  // Returns the index of a node's effect as a receiver. If directions are not told apart, this is
-  // the node's only effect.
+  // Returns the index of a node's effect as a receiver. This is the node's only effect if senders
+  // and receivers are not distinguished.
   size_t ReceivingSide(size_t node) const { return result_.directed ? nodes_ + node : node; }
 
   std::vector<size_t> SidesOf(size_t node) const {
@@ -156,8 +156,8 @@ class PairModel {
 
   size_t LinksOf(size_t side) const { return fit_->EquationsOf(side).size(); }
 
-  // Returns the smallest effect that is significant for a node with this number of links, if a
-  // single value has the standard error `error`.
+  // Returns the smallest effect that is significant for a node with `links` links, if each measured
+  // value has the standard error `error`.
   static double NodeLimit(double error, size_t links) {
     return kNodeErrors * kMedianToMeanError * error / std::sqrt(static_cast<double>(links));
   }
@@ -245,9 +245,9 @@ class PairModel {
     return found;
   }
 
-  // Finds bad links. The two directions between two nodes are reported as one link if both are bad,
-  // or if one is bad and the other deviates at least half as much. Otherwise, only the bad
-  // direction is reported.
+  // Finds bad links. If both directions of a link are bad, or if one is bad and the other deviates
+  // at least half as much, they are reported as one link. Otherwise, only the bad direction is
+  // reported.
   void JudgeLinks() {
     std::map<Pair, const PairEquation*> links;
     for (const PairEquation& equation : fit_->equations()) {

@@ -12,8 +12,8 @@
 
 namespace assay::analysis {
 
-// A measurement between two nodes. The caller chooses the numbers of the nodes, which should be
-// small, because memory use grows with the largest number.
+// A measurement between two nodes, which the caller has numbered. The numbers should be small,
+// because memory use grows with the largest one.
 struct PairValue {
   size_t from = 0;
   size_t to = 0;
@@ -25,8 +25,8 @@ struct PairValue {
 
 struct PairRule {
   bool higher_is_better = true;
-  // Deficit from which a node or a link counts as bad, where 0.10 means 10% worse than others. For
-  // counts, this is a fraction of the mean count.
+  // The deficit from which a node or link counts as bad, where 0.10 means 10% worse than the
+  // others. If the values are counts, this is a fraction of the mean count.
   double threshold = 0.10;
   // The values are counts, such as retransmitted segments.
   bool is_count = false;
@@ -38,9 +38,8 @@ enum class NodeSide { kBoth, kSending, kReceiving };
 struct BadNode {
   size_t node = 0;
   NodeSide side = NodeSide::kBoth;
-  // Deficit of this node from the median node. 0.43 means that the node's values are 43%
-  // lower, or 43% higher if lower values are better. For counts, the deficit has the unit of the
-  // values.
+  // The amount by which this node is worse than the median node. 0.43 means that its values are 43%
+  // lower, or 43% higher if lower values are better. For counts, this has the unit of the values.
   double deficit = 0;
   // Number of links that are worse by the threshold or more, and of all measured links of the node.
   size_t bad_links = 0;
@@ -84,8 +83,8 @@ enum class Verdict {
 struct PairAnalysis {
   // True if nodes have separate effects as senders and as receivers.
   bool directed = false;
-  // True if deficits, `noise` and the limits have the unit of the values. Otherwise they are
-  // fractions.
+  // True if deficits, `noise` and the limits have the unit of the measured values. False if they
+  // are fractions.
   bool additive = false;
   // Sorted: certain findings before uncertain ones, and the worst first among equals.
   std::vector<BadNode> nodes;

@@ -50,8 +50,8 @@ std::string DescribeFailure(const PairFailure& failure) {
 }
 
 // Returns true if more repetitions would not reduce the noise. This is the case if every value was
-// measured repeatedly and its error is much smaller than the scatter of the values, because then
-// the links themselves differ.
+// measured repeatedly and its error is much smaller than the differences between the values. The
+// differences are then due to the links themselves.
 bool RepetitionsAreEnough(const PairCase& one) {
   constexpr double kMuchBetter = 3;
   std::vector<double> errors;

@@ -27,9 +27,9 @@ struct Estimate {
 double MedianOf(std::vector<double> values);
 
 // Returns the median of one or more repetitions of a measurement, with its standard error. The
-// error is the larger of two estimates: one derived from the errors of the repetitions, the other
-// from the spread between them. The latter is widened by Student's t, so that value +-
-// kHalfInterval * error is a 95% confidence interval.
+// error is the larger of two estimates: one from the errors of the repetitions, the other from the
+// spread between them. The second estimate is enlarged by Student's t, so that value +-
+// kHalfInterval * error is a 95% confidence interval even if there are few repetitions.
 Estimate CombineRepetitions(const std::vector<Estimate>& repetitions);
 
 }  // namespace assay::analysis

@@ -13,29 +13,29 @@ namespace {
 using Values = std::span<const double>;
 
 constexpr double kPermutationLevel = 0.01;
-// The significance level of candidates, which are possible steps. It is weaker than that of steps,
-// because two steps in opposite directions hide each other until both are known. MergeWeak()
-// removes weak candidates after all have been found.
+// The significance level of candidates, which are possible steps. It is more lenient than the level
+// of steps, because two steps in opposite directions hide each other until both are known. When all
+// candidates are known, MergeWeak() removes the weak ones.
 constexpr double kWeakLevel = 10 * kPermutationLevel;
 constexpr int kPermutations = 199;
 constexpr double kWelchLevel = 1e-3;
-// A step must be found both with and without the newest value. The two results are the same step if
-// their positions differ by at most this many values.
+// A step must be found twice: with and without the newest value. The two results are taken for the
+// same step if their positions differ by at most this many values.
 constexpr size_t kSamePlace = 2;
 // The distance from the 10th to the 90th percentile of a normal distribution, in standard
 // deviations.
 constexpr double kDecilesApart = 2.563;
-// A change must be at least kLeastSpreads times the spread of the values. A change of kClearChange
-// spreads or more, with at least kClearRuns runs on each side, needs no further test.
+// The size that a change of performance must have, as a multiple of the spread (standard deviation)
+// of the values. A change of kClearChange spreads or more, with at least kClearRuns runs on each
+// side, needs no further test.
 constexpr double kLeastSpreads = 2;
 constexpr double kClearChange = 5;
 constexpr size_t kClearRuns = 6;
 constexpr double kSuspectLevel = 1e-4;
 constexpr double kLeastDeviation = 0.01;
 constexpr size_t kLeastSegment = 10;
-// The probability that reruns of an unchanged place confirm a change, for the largest number of
-// reruns. With fewer reruns the probability must be lower, by a factor of 10 for every three
-// missing reruns.
+// The accepted probability that reruns confirm a change although there is none, after the largest
+// number of reruns. It is 10 times lower for every three reruns fewer.
 constexpr double kConfirmLevel = 1e-4;
 // One of this many reruns may fail to repeat the change.
 constexpr size_t kRerunsPerException = 8;
@@ -90,8 +90,8 @@ struct Split {
   double statistic = 0;
 };
 
-// A search for the best split of a segment, by the energy statistic of Matteson and James with
-// alpha 1.
+// A search for the best position at which to split a segment of a history into two, by the energy
+// statistic of Matteson and James with alpha 1.
 class EnergySplitter {
  public:
   explicit EnergySplitter(Values segment) : n_(segment.size()) {
@@ -149,8 +149,8 @@ class EnergySplitter {
   double total_ = 0;
 };
 
-// Appends the candidates of a segment, which are possible steps, to `found` in ascending order.
-// `first` is the index of the segment's first value.
+// Finds the candidates (possible steps) in a segment of a history and appends their positions to
+// `found` in ascending order. `first` is the position of the segment's first value.
 void SplitSegment(Values segment, size_t first, Random& random, std::vector<size_t>& found) {
   if (segment.size() < 2 * kSegmentRuns) return;
   EnergySplitter splitter(segment);
@@ -177,8 +177,8 @@ double Autocorrelation(Values left, double left_mean, Values right, double right
   return squares > 0 ? std::clamp(products / squares, 0.0, 0.99) : 0;
 }
 
-// Returns the p value of Welch's t test. To correct for an autocorrelation rho, n values count as n
-// (1 - rho) / (1 + rho) independent ones.
+// Returns the p value of Welch's t test of two segments. To correct for their autocorrelation rho,
+// n values count as only n (1 - rho) / (1 + rho) independent ones.
 double WelchPValue(Values left, Values right) {
   const Moments x = MomentsOf(left);
   const Moments y = MomentsOf(right);
@@ -193,8 +193,9 @@ double WelchPValue(Values left, Values right) {
   return 2 * StudentCdf(-std::abs(x.mean - y.mean) / std::sqrt(vx + vy), freedom);
 }
 
-// Returns the difference between the medians of two segments as a multiple of the spread of the
-// residuals. Returns 0 if the difference is below rule.least_change.
+// Returns the difference between the medians of two segments, as a multiple of the spread (standard
+// deviation) of the values around these medians. Returns 0 if the difference is below
+// rule.least_change.
 double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
   const double before = Median(left);
   const double after = Median(right);
@@ -208,12 +209,13 @@ double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
   return spread > 0 ? change / spread : kClearChange;
 }
 
-// Returns the p value of a candidate between two segments, or 1 if the candidate fails another
-// condition for a step.
+// Returns the p value of a candidate (a possible step) between two segments. Returns 1 if the
+// change is too small for a step.
 double CandidatePValue(Values left, Values right, const StepRule& rule) {
   const double spreads = ChangeInSpreads(left, right, rule);
-  // Welch's test takes a smaller shift within a segment for autocorrelation, which raises the p
-  // value. This must not hide a change that noise cannot explain.
+  // Welch's test, which is corrected for autocorrelation, mistakes a smaller shift within a segment
+  // for autocorrelation and then gives a higher p value. This must not hide a change that noise
+  // cannot explain.
   if (spreads >= kClearChange && std::min(left.size(), right.size()) >= kClearRuns) return 0;
   return spreads >= kLeastSpreads ? WelchPValue(left, right) : 1;
 }
@@ -242,8 +244,9 @@ void MergeWeak(Values values, const StepRule& rule, Random& random, std::vector<
   }
 }
 
-// Returns whether the medians of all sets of five successive values differ too little for a step.
-// This quick check saves most of the time on steady histories.
+// Returns whether the values are obviously too steady to contain a step: the medians of all sets of
+// five successive values differ too little. This quick check avoids the slow search in steady
+// histories.
 bool IsSteady(Values values, const StepRule& rule) {
   double low = 0;
   double high = 0;
@@ -258,8 +261,8 @@ bool IsSteady(Values values, const StepRule& rule) {
   return high - low < rule.least_change;
 }
 
-// Returns the index of the first value of each step in the newest kStepWindow values. Does not
-// check that the step was also found without the newest value.
+// Returns the index of the first value of each step (lasting change) in the newest kStepWindow
+// values. FindSteps() must still check that the step is also found without the newest value.
 std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed) {
   const size_t skipped = history.size() - std::min(history.size(), kStepWindow);
   const Values values = history.subspan(skipped);
@@ -274,9 +277,10 @@ std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed
 
 enum class RerunVerdict { kUnclear, kChanged, kUnchanged };
 
-// Returns the shift of the reruns' mean that noise can explain. Reruns of an unchanged place exceed
-// this shift only with the probability that kConfirmLevel allows for this number of reruns. Assumes
-// that the reruns are as autocorrelated as the segment.
+// Returns how much the mean of reruns may differ from that of the earlier values in `segment` by
+// chance. If nothing has changed, the reruns exceed this limit only with the probability that
+// kConfirmLevel allows for this number of reruns. Assumes that the reruns are as autocorrelated as
+// the segment.
 double NoiseLimit(const std::vector<double>& segment, const Moments& expected, size_t reruns) {
   if (segment.size() < 2) return 0;
   const auto values = static_cast<double>(segment.size());
@@ -291,10 +295,11 @@ double NoiseLimit(const std::vector<double>& segment, const Moments& expected, s
   return StudentQuantile(1 - level, n - 1) * std::sqrt(expected.variance * (1 / n + 1 / k));
 }
 
-// Judges whether reruns repeat a change. Returns kUnchanged if their mean differs from that of the
-// segment by less than half of the change. Returns kChanged if there are enough reruns, nearly each
-// of them repeats half of the change, and their mean differs by more than noise explains. Counting
-// the reruns that repeat the change protects cases with a slow mode that the segment does not show.
+// Judges whether reruns repeat a change of performance. Returns kUnchanged if their mean differs
+// from that of the earlier runs by less than half of the change. Returns kChanged if there are
+// enough reruns, nearly all of them repeat half of the change, and noise cannot explain the
+// difference of the means. Nearly all reruns must repeat it, because a case may be slow in some of
+// its runs although the earlier runs do not show this.
 RerunVerdict JudgeReruns(double change, const RerunEvidence& evidence) {
   const std::vector<double>& reruns = evidence.reruns;
   if (reruns.size() < kReruns) return RerunVerdict::kUnclear;

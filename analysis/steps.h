@@ -1,8 +1,8 @@
-// Finds the points in a history at which a case became slower or faster, and runs that deviate from
-// the history. A history is the values of one case at one place, oldest first; see comparison.h for
-// the meaning of a value.
+// Finds the points in a history at which a benchmark case became slower or faster, and runs that
+// deviate from the history. A history is the list of values of one case on the same GPUs or nodes,
+// oldest first. Values are logarithms, as in comparison.h.
 //
-// The method and its rates on simulated noise: docs/concepts/verdicts.md.
+// For the method and its error rates on simulated noise, see docs/concepts/verdicts.md.
 #pragma once
 
 #include <cstddef>
@@ -32,24 +32,25 @@ struct StepRule {
   double least_change = 0.02;
 };
 
-// Returns the steps in the newest kStepWindow values, oldest first. Finds candidates by E-divisive
-// (Matteson and James 2014) with permutation tests, whose random numbers come from `seed` and the
-// number of values. Confirms them by Welch's t test, with the number of values corrected for
-// autocorrelation. To avoid false alarms, a step must also be found without the newest value, at a
-// position that differs by at most two values.
+// Returns the steps (lasting changes of performance) in the newest kStepWindow values, oldest
+// first. Finds candidates by E-divisive (Matteson and James 2014) with permutation tests, whose
+// random numbers depend only on `seed` and the number of values. Confirms them by Welch's t test,
+// corrected for autocorrelation. To avoid false alarms, a step must also be found without the
+// newest value, at most two positions away.
 std::vector<Step> FindSteps(std::span<const double> values, const StepRule& rule, uint64_t seed);
 
 // The difference between the newest value of a history and the values before it.
 struct Deviation {
   double change = 0;  // Newest value minus the mean of the segment.
-  // True if the value is outside the prediction interval of the segment (p = 1e-4), and slower by
-  // at least 1% and by three times the noise of a run. Reruns should then confirm the change.
+  // True if the value is slower than earlier values by more than chance explains (p = 1e-4), by at
+  // least 1%, and by at least three times the noise of a run. Reruns should then confirm the
+  // change.
   bool suspect = false;
 };
 
-// Judges the newest value of `segment`, the values since the last step. `noise` is the typical
-// uncertainty of one run, as a fraction. Returns nullopt if there are fewer than ten earlier
-// values.
+// Compares the newest value of `segment` with the values before it. `segment` has all values since
+// the last step (lasting change). `noise` is the typical uncertainty of one run, as a fraction.
+// Returns nullopt if there are fewer than ten earlier values.
 std::optional<Deviation> JudgeNewest(std::span<const double> segment, double noise);
 
 // The evidence about a change: the segment of values that preceded the change, and reruns after it.
@@ -58,9 +59,9 @@ struct RerunEvidence {
   std::vector<double> reruns;
 };
 
-// Number of reruns of a place that are needed before a change can be cleared, before it can be
-// confirmed, and before the last decision. Three slow reruns do not suffice, because they occur by
-// chance in 3% of cases with a slow mode in 30% of runs.
+// The numbers of reruns after which a suspected change can be dismissed, can be confirmed, and is
+// finally decided. Three slow reruns do not confirm a change: a case that has always been slow in
+// 30% of its runs would have three slow reruns with a probability of 3%.
 inline constexpr size_t kReruns = 3;
 inline constexpr size_t kConfirmingReruns = 5;
 inline constexpr size_t kMostReruns = 9;
@@ -74,10 +75,11 @@ enum class Confirmation {
   kNoPeer,      // The place is slower, and there is no peer.
 };
 
-// Decides what to do next about a change (negative: slower), from reruns that were spaced in time.
-// The reruns of a place repeat the change if nearly each of them differs from the place's segment
-// by half of the change, and their mean differs by more than noise explains. `peer` is the evidence
-// of another place that serves as a reference, or null if no peer has enough runs.
+// Decides what to do next about a suspected change (negative: slower) at a place (a GPU or node),
+// from reruns that were spaced in time. The reruns repeat the change if nearly all of them differ
+// from the earlier runs by half of the change, and if noise cannot explain the difference of the
+// means. `peer` is the evidence of another place that serves as a reference, or null if no peer has
+// enough runs.
 Confirmation Confirm(double change, const RerunEvidence& place, const RerunEvidence* peer);
 
 }  // namespace assay::analysis

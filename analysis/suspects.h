@@ -44,8 +44,8 @@ struct Suspect {
 
 // Returns the nodes and links that a user should check: those that are certainly bad in one of
 // `analyses`, and those that failed in `tried`. Omits failed pairs that a failing node explains.
-// The order is nodes before links, then failures before slowness, then suspects that are bad in
-// more analyses before those that are bad in fewer.
+// Nodes come before links, then failures before slowness, and then suspects that are bad in many
+// analyses before those that are bad in few.
 std::vector<Suspect> RankSuspects(const std::vector<PairAnalysis>& analyses,
                                   const std::vector<TriedPair>& tried);
 

@@ -28,17 +28,16 @@ struct VerdictContext {
   std::map<std::string, v1::Baseline> baselines = {};
 };
 
-// Returns the verdict on a finished campaign. The campaign passes if all its accept rules hold and
-// no job failed or was cancelled. A rule holds if the medians of all results to which it applies
-// are within its limit. It fails if it applies to no result, if it needs a spec sheet but the GPU
-// has none, or if it needs a baseline that lacks the case.
+// Returns the verdict on a finished campaign (a set of benchmark jobs with accept rules). The
+// campaign passes if all its accept rules hold and no job failed or was cancelled. A rule holds if
+// the medians of all results to which it applies are within its limit. It fails if there is no such
+// result, or if a spec sheet or a baseline that it needs is missing.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const VerdictContext& context);
 
-// Evaluates one rule on all results. The verdict includes an explanation with the worst value and
-// the place where it was measured. If the rule fails, the explanation begins with the number of
-// results that violate the rule, and their cases. It also names the cases that have no value,
-// because they failed or are not supported.
+// Evaluates one accept rule on all results of a campaign. The verdict includes an explanation with
+// the worst value and the place where it was measured. If the rule fails, the explanation also
+// names the cases that violate the rule and those that have no value.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const VerdictContext& context);
 

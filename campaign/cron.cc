@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxExpressionBytes = 200;
 constexpr size_t kMaxZoneBytes = 64;
-// The search for the next time ends after this many years. An expression for 29 February on a
-// certain weekday fires every 28 years, but around 2100, which is not a leap year, only after 40
-// years.
+// Number of years after which the search for the next time ends. The longest wait is for 29
+// February on a certain weekday. It usually comes every 28 years, but around 2100, which is not a
+// leap year, only after 40 years.
 constexpr int kMostYears = 41;
 
 using Numbers = std::bitset<60>;
@@ -146,8 +146,8 @@ std::string SimilarZone(const std::string& name) {
   return found == lower.end() ? "" : names[static_cast<size_t>(found - lower.begin())];
 }
 
-// Returns true if `name` can only refer to a file inside the folder of time zones, so it contains
-// no ".." and no absolute path.
+// Returns true if `name` can refer only to a file inside the folder of time zones. Such a name
+// contains no ".." and is not an absolute path.
 bool IsZoneName(const std::string& name) {
   return name.size() <= kMaxZoneBytes && name[0] >= 'A' && name[0] <= 'Z' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -160,8 +160,8 @@ Result<absl::TimeZone> LoadZone(const std::string& name) {
   if (name.empty() || name == "UTC") return absl::UTCTimeZone();
   std::error_code ignored;
   absl::TimeZone zone;
-  // Abseil keeps an entry for each name that it is asked to load, even if the zone is unknown. The
-  // file is therefore checked first, so that user input cannot fill the memory.
+  // Check that the file exists before loading it. Abseil keeps an entry for each name that it is
+  // asked to load, even if the zone is unknown, so user input could otherwise fill the memory.
   if (IsZoneName(name) && fs::is_regular_file(ZoneFolder() + "/" + name, ignored) &&
       absl::LoadTimeZone(absl::string_view(name.data(), name.size()), &zone)) {
     return zone;
@@ -195,8 +195,8 @@ struct Cron::Fields {
     return either_day ? in_month || in_week : in_month && in_week;
   }
 
-  // Returns the moment at which the clock in `zone` first shows `local`. If clocks skip that time,
-  // returns the end of the gap.
+  // Returns the moment at which a clock in `zone` first shows the time `local`. If clocks skip that
+  // time because they are set forward, returns the end of the gap.
   absl::Time MomentOf(absl::CivilSecond local) const {
     const absl::TimeZone::TimeInfo info = zone.At(local);
     return info.kind == absl::TimeZone::TimeInfo::SKIPPED ? info.trans : info.pre;
@@ -222,8 +222,7 @@ struct Cron::Fields {
                        Join(names, " and "), Plural(count, "does", "do"));
   }
 
-  // Finds the next time of an expression that fires in every hour, by trying each minute of real
-  // time.
+  // Finds the next time for an expression that fires in every hour, by trying each minute in turn.
   absl::Time NextMinute(absl::Time after) const {
     absl::Time time = after - absl::Nanoseconds(absl::ToInt64Nanoseconds(
                                   after - absl::FromUnixSeconds(absl::ToUnixSeconds(after))));
@@ -244,9 +243,9 @@ struct Cron::Fields {
     }
   }
 
-  // Finds the next time of an expression that fires in certain hours, by trying each local time.
-  // Moments do not decrease from one local time to the next, so the first moment after `after` is
-  // the answer.
+  // Finds the next time for an expression that fires in certain hours, by trying all matching local
+  // times in order. The first one whose moment is later than `after` is the answer, because moments
+  // never decrease from one local time to the next.
   absl::Time NextLocalTime(absl::Time after) const {
     const absl::CivilMinute begin(zone.At(after).cs);
     const int last_year = static_cast<int>(begin.year()) + kMostYears;

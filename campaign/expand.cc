@@ -30,8 +30,8 @@ constexpr int kMaxNodes = 64;
 // The largest number of absent nodes that a campaign lists by name.
 constexpr int kMostAbsent = 20;
 
-// Cases that run together in one job, and the placements (sets of nodes and GPUs) on which they
-// run. Each placement and repetition is one job.
+// Cases (benchmark runs with fixed parameters) that run together in one job, and the placements
+// (sets of nodes and GPUs) on which they run. Each placement and repetition is a separate job.
 struct Group {
   int index = 0;  // Index of the entry in the spec.
   const v1::BenchmarkSchema* schema = nullptr;
@@ -43,8 +43,8 @@ struct Group {
   std::vector<Placement> placements = {};
 };
 
-// Returns the seed that all ranks of a job share. It is random and is sent only in the Assign
-// message, so that a job's outputs cannot be computed before the job runs.
+// Returns a random seed, which all ranks (processes) of a job share. Nodes receive it only in the
+// Assign message, so they cannot compute a job's outputs before the job runs.
 uint64_t NewSeed() { return std::stoull(Sha256Hex(NewUuid()).substr(0, 16), nullptr, 16); }
 
 // Returns a copy of the node whose benchmark schemas contain only what placement reads.
@@ -77,8 +77,8 @@ class Expander {
     for (const v1::Node& node : fleet) slim.push_back(WithoutSchemas(node));
     SelectNodes(slim);
     AddSchemas(fleet, nodes_);
-    // Schemas of nodes that do not match serve only for messages: they never change a benchmark
-    // that a matching node has.
+    // The benchmark schemas of nodes that do not match the campaign's filter are added only for
+    // error messages. They never replace the schema of a matching node.
     const int connected = coverage_.node_count() - coverage_.absent_node_count();
     if (static_cast<size_t>(connected) < connected_.size()) AddSchemas(fleet, connected_);
     CheckCampaignFields(spec_, schemas_, violations_);
@@ -135,8 +135,8 @@ class Expander {
     }
     const v1::AbsentPolicy policy = AbsentPolicyOf(spec_);
     CheckCoverage(policy);
-    // Unless absent nodes cause only a warning, the campaign is checked as if all nodes were
-    // connected. It then reports the errors that would remain once they are.
+    // Unless absent nodes cause only a warning, check the campaign as if all nodes were connected.
+    // The user then sees the errors that would remain if the absent nodes returned.
     if (policy != v1::ABSENT_POLICY_WARN) nodes_ = known_;
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);
@@ -149,8 +149,8 @@ class Expander {
     violations_.Add("nodes", error.message() + hint, LineOf(spec_, "nodes"));
   }
 
-  // Fills `coverage_`. Fills `absent_` with the nodes that the campaign requires but that are
-  // absent.
+  // Counts the matching and the absent nodes in `coverage_`. Adds an error to `absent_` if the
+  // campaign requires nodes that are absent or do not exist.
   void CheckCoverage(v1::AbsentPolicy policy) {
     std::vector<std::string> names;
     for (const v1::Node& node : known_) {
@@ -260,8 +260,8 @@ class Expander {
     std::string error = offline_ ? "there is no benchmark " : "no connected node has a benchmark ";
     error += Quote(matrix.benchmark());
     const std::string closest = ClosestName(matrix.benchmark(), names);
-    // Only the first of these errors lists all known benchmarks. A campaign written for GPUs can
-    // name dozens of benchmarks that a fleet without GPUs does not have.
+    // List all known benchmarks only in the first error about an unknown benchmark. A campaign
+    // written for GPUs can name dozens of benchmarks that a fleet without GPUs does not have.
     if (!std::exchange(benchmarks_listed_, true)) {
       error += "; " + Suggest(matrix.benchmark(), names);
     } else if (!closest.empty()) {
@@ -417,8 +417,8 @@ class Expander {
         continue;
       }
       if (schema == schemas_.end()) continue;  // Its entry has the error.
-      // If another error kept the cases from being created, the rule's parameter values cannot be
-      // checked.
+      // If another error prevented the benchmark's cases from being created, check the rule without
+      // comparing it with the cases.
       const auto cases = cases_.find(parsed->benchmark);
       const Status sound = CheckAcceptRule(*parsed, schema->second,
                                            cases == cases_.end() ? nullptr : &cases->second);

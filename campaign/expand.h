@@ -1,5 +1,5 @@
-// Turns a campaign, as the user wrote it, into jobs. If the campaign has errors, reports all of
-// them at once.
+// Turns a campaign (the benchmarks, parameters and nodes that a user chose) into jobs. If the
+// campaign has errors, reports all of them at once.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace assay::campaign {
 // Limits per campaign.
 inline constexpr int64_t kMaxCases = 10'000;
 inline constexpr int64_t kMaxJobs = 10'000;
-// Limit on the sum, over all cases, of the number of times that a case runs (placements x
-// repetitions).
+// Limit on the number of case runs of a campaign. Each case (a benchmark with fixed parameters)
+// runs once for every placement and repetition.
 inline constexpr int64_t kMaxCaseRuns = 250'000;
 
 struct Expansion {
@@ -36,18 +36,16 @@ struct Expansion {
 // (excluded from new jobs).
 bool IsAbsent(const v1::Node& node);
 
-// Creates the jobs of the campaign `spec` for the nodes of `fleet` that match and are present. With
-// `absent: wait`, creates jobs for the absent nodes too. If the spec has errors, returns
-// INVALID_ARGUMENT with one violation per error, each with its line in the campaign file. If the
-// only errors are nodes that are absent (`absent: fail`) or do not exist (`expect_nodes`), returns
-// FAILED_PRECONDITION with the reason NODES_ABSENT. If the only errors are gangs (nodes that run
-// one job together) whose nodes share no network, the reason is NO_SHARED_NETWORK. Counts the
-// parameter combinations before it creates any, so it rejects an oversized campaign quickly.
+// Creates the jobs of the campaign `spec` for those nodes of `fleet` that match it. Absent nodes
+// get jobs only with `absent: wait`. If the spec has errors, returns INVALID_ARGUMENT with one
+// violation per error, each with its line in the campaign file. If all errors are about absent or
+// missing nodes, returns FAILED_PRECONDITION with reason NODES_ABSENT. If all of them are about
+// nodes that should run a job together but share no network, the reason is NO_SHARED_NETWORK.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
-// Checks the parts of a campaign that do not depend on nodes: fields, benchmarks, parameters,
-// constraints and accept rules. `benchmarks` are the benchmarks of the fleet. Returns the number of
-// cases, not multiplied by placements and repetitions, or the errors of ExpandCampaign.
+// Checks the parts of a campaign that do not depend on nodes, such as parameters and accept rules.
+// `benchmarks` are the benchmarks of the fleet. Returns the number of cases, each counted once
+// regardless of how often it runs, or the errors of ExpandCampaign.
 Result<int64_t> CheckCampaign(const v1::CampaignSpec& spec,
                               const std::vector<v1::BenchmarkSchema>& benchmarks);
 

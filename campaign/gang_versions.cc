@@ -33,8 +33,8 @@ std::vector<std::string> NamesOf(const Descriptions& nodes) {
   return names;
 }
 
-// Describes how the texts that `of` returns for the nodes differ, for example "NCCL is 2.28.9 on a,
-// c and 2.27.3 on b". Returns an empty string if all texts are equal.
+// Describes how nodes differ in a property, for example "NCCL is 2.28.9 on a, c and 2.27.3 on b".
+// `of` returns the text of the property for a node. Returns an empty string if all texts are equal.
 template <typename TextOf>
 std::string Difference(const std::string& what, const Descriptions& nodes, const TextOf& of) {
   std::vector<std::string> texts;

@@ -56,8 +56,8 @@ Result<FieldValue> ValueOf(const v1::Node& node, const std::string& field) {
 // The operators' texts, indexed by Comparator.
 constexpr std::array<std::string_view, 7> kSymbols = {"=", "!=", "<", "<=", ">", ">=", ":"};
 
-// Explains one condition of a filter, as in `gpu.model = "H300" holds for 0 of 3 (they have H200,
-// L4)`.
+// Explains how many nodes satisfy one condition of a filter, as in `gpu.model = "H300" holds for 0
+// of 3 (they have H200, L4)`.
 std::string ExplainRestriction(const Filter& restriction, const std::vector<v1::Node>& nodes) {
   std::set<std::string> values;
   size_t matching = 0;

@@ -57,8 +57,8 @@ Nodes NodesWith(const Nodes& nodes, const std::vector<int>& gpu_indices) {
   });
 }
 
-// Groups nodes by the text that `text_of` returns for them. Groups are in the order of their first
-// nodes.
+// Puts nodes for which `text_of` returns the same text into one group. Groups are in the order of
+// their first nodes.
 std::vector<Nodes> GroupBy(const Nodes& nodes,
                            const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;
@@ -71,8 +71,8 @@ std::vector<Nodes> GroupBy(const Nodes& nodes,
   return sets;
 }
 
-// Returns the largest set, or the first of them if several are equally large. Returns no nodes if
-// there is no set.
+// Returns the largest of `sets`, or the first of them if several are equally large. Returns no
+// nodes if `sets` is empty.
 Nodes Largest(std::vector<Nodes> sets) {
   const auto found = std::max_element(
       sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
@@ -100,8 +100,8 @@ Placements Listed(std::vector<Placement> list) {
   return {std::move(list), count, {}, {}};
 }
 
-// Returns an empty result whose `shortage` says that there are too few nodes or GPUs. `field` is
-// the field of the campaign entry that requests too many of them, such as ".ranks", or "" if no
+// Returns no placements, and a `shortage` which says that there are too few nodes or GPUs. `field`
+// is the field of the campaign file that requests too many of them, such as ".ranks", or "" if no
 // single field does.
 Placements TooFew(const PlacementRequest& request, const std::string& field,
                   std::string description) {
@@ -130,9 +130,9 @@ std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   return indices;
 }
 
-// Returns true unless the PAIRS policy, which measures pairs of nodes, is requested for a job that
-// does not run on exactly two nodes. In that case, adds a violation and returns false. `parameter`
-// is the benchmark parameter that sets the number of nodes, or empty if there is none.
+// Checks that the PAIRS policy, which measures two nodes at a time, is used only for jobs that run
+// on two nodes. If not, adds a violation and returns false. `parameter` is the benchmark parameter
+// that sets the number of nodes, or empty if there is none.
 bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
               Violations& violations) {
   if (request.policy != v1::PLACEMENT_POLICY_PAIRS || nodes == 2) return true;
@@ -154,8 +154,9 @@ void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
                  request.line);
 }
 
-// Returns placements on single nodes, all of which use the GPUs in `gpu_indices`. The EACH policy
-// makes one placement per node. The ANY policy makes a single placement that allows every node.
+// Returns placements for jobs that run on one node and use the GPUs in `gpu_indices`. The EACH
+// policy makes one placement per node. The ANY policy makes a single placement that allows every
+// node.
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes& nodes,
                                     const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{1, IdsOf(nodes), gpu_indices}};
@@ -179,8 +180,8 @@ std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request, const Nod
   return placements;
 }
 
-// Checks the GPUs that the user listed; an empty list is valid. Adds a violation and returns false
-// if one of the GPUs exists on no node, or if fewer than `needed` GPUs are listed.
+// Checks the GPUs that the user listed, if any. Adds a violation and returns false if one of them
+// exists on no node, or if fewer than `needed` GPUs are listed.
 bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t needed,
                      Violations& violations) {
   std::set<int> present;
@@ -206,10 +207,10 @@ bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t
   return false;
 }
 
-// Places all ranks of a job on one node, each rank on its own GPU. Uses the first GPUs that the
-// user listed, or GPUs 0 to ranks - 1. The EACH policy makes one placement per node, or one per GPU
-// if the job has a single rank. The ANY policy makes one placement that allows any suitable node.
-// All GPUs of a placement must be of the same model unless `mixed_gpus` is set.
+// Places all ranks (processes) of a job on one node, each on its own GPU. The EACH policy makes one
+// placement per node, or one per GPU if the job has a single rank. The ANY policy makes one
+// placement that allows any suitable node. All GPUs of a placement must be of the same model unless
+// `mixed_gpus` is set.
 Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
                        Violations& violations) {
   const int ranks = request.ranks;
@@ -245,7 +246,7 @@ Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
 }
 
 // Splits `nodes` into consecutive groups of `size` nodes. If too few nodes are left for the last
-// group, this group overlaps with the previous one. Requires at least `size` nodes.
+// group, it also gets nodes of the group before it. Requires at least `size` nodes.
 std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
   std::vector<Ids> groups;
   for (size_t first = 0; first < nodes.size(); first += size) {
@@ -293,8 +294,8 @@ Placements PlaceOnGroups(const PlacementRequest& request, const Ids& ids, int co
   return placements;
 }
 
-// Returns a text for the case that only `having` of the matching nodes have the required GPUs,
-// which are too few.
+// Explains to the user that too few nodes have the required GPUs. `having` is the number of
+// matching nodes that have them.
 std::string TooFewNodes(const PlacementRequest& request, const Nodes& nodes, size_t having) {
   const int each = request.ranks / request.nodes;
   const auto count = static_cast<int64_t>(having);
@@ -323,9 +324,9 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) 
   });
 }
 
-// Returns the largest set of nodes that share a network and have the same software versions and the
-// same model of GPU at all `gpu_indices`. If that set is too small for the job and mixed GPUs are
-// allowed, the models may differ.
+// Returns the largest set of nodes that can run one job together. They share a network and have the
+// same software versions and the same model of GPU at all `gpu_indices`. If this set is too small
+// for the job and mixed GPUs are allowed, the models may differ.
 Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
                      const std::vector<int>& gpu_indices) {
   const Nodes one_model = Where(nodes, [&](const v1::Node& node) {
@@ -340,9 +341,9 @@ Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
   }));
 }
 
-// Splits `nodes` into one set per text that `text_of` returns. Sets with fewer than `size` nodes
-// are merged into one last set. If the last set is still too small, nodes of other sets are added
-// to it. Requires at least `size` nodes.
+// Splits `nodes` into sets for which `text_of` returns the same text. Sets with fewer than `size`
+// nodes are merged into one last set, which also gets nodes of other sets if it is still too small.
+// Requires at least `size` nodes.
 std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
                           const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;
@@ -364,8 +365,8 @@ std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
   return sets;
 }
 
-// Splits the nodes into the sets in which the policy places jobs separately. Returns at least one
-// set.
+// Splits the nodes into sets, so that jobs can be placed in each set separately. The EACH policy
+// has one set per network and GPU model, and the others have a single set.
 std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
                           const std::vector<int>& gpu_indices) {
   switch (request.policy) {
@@ -388,8 +389,8 @@ std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
   return sets;
 }
 
-// Returns a placement for every group of `count` nodes that the policy makes within the sets.
-// Returns only their number if it exceeds the limit.
+// Returns the placements on `count` nodes each that the policy makes within each of `sets`. If
+// there are more than `request.most`, returns only their number.
 Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets, int count,
                      const std::vector<int>& gpu_indices) {
   Placements all;
@@ -406,9 +407,8 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
 // Places a GPU collective on several nodes with the same number of ranks each. The EACH policy
 // groups the nodes of each network and GPU model by name. ANY selects from the largest set of nodes
 // with the same network, software and GPU model. PAIRS covers every pair of nodes. Adds a violation
-// if there is no group whose nodes all have the same driver, CUDA runtime and NCCL versions. Groups
-// with different versions, or without a shared network, are placed nevertheless. Their jobs fail
-// when they are scheduled, with an error that explains the difference to the user.
+// if there is no group whose nodes all have the same software. Other groups with different software
+// are placed nevertheless, but their jobs fail with an explanation when they are scheduled.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
@@ -456,10 +456,10 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Places a network benchmark with one rank per node. The EACH policy sorts the nodes of each
-// network by name and splits them into consecutive groups. ANY makes one placement on any nodes of
-// the largest network. PAIRS covers every pair of nodes. Jobs on nodes that share no network fail
-// when they are scheduled.
+// Places a network benchmark with one rank (process) per node. The EACH policy splits the nodes of
+// each network into groups by name. ANY makes one placement on any nodes of the largest network.
+// PAIRS covers every pair of nodes. Jobs on nodes that share no network fail when they are
+// scheduled.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};

@@ -1,5 +1,5 @@
 // Finds the placements on which the cases of one benchmark may run. A placement is a set of nodes
-// and GPUs, and becomes a job.
+// and GPUs. Each repetition on a placement becomes a job.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Placements {
   std::vector<Placement> list;
   // Number of placements. If it exceeds PlacementRequest::most, the list stays empty.
   int64_t count = 0;
-  // Set if there are too few nodes or GPUs for even one placement. The text says how many are
+  // The error if there are too few nodes or GPUs for even one placement. Its text says how many are
   // needed and how many exist.
   std::optional<Violation> shortage;
   // Set if there are enough nodes, but too few of them share a network (see gang_network.h).
@@ -52,11 +52,11 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
                                     const std::vector<v1::Node>& nodes, const std::string& path,
                                     int line, Violations& violations);
 
-// Returns the placements of a job with `request.ranks` ranks. `nodes` is the result of
+// Returns the placements of a job with `request.ranks` ranks (processes). `nodes` is the result of
 // EligibleNodes and must not be empty. The EACH policy covers every node or GPU, ANY makes one
 // placement that allows any suitable nodes, and PAIRS covers every pair of nodes. If there are too
-// few nodes or GPUs, returns no placements but a `shortage`, or `no_shared_network`. Adds a
-// violation for any other error, such as a GPU index that no node has.
+// few nodes or GPUs, sets `shortage` or `no_shared_network`. Adds a violation for any other error,
+// such as a GPU index that no node has.
 Placements PlaceJobs(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                      Violations& violations);
 

@@ -27,9 +27,8 @@ std::optional<int64_t> NumberIn(const std::string& path);
 // Returns the number after `name` in a file with lines "name number ...", or nullopt.
 std::optional<int64_t> NumberOf(const std::string& name, const std::string& path);
 
-// Creates a folder with the mode `mode`, which by default gives access only to its owner, and any
-// missing parent folders. An existing folder keeps its mode. Errors contain the path and the
-// reason.
+// Creates a folder and any missing parent folders. By default, only the owner can access the new
+// folder. An existing folder keeps its mode. Errors contain the path and the reason.
 Status MakePrivateFolder(const std::string& path, mode_t mode = 0700);
 
 // Makes the entries of a folder durable. Without this, a file that has just been created or renamed

@@ -24,7 +24,7 @@ class FrameDecoder {
   void Append(std::string_view chunk) { buffer_.append(chunk); }
 
   // Returns the next complete message, or nullopt if more bytes are needed. Returns DATA_LOSS if
-  // the bytes are not valid frames. All later calls then fail too.
+  // the bytes are not valid frames. After that, all later calls fail too.
   Result<std::optional<std::string>> Next();
 
   // Returns true in the middle of a frame, where an end of file means that the stream was cut.

@@ -119,8 +119,8 @@ inline Status Internal(std::string message, Reason reason = Reason::kInternal) {
   return Status(Code::kInternal, reason, std::move(message));
 }
 
-// Contains either a value or the error that explains why there is no value. Check ok() before
-// reading the value; reading the value of a failed Result is a bug and fails an assertion.
+// Either a value or the error that explains why there is no value. Check ok() before reading the
+// value; reading the value of a failed Result is a bug and fails an assertion.
 template <typename T>
 class [[nodiscard]] Result {
  public:

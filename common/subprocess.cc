@@ -247,8 +247,8 @@ std::optional<ExitStatus> Subprocess::Wait(Duration timeout) {
   }
   MutexLock lock(reaped_->mutex);
   if (reaped_->exit) return reaped_->exit;  // Another thread was here first.
-  // Kills the rest of the process group, so that grandchildren do not outlive the child. This is
-  // safe because the child has not been reaped: until then, no other group can have its id.
+  // Kill the rest of the process group, so that grandchildren do not outlive the child. This is
+  // safe because the child has not been reaped yet. Until then, no other group can have its id.
   ::kill(-pid_, SIGKILL);
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0) {

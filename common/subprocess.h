@@ -48,8 +48,8 @@ struct SubprocessOptions {
   // The whole environment of the child. If absent, the child inherits this process's.
   std::optional<std::vector<std::string>> environment;
   std::string working_directory;
-  // Maps each file descriptor of the child to a descriptor of this process. The child's descriptors
-  // 0, 1 and 2 refer to /dev/null if they are not in the map. All other descriptors are closed.
+  // The child's file descriptors, each with the descriptor of this process that it refers to. If 0,
+  // 1 or 2 is missing, it refers to /dev/null in the child. All other descriptors are closed.
   std::map<int, int> descriptors;
   // The user and group of the child. Setting it needs root.
   std::optional<std::pair<uid_t, gid_t>> user;
@@ -86,8 +86,8 @@ class Subprocess {
   // Waits for the end of the child. Returns nothing if it still runs after `timeout`.
   std::optional<ExitStatus> Wait(Duration timeout);
 
-  // Disables the destructor, which would kill the child and wait for its end. Use this for a child
-  // that does not end even after SIGKILL.
+  // Makes the destructor do nothing. Otherwise, it would kill the child and wait for its end. Use
+  // this for a child that does not end even after SIGKILL.
   void Abandon() { reaped_.reset(); }
 
   // Sends SIGTERM to the group, SIGKILL after `grace`, and reaps the child.

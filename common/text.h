@@ -25,8 +25,8 @@ std::string Join(const Parts& parts, std::string_view separator = ", ") {
 }
 
 // Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists only the first `most`
-// and the number of the others, as in "a, b and 5 more". `unnamed` is the number of items that the
-// caller has left out of `parts`. They are included in the number of the others.
+// and the number of the others, as in "a, b and 5 more". `unnamed` is the number of further items
+// that are not in `parts`. They are counted among the others.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most = 10, size_t unnamed = 0);
 
 // Returns "rank 1" or "ranks 0, 2, 3". Needs at least one number and names at most sixteen.
@@ -57,9 +57,9 @@ std::string ClosestName(std::string_view name, const std::vector<std::string>& n
 std::string Suggest(std::string_view name, const std::vector<std::string>& names);
 
 // Describes the differences between values that should be equal, for example "NCCL is 2.28.9 on a,
-// c and 2.27.3 on b". Returns "" if all values are equal. The function `say` is called once per
-// distinct value, with the positions of this value in `values`. It must return the part of the text
-// about this value, such as "2.28.9 on a, c".
+// c and 2.27.3 on b". Calls `say` once per distinct value, with the positions of this value in
+// `values`. `say` must return the text about this value, such as "2.28.9 on a, c". Returns "" if
+// all values are equal.
 std::string DifferenceText(
     const std::string& what, const std::vector<std::string>& values,
     const std::function<std::string(const std::string& value,

@@ -31,8 +31,8 @@ class Violations {
   bool empty() const { return count_ == 0; }
   size_t count() const { return count_; }
 
-  // Returns OK if no errors were added. Otherwise returns INVALID_ARGUMENT with all of them and the
-  // message "`subject` has 2 errors: " followed by the first error.
+  // Returns OK if no errors were added. Otherwise returns INVALID_ARGUMENT with at most kMost of
+  // the errors. Its message is "`subject` has 2 errors: " followed by the first error.
   Status ToStatus(const std::string& subject, Reason reason) const {
     if (empty()) return Status::Ok();
     const Violation& first = kept_.front();

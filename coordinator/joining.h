@@ -1,5 +1,5 @@
-// The parts of a coordinator that has its own certificate authority. They decide which nodes and
-// users may join the fleet and which callers are accepted.
+// The parts that only a coordinator with its own certificate authority has. They decide which
+// nodes and users may join the fleet, and which callers are accepted.
 #pragma once
 
 #include <memory>
@@ -50,8 +50,8 @@ class Joining {
   std::unique_ptr<rpc::Membership> membership_;
 };
 
-// Creates an invite without a running coordinator and prints the command that uses it. Blocks on
-// the database.
+// Creates an invite, with which a node or a user can join the fleet, and prints the command that
+// uses it. Works without a running coordinator. Blocks on the database.
 Status RunInvite(const CoordinatorOptions& options, storage::IdentityStore& store);
 
 }  // namespace assay::coordinator

@@ -46,8 +46,8 @@ int Main(int argc, char** argv) {
   auto process = std::make_unique<Process>();
   if (const Status started = process->Start(*options); !started.ok()) {
     std::cerr << "assay-coordinator: " << started << "\n";
-    // Report the error also to the program that started this process. It may have ended already, so
-    // an error is ignored.
+    // Also report the error to the program that started this process. That program may have ended
+    // already, so ignore a failure here.
     static_cast<void>(TellFailed(options->ready_fd, started));
     return ExitStatus(started);
   }

@@ -57,13 +57,14 @@ struct CoordinatorOptions {
   int ready_fd = -1;
 };
 
-// Returns the address that a coordinator advertises to agents and other coordinators: `given` or,
-// if that is absent, the address on which it listens. Returns an empty string if neither can be
-// used, because others cannot connect to an address such as 0.0.0.0.
+// Returns the address at which agents and other coordinators can reach this one. This is `given`
+// or, if that is absent, the address on which it listens. Returns an empty string if only an
+// address such as 0.0.0.0 is known, to which others cannot connect.
 std::string AdvertisedAddress(const std::optional<HostPort>& given, const HostPort& listens);
 
-// Parses and checks the command line and the environment. If the program must end, because of an
-// error or because help was requested, prints the text, stores the exit status and returns nullopt.
+// Parses and checks the command line and the environment. Returns nullopt if the program must
+// end, because of an error or because the user asked for help. In that case, prints the text and
+// sets `exit_status`.
 std::optional<CoordinatorOptions> ParseOptions(int argc, char** argv, int& exit_status);
 
 }  // namespace assay::coordinator

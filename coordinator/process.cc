@@ -29,21 +29,21 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // The time that a shutdown waits for calls to the database before it aborts them.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
-// The time that a scrape waits for the database to return the nodes. After that, the scrape is
-// answered with the nodes that were read for an earlier one.
+// Time that a scrape by Prometheus waits for the database to return the nodes. After that, the
+// scrape is answered with the nodes that an earlier scrape has read.
 constexpr Duration kScrapePatience = std::chrono::milliseconds(200);
 constexpr Duration kDiscoveryPatience = std::chrono::seconds(5);
 // The age up to which an earlier state of the fleet may replace the current one.
 constexpr Duration kMostFleetAge = std::chrono::minutes(2);
 // Maximum number of gauges for outliers. There is one per kind of outlier and GPU model.
 constexpr int kMaxOutlierGauges = 100;
-// The period may be long, because partitions are created long before they are needed, and old data
-// may be deleted some hours late.
+// Interval between two maintenance runs of the database. It may be this long because partitions
+// are created long before they are needed, and old data may be deleted some hours late.
 constexpr Duration kMaintainPeriod = std::chrono::hours(6);
 
-// Returns an id of this host and its network namespace, in which an address has at most one
-// listener. Host names are not used, because they are not unique. The boot id alone is not enough,
-// because containers share that of their host.
+// Returns an id of this host and its network namespace, in which only one process at a time can
+// listen on an address. Host names are not used, because they are not unique. The boot id alone
+// is not enough, because all containers of a host share it.
 std::string HostId() {
   char network[64] = {};
   const ssize_t length = ::readlink("/proc/self/ns/net", network, sizeof(network) - 1);
@@ -111,8 +111,8 @@ class Deadline {
   std::thread thread_;
 };
 
-// Answers with the nodes of `fleet` as targets for Prometheus. If `fleet` is null, answers with an
-// error, so that Prometheus keeps the targets that it has.
+// Answers Prometheus with the nodes of `fleet` as its scrape targets. If `fleet` is null, answers
+// with an error, so that Prometheus keeps its present targets.
 void RespondWithDiscovery(http::Exchange& exchange,
                           const std::shared_ptr<const FleetView::Snapshot>& fleet) {
   if (!fleet) return exchange.Respond(http::PlainText(503, "the database does not answer\n"));
@@ -165,8 +165,8 @@ Status Process::Start(const CoordinatorOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(database_, OpenCurrentDatabase(options.database, database_options));
 
   executor_ = NewThreadPool(kExecutorThreads, "coordinator");
-  // These tasks have separate threads, because deleting old data may take an hour, and judging many
-  // results may take a minute.
+  // Maintenance and judging have their own threads, because deleting old data may take an hour
+  // and judging many results may take a minute.
   maintenance_ = NewThreadPool(1, "maintenance");
   judging_ = NewThreadPool(1, "judge");
   exporter_ = NewThreadPool(kExporterThreads, "exporter");
@@ -261,8 +261,8 @@ Status Process::Serve(const CoordinatorOptions& options) {
   return Status::Ok();
 }
 
-// Serves the web console. An error is fatal only if the user has set the console's address: of
-// several coordinators on one host, only the first can listen on the default port.
+// Serves the web console. If the console cannot listen, this is an error only if the user has set
+// its address. On a host with several coordinators, only the first one can use the default port.
 Status Process::ServeConsole(const CoordinatorOptions& options) {
   web::ConsoleOptions console = *options.console;
   console.services = server_->LocalChannel();
@@ -300,9 +300,9 @@ Process::SnapshotPointer Process::RecentFleet() {
   return recent ? fleet_ : nullptr;
 }
 
-// Answers a scrape with the metrics of the fleet's nodes. Only the leader reads nodes from the
-// database, because only the leader has sessions with agents. Other coordinators would export the
-// lost nodes a second time.
+// Answers a scrape by Prometheus with the metrics of the fleet's nodes. Only the leader adds the
+// nodes that are in the database but have no session with an agent (lost nodes). Otherwise, each
+// coordinator would export these nodes again.
 void Process::AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange) {
   const auto answer = [this, exchange](const SnapshotPointer& fleet) {
     FleetMetricsSources sources;

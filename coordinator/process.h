@@ -33,9 +33,8 @@ Result<std::unique_ptr<storage::Database>> OpenCurrentDatabase(
 // Creates the parts of the process, connects them, and ends them in order.
 class Process {
  public:
-  // Closes agents' sessions, ends calls, and stops within 10 s even if the database does not
-  // answer. That limit includes kDatabaseFarewell, the timeout of a database connection that begins
-  // just then, and kShutdownPatience.
+  // Closes the sessions with agents and ends all calls and tasks. Takes at most 10 s, even if the
+  // database does not answer.
   ~Process();
 
   // Opens and migrates the database and starts serving. The error says what is missing or in use.
@@ -51,27 +50,26 @@ class Process {
   Status Serve(const CoordinatorOptions& options);
   Status ServeConsole(const CoordinatorOptions& options);
   // Calls `answer` once, on a thread of `exporter_`, with the state of the fleet. If the database
-  // takes longer than `patience`, calls `answer` with an earlier state, or with null if there is no
-  // recent state.
+  // takes longer than `patience`, passes an earlier state, or null if there is no recent state.
   void WithFleet(Duration patience, std::function<void(const SnapshotPointer&)> answer);
   SnapshotPointer RecentFleet();
   void AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange);
-  // As the leader, dials the agents whose addresses were added at any coordinator, and removes
-  // ephemeral nodes that have left. Schedules its next run.
+  // Dials all agents whose addresses users have added at any coordinator, and removes ephemeral
+  // nodes that have left. Only the leader does this. Schedules its own next run.
   void FollowFleet();
   // Updates the gauges whose values come from the database. Runs at intervals rather than at every
   // scrape.
   void RefreshGauges();
   void ReadGauges();
   void ReadFindings();
-  // Creates the partitions of the next months and, as the leader, deletes old data. Schedules its
-  // next run.
+  // Creates the database partitions of the next months. On the leader, also deletes old data.
+  // Schedules its own next run.
   void Maintain(const storage::Retention& retention);
   // Judges new results, reads the numbers of findings, and schedules its next run.
   void JudgeResults(Duration period);
 
-  // The members are destroyed in reverse order, so that each object ends before the objects that it
-  // uses.
+  // Members are destroyed in reverse order. Therefore, each object is declared after the objects
+  // that it uses.
   Metrics metrics_;
   Mutex gate_mutex_;
   bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // The coordinator may be notified.

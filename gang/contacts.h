@@ -11,24 +11,26 @@
 
 namespace assay {
 
-// The ranks that this rank is connected to, grouped by whether their hosts answer. Rank 0 is
-// connected to all other ranks; every other rank is connected only to rank 0. A rank whose host
-// last answered between the two time limits below is in no group, because either that host or this
-// process may have been slow.
+// The ranks (processes of one benchmark) that this rank is connected to, grouped by whether their
+// hosts still answer. Rank 0 is connected to all other ranks, and every other rank only to rank 0.
+// A rank is in no group if its host's last answer is neither recent nor long ago, because the host
+// or this process may merely be slow.
 struct Contacts {
   std::vector<int> heard;   // Answered within kHeardWithin.
   std::vector<int> silent;  // Has not answered for kSilentAfter.
   std::vector<int> absent;  // Never connected, or was never reached.
 };
 
-// PeerWatch sends a heartbeat every second. The kernel of a running host acknowledges each of them,
-// even if the host's ranks are busy or frozen.
+// The limits for the time since a host's last answer: the host counts as answering within the
+// first limit, and as silent after the second. PeerWatch sends a heartbeat every second. The
+// kernel of a running host acknowledges each of them, even if the processes on the host are busy
+// or frozen.
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// Returns the time since the other host last sent anything on this TCP connection, even a mere
-// acknowledgement by its kernel. Works even after the connection has ended, as long as `fd` is
-// open. Returns nullopt if this host's kernel does not report the time.
+// Returns the time since the other host last sent anything on this TCP connection, even if it was
+// only an acknowledgement by its kernel. Works even after the connection has ended, as long as
+// `fd` is open. Returns nullopt if this host's kernel does not report the time.
 std::optional<Duration> SilenceOf(int fd);
 
 // Returns the error for a rank whose host has not answered for `silence`.
@@ -37,9 +39,9 @@ Status PeerUnreachable(int rank, Duration silence);
 // Returns the error for a rank that has sent nothing for `silence` although its host answers.
 Status PeerFrozen(int rank, Duration silence);
 
-// Returns which ranks' hosts answer and which are silent. Leaves `absent` empty. `heartbeats` must
-// be the open connections from Peers::Heartbeats(), on which a PeerWatch at each end sends
-// heartbeats. Thread-safe.
+// Returns which of the connected ranks have hosts that answer and which have silent hosts. Leaves
+// Contacts::absent empty. `heartbeats` must be the open connections from Peers::Heartbeats(), and
+// a PeerWatch must be sending heartbeats at both ends of each. Thread-safe.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

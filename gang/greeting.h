@@ -1,7 +1,8 @@
 // Lets the ranks of a gang (processes that run a collective together) recognize each other. A rank
-// that opens a connection sends a greeting: the purpose of the connection, a nonce (a secret random
-// number), and its own rank number. On control connections TLS under the gang's key replaces the
-// nonce. A connection without a valid greeting is dropped without a reply.
+// that opens a connection sends a greeting, which contains the purpose of the connection, a nonce
+// (a secret random number), and its own rank number. Control connections are encrypted with the
+// gang's key instead and need no nonce. A connection without a valid greeting is dropped without a
+// reply.
 #pragma once
 
 #include <map>
@@ -23,8 +24,9 @@ Result<std::string> NewNonce();
 // Returns 256 random bits as 64 hexadecimal digits.
 Result<std::string> NewKey();
 
-// The address at which a rank listens, and the secret that callers need: a nonce for data
-// connections, or the gang's key for control connections. The unused field is empty.
+// The address at which a rank (one of several cooperating processes) listens, and the secret that
+// other ranks need to connect to it. For data connections, the secret is a nonce. For control
+// connections, it is the gang's key. The other field is empty.
 struct MeetingPoint {
   std::string host;
   int port = 0;
@@ -57,12 +59,12 @@ struct Caller {
 
 // The conditions under which AcceptCallers() waits for other ranks.
 struct AcceptWatch {
-  // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends, the wait
-  // fails at once with PEER_LOST.
+  // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends,
+  // AcceptCallers() fails at once with PEER_LOST.
   std::vector<int> processes;
-  // Limits for hosts that stop answering. The hosts of all ranks with a heartbeat connection are
-  // checked at intervals of `hosts.interval`. If one of these hosts has not answered for
-  // `hosts.host_patience`, the wait fails with PEER_UNREACHABLE.
+  // Limits for hosts that stop answering. While AcceptCallers() waits, it checks the hosts of all
+  // ranks whose heartbeat connections are open, once every `hosts.interval`. If a host has not
+  // answered for `hosts.host_patience`, AcceptCallers() fails with PEER_UNREACHABLE.
   HeartbeatRule hosts;
   // Encrypts the connections, unless null.
   const GangTls* tls = nullptr;
@@ -71,28 +73,28 @@ struct AcceptWatch {
 };
 
 // Waits until each of `callers` has connected to `listener` and has sent a valid greeting. Drops
-// all other connections. A connection that sends nothing is dropped after `watch.greeting_patience`
-// and does not delay the others. If strangers open many connections, those of the address with the
-// most connections are dropped first. If callers are missing at the deadline, the error lists their
-// ranks, and Status::peer is the lowest of these ranks. Stores the accepted connections in
-// `*arrived`, even on failure.
+// all other connections. Stores the accepted connections in `*arrived`, even on failure. If
+// callers are missing at the deadline, the error lists their ranks, and Status::peer is the lowest
+// of these. Strangers cannot keep the callers from connecting: a connection without a greeting is
+// dropped after `watch.greeting_patience`, or earlier if there are too many of them.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
 
-// Accepts one message connection from each of `ranks` by AcceptCallers(). Returns the connections
-// by rank.
+// Waits until each of `ranks` has opened a message connection, as AcceptCallers() does. Returns
+// the connections by rank.
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
-// Time limit for two ranks to open a data connection once they know the address. It is shorter than
-// kPeerTimeout, so that both ranks can report a failure while the other ranks are still waiting.
+// Time limit for opening a data connection between two ranks once the address is known. It is
+// shorter than kPeerTimeout, so that both ranks can report a failure while the other ranks are
+// still waiting for them.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
 // Connects to the rank that listens at `point` and sends a greeting, encrypted unless `tls` is
-// null. Retries until `deadline`. On failure, sets `*host_answers` unless `host_answers` is null.
-// True means that the other host received the greeting and still answers, so only the rank's
-// process is silent.
+// null. Retries until `deadline`. If it fails although it reached the other host, sets
+// `*host_answers` unless that is null. True means that the host still answers, so only the process
+// on it is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr,
                                const GangTls* tls = nullptr);

@@ -1,5 +1,6 @@
-// Detects on a separate thread that another rank of a gang has died or is frozen. The benchmark's
-// own thread cannot do this, because it may be waiting for a GPU that in turn waits for that rank.
+// Detects that another rank of a gang (processes that run a collective together) has died or is
+// frozen. This takes a separate thread, because the benchmark's own thread may be waiting for a
+// GPU that in turn waits for the lost rank.
 #pragma once
 
 #include <atomic>
@@ -14,30 +15,31 @@
 
 namespace assay {
 
-// The interval between heartbeats and the limits for missing ones. `patience` counts heartbeats
-// that this rank has sent rather than seconds, so that a suspension of this process, however long,
-// counts as a single heartbeat.
+// The interval between the heartbeats that ranks send each other, and the limits for missing ones.
+// `patience` is counted in heartbeats that this rank has sent, not in seconds. Even if this
+// process is suspended for a long time, this counts as a single heartbeat.
 struct HeartbeatRule {
   Duration interval = std::chrono::seconds(1);
-  // A rank counts as frozen after this many heartbeats without an answer. The limit is longer than
-  // a busy host may delay a thread, and shorter than the timeout of any measurement.
+  // The number of unanswered heartbeats after which a rank counts as frozen. A busy host does not
+  // delay a thread for that long, and any measurement has a longer timeout.
   int patience = 15;
   // The same limit for a rank that has not sent its first heartbeat yet.
   int first_patience = patience;
-  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. This limit is
-  // shorter than `patience` heartbeats. If a rank reaches `patience`, its host must therefore still
-  // be answering, and only the process is frozen.
+  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. It is shorter
+  // than `patience` heartbeats, so a silent host is noticed first. If a rank reaches `patience`,
+  // its host still answers and only the process is frozen.
   Duration host_patience = std::chrono::seconds(11);
 };
 
-// Exchanges heartbeats with other ranks, on its own thread, until this object is destroyed. Notices
+// A thread that exchanges heartbeats with other ranks until this object is destroyed. It notices
 // after about ten seconds that a host has stopped answering. If a host answers but its rank sends
 // no heartbeats, that rank's process counts as frozen.
 class PeerWatch {
  public:
-  // Called once, on the watching thread, when a rank is lost. Status::peer is that rank. The
-  // status's reason is PEER_FROZEN if only the rank is silent, PEER_UNREACHABLE if its host is
-  // silent too, and PEER_LOST if the connection has ended. The callback may end the process.
+  // The callback for the loss of a rank, whose number is in Status::peer. It is called once, on
+  // the watching thread, and may end the process. The status's reason is PEER_FROZEN if only the
+  // rank is silent, PEER_UNREACHABLE if its host is silent too, and PEER_LOST if the connection
+  // has ended.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` must come from Peers::Heartbeats() and stay open until this object is destroyed.
@@ -48,9 +50,9 @@ class PeerWatch {
   PeerWatch& operator=(const PeerWatch&) = delete;
 
   // Sets whether the end of a connection is reported as the loss of a rank. The default is false.
-  // Use true while ranks wait for each other without exchanging messages, for example in NCCL.
-  // Use false while ranks only exchange messages, because a rank may leave after its last message,
-  // and the loss of a rank already shows up as a message that fails.
+  // Use true while ranks wait for each other without exchanging messages, for example in NCCL. Use
+  // false while they exchange messages: a rank may end after its last message, and the loss of a
+  // rank makes a message fail anyway.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:

@@ -166,8 +166,8 @@ class TcpRendezvous : public Rendezvous {
 
   std::vector<PeerConnection> Arrived() const override {
     std::vector<PeerConnection> connections;
-    // The map sorts each rank's heartbeat connection after its message connection, so the heartbeat
-    // connection replaces the other.
+    // Return one connection per rank. In the map, a rank's heartbeat connection comes after its
+    // message connection, so it replaces the message connection in the list.
     for (const auto& [caller, socket] : arrived_) {
       if (connections.empty() || connections.back().rank != caller.rank) {
         connections.push_back({caller.rank, nullptr});
@@ -184,8 +184,8 @@ class TcpRendezvous : public Rendezvous {
   std::map<Caller, Socket> arrived_;
 };
 
-// The fields of a Status as they are sent; the message follows. The bytes of this struct can be
-// sent as they are, because all ranks run the same build.
+// The fields of a Status as one rank sends them to another. The text of the message follows. The
+// bytes of this struct can be sent as they are, because all ranks run the same build.
 struct StatusHeader {
   Code code;
   Reason reason;
@@ -231,8 +231,8 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 
 Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   const auto all = AllGather(peers, EncodeStatus(mine), timeout);
-  // If this rank's own wait timed out earlier, that error says more about the cause than the failed
-  // exchange does.
+  // The ranks could not exchange their statuses. If this rank's own status is a timeout, return
+  // that instead of the error of the exchange, because it says more about the cause.
   if (!all.ok()) return mine.code() == Code::kDeadlineExceeded ? mine : all.status();
   Status agreed;
   for (size_t rank = 0; rank < all->size(); ++rank) {

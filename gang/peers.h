@@ -2,9 +2,9 @@
 // together). Every rank has two TCP connections to rank 0: one for messages and one for the
 // heartbeats of PeerWatch. Benchmark data is never sent over these connections.
 //
-// Rank 0 listens and creates a token, HOST:PORT/KEY, which the agents forward to the other ranks.
-// The key is random and new for each gang. All control connections are encrypted under this key
-// (tls.h), and connections without the key are dropped.
+// Rank 0 listens and creates a token, HOST:PORT/KEY, which agents (the daemons on the nodes)
+// forward to the other ranks. The key is random and new for each gang. It encrypts all control
+// connections (see tls.h), and connections without it are dropped.
 #pragma once
 
 #include <memory>
@@ -44,29 +44,29 @@ class Peers {
   virtual Status Barrier(Duration timeout) = 0;
   // Copies rank 0's `bytes`, at most kMaxFrameBytes, to all other ranks.
   virtual Status Broadcast(std::string* bytes, Duration timeout) = 0;
-  // At rank 0, returns the bytes of all ranks, indexed by rank. At other ranks, returns an empty
-  // vector.
+  // Sends `bytes` to rank 0. At rank 0, returns the bytes of all ranks, indexed by rank. At other
+  // ranks, returns an empty vector.
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
 
-  // Returns PEER_LOST if a connection of this rank has ended. Returns at once, and may be called on
+  // Returns PEER_LOST if a connection of this rank has ended. Does not wait, and may be called on
   // any thread at any time. Use this while waiting for other ranks outside this class, for example
-  // in NCCL. Only rank 0 is connected to all ranks: when rank 0 loses a rank, rank 0 exits, which
-  // the other ranks notice.
+  // in NCCL. Only rank 0 is connected to all ranks. If it loses one, it exits, and the other ranks
+  // notice that.
   virtual Status Check() const = 0;
 };
 
 // Returns the bytes of all ranks, indexed by rank, at every rank.
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
-// Combines the statuses of all ranks. Returns OK on every rank if `mine` is OK on every rank.
-// Otherwise returns the error of the lowest failing rank on every rank, with that rank's number in
+// Exchanges statuses so that all ranks return the same result. Returns OK if `mine` is OK on every
+// rank. Otherwise, returns the error of the lowest failing rank, with that rank's number in
 // Status::rank. An error from an earlier Agree() keeps its rank number. PEER_LOST is returned only
 // if there is no other error, because a lost rank is usually the consequence of another error.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
-// Time limit for ranks to wait for each other outside the timed measurement. The limit is long
-// because a rank may need time to allocate memory or to compute a reference. PeerWatch notices a
-// frozen rank earlier.
+// Time limit for ranks to wait for each other outside the timed measurement. The limit is long,
+// because a rank may need time to allocate memory or to compute the expected output. PeerWatch
+// notices a frozen rank earlier.
 inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
 
 // Rank 0's listening socket.

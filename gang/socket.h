@@ -19,8 +19,8 @@ namespace assay {
 class Cipher {
  public:
   virtual ~Cipher() = default;
-  // These functions behave like ReceiveSome() and SendSome(). At most one thread may use a cipher
-  // at a time.
+  // Receive and send bytes like ReceiveSome() and SendSome(), without waiting. At most one thread
+  // at a time may use a cipher.
   virtual Result<size_t> Receive(void* data, size_t size) = 0;
   virtual Result<size_t> Send(const void* data, size_t size) = 0;
 };
@@ -75,8 +75,8 @@ void NoticeSilence(const Socket& socket);
 // leave data unread for a long time: NoticeSilence() would then end a healthy connection.
 void NoticeSilentHost(const Socket& socket);
 
-// Ends the connection at both ends at once. A shutdown() would not be enough: if the other end is
-// waiting to send more data, that end would keep waiting until NoticeSilence() takes effect.
+// Ends the connection at once, for both ends. A shutdown() would not be enough: if the other end
+// is waiting to send more data, it would keep waiting until NoticeSilence() takes effect.
 void Reset(const Socket& socket);
 
 // Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or has ended.

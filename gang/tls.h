@@ -11,8 +11,8 @@
 
 namespace assay {
 
-// The settings that all control connections of a gang share. Must outlive the handshakes of these
-// connections.
+// The TLS settings that all control connections of a gang share. This object must outlive the
+// handshakes of these connections.
 class GangTls {
  public:
   // Only processes that know `key` can take part. The key must be random, with at least 128 bits.
@@ -22,8 +22,9 @@ class GangTls {
   // Encrypts a connection that this process opened. Returns once the other end has proven that it
   // knows the key. Returns PEER_LOST if the other end does not know the key.
   virtual Status Connect(Socket* socket, MonotonicTime deadline) const = 0;
-  // Encrypts a connection that this process accepted, without waiting. The other end must prove
-  // that it knows the key before ReceiveSome() returns any byte. Otherwise, ReceiveSome() fails.
+  // Encrypts a connection that this process accepted. Does not wait for the handshake, which
+  // ReceiveSome() completes. ReceiveSome() fails, and returns no data, if the other end does not
+  // prove that it knows the key.
   virtual Status Accept(Socket* socket) const = 0;
 };
 

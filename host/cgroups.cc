@@ -40,9 +40,9 @@ std::optional<Mount> FindMount(const std::string& root) {
   return std::nullopt;
 }
 
-// Returns the path of `group` relative to `ancestor`: "/b" if the group is /a/b and the ancestor is
-// /a, and "" if both are the same. Also returns "" if `group` is not below `ancestor`. This happens
-// in a container that sees only its own group, under the path that the group has on the host.
+// Returns the path of `group` relative to `ancestor`. For example, returns "/b" if the group is
+// /a/b and the ancestor is /a, and "" if both are the same. Also returns "" if `group` is not
+// below `ancestor`, which can happen in a container.
 std::string Relative(const std::string& ancestor, const std::string& group) {
   const std::string prefix = ancestor == "/" ? "" : ancestor;
   if (group.rfind(prefix, 0) != 0) return "";
@@ -75,8 +75,8 @@ std::vector<CpuQuota> ReadCpuQuotas(const std::string& root) {
     std::ifstream file(folder + "/cpu.max");  // "150000 100000" or "max 100000".
     double quota = 0;
     double period = 0;
-    // Identify the group by its inode, because different containers can see different groups at the
-    // same path.
+    // Identify the control group by its inode, because different containers may see different
+    // groups at the same path.
     struct stat status {};
     if (!(file >> quota >> period) || quota <= 0 || period <= 0) continue;
     if (stat(folder.c_str(), &status) != 0) continue;

@@ -113,8 +113,8 @@ class NvmlSampler : public ConditionsSampler {
         next_count = now + process_period_;
       }
       Add(source_.sample());
-      // If a reading takes longer than the sampling period, the next reading is late. The thread
-      // does not catch up with several readings in a row.
+      // If a reading takes longer than the sampling period, take the next one at once, but do not
+      // make up for the readings that were missed.
       next = std::max(next + kSamplePeriod, std::chrono::steady_clock::now());
       MutexLock lock(mutex_);
       while (!stopping_ && stop_.WaitUntil(mutex_, next)) {
@@ -124,9 +124,9 @@ class NvmlSampler : public ConditionsSampler {
     CountOthers();
   }
 
-  // Counts the other processes on the GPU. Assumes that the driver's list includes this process,
-  // and subtracts one. This process cannot be found in the list by its id, because the listed ids
-  // may belong to another PID namespace.
+  // Counts the other processes on the GPU: those that the driver lists, minus this process. This
+  // process cannot be looked up in the list, because the driver's process ids may belong to
+  // another PID namespace.
   void CountOthers() {
     const auto processes = source_.processes();
     if (!processes) return;
@@ -274,8 +274,8 @@ std::vector<int> HostLoad::OwnTree() const {
   if (!self) return {};
   const std::map<int, Process> processes = ReadProcesses(proc_);
   int root = self->pid;
-  // Limit the steps, because the parents may form a cycle if process ids are reused while they are
-  // read.
+  // Limit the number of steps. If process ids are reused while /proc is being read, the chain of
+  // parents may form a cycle.
   size_t steps = 0;
   for (auto at = processes.find(self->parent);
        at != processes.end() && IsOurs(at->second) && steps < processes.size();

@@ -32,10 +32,10 @@ class ConditionsSampler {
   virtual void Start() = 0;
   // Returns the conditions since Start. Unreadable facts are absent. Cannot fail.
   virtual WindowConditions Stop() = 0;
-  // Returns the current power readings in watts, or an empty list if there are none. The warm-up of
-  // a measurement continues until these readings are stable. Clocks are not used for this, because
-  // at the power limit they never stop varying by several percent. Must not be called between
-  // Start() and Stop().
+  // Returns the current power readings in watts, or an empty list if there are none. A benchmark
+  // warms up until these readings are stable. Clock rates are not used for this, because they keep
+  // varying by several percent if a GPU is at its power limit. Must not be called between Start()
+  // and Stop().
   virtual std::vector<double> Readings() { return {}; }
 };
 
@@ -43,22 +43,22 @@ class ConditionsSampler {
 // sets the flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
 
-// Functions that read one GPU. They are called on the sampler's thread and, by Readings, on the
-// caller's thread.
+// The functions with which a sampler reads one GPU. They are called on the sampler's own thread,
+// and on any thread that calls Readings().
 struct NvmlSource {
   std::function<NvmlSample()> sample;
   std::function<std::optional<std::vector<NvmlProcess>>()> processes;
 };
 
 // Returns a sampler for the conditions of one GPU, such as clocks and power. The sampler also
-// reports the largest number of processes on the GPU. Counting processes is slow, so it happens
-// only at the start, at the end, and once every `process_period` in between.
+// reports the largest number of other processes on the GPU. Counting processes is slow, so it
+// happens only at the start, at the end, and once every `process_period` in between.
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// A meter of the CPU time that programs other than Assay use. To find Assay's own processes, goes
-// up from this process to its parent as long as the parent's name begins with "assay". The topmost
-// process that is reached and all its descendants belong to Assay. Not thread-safe.
+// A meter of the CPU time that programs other than Assay use. Assay's processes are a tree. Its
+// root is found by going from this process to its parent, and so on, as long as the parent's name
+// begins with "assay". Not thread-safe.
 class HostLoad {
  public:
   // `cpus` lists the CPUs that this process may use. `proc` replaces the folder /proc.
@@ -66,10 +66,10 @@ class HostLoad {
 
   void Begin();
 
-  // Returns the fraction of CPU time since Begin() that other programs used or that a hypervisor
-  // withheld. Interrupts do not count, because most of them serve the measured work. Returns
-  // nullopt if the kernel does not report these times, or if less than 100 ms (ten kernel ticks)
-  // have passed since Begin().
+  // Returns the fraction of the CPU time since Begin() that other programs used, including time
+  // that a hypervisor withheld. Interrupts do not count, because most of them serve the measured
+  // work. Returns nullopt if the kernel does not report these times, or if less than 100 ms (ten
+  // kernel ticks) have passed since Begin().
   std::optional<double> OthersShare() const;
 
  private:
@@ -78,8 +78,8 @@ class HostLoad {
     int64_t all = 0;
   };
   std::optional<Ticks> ReadCpus() const;
-  // Returns the CPU time, in ticks, used by Assay's processes, including processes that have ended.
-  // `tree` contains the ids of those that are running.
+  // Returns the CPU time, in ticks, that Assay's processes have used. `tree` contains the ids of
+  // the running processes. The time includes that of their children that have ended.
   int64_t TicksOf(const std::vector<int>& tree) const;
   std::vector<int> OwnTree() const;
 

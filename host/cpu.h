@@ -20,16 +20,17 @@ struct HostCpu {
 };
 const HostCpu& Cpu();
 
-// Returns the sizes in bytes of the data caches that the first usable CPU has, from L1 on. The size
-// of a cache that other CPUs share is its full size. The list is empty if the caches are unknown.
+// Returns the sizes in bytes of the data caches of the first CPU that this process may use,
+// starting with L1. A cache that is shared with other CPUs counts in full. Returns an empty list
+// if the sizes are unknown.
 std::vector<int64_t> DataCacheBytes();
 
 // Returns how many of `usable` CPUs a process can keep busy within the given CPU quotas, but at
 // least one. Rounds down, because the kernel would repeatedly suspend threads that exceed a quota.
 int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas);
 
-// Returns the CPUs that this process may use. The list is empty if they are unknown. The system is
-// asked only at the first call, because benchmarks later bind threads to single CPUs.
+// Returns the CPUs that this process may use, or an empty list if they are unknown. The list is
+// read on the first call and kept, because benchmarks later bind threads to single CPUs.
 const std::vector<int>& UsableCpus();
 
 }  // namespace assay

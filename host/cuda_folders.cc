@@ -22,9 +22,8 @@ void AddToolkit(const std::string& toolkit, std::vector<std::string>* folders) {
   }
 }
 
-// Returns the installation prefixes of the first python3 on PATH: the prefix of the command itself
-// and the prefix of the file to which its symbolic links lead. In a virtual environment, these two
-// differ.
+// Returns the installation prefix of the first python3 on PATH, such as "/usr". If python3 is a
+// symbolic link, as in a virtual environment, also returns the prefix of its target.
 std::vector<std::string> PythonPrefixes(const std::string& path) {
   std::istringstream parts(path);
   for (std::string folder; std::getline(parts, folder, ':');) {

@@ -1,5 +1,5 @@
-// Finds the folders that may contain CUDA's libraries (cuBLASLt, NCCL, CUPTI), and says how to
-// install these.
+// Finds the folders that may contain CUDA's libraries (cuBLASLt, NCCL, CUPTI), and tells users how
+// to install a missing one.
 #pragma once
 
 #include <functional>
@@ -18,19 +18,19 @@ struct CudaFolders {
   std::string description;
 };
 
-// Returns, in this order, the library folders of
+// Returns the folders to search for CUDA's libraries, in this order:
 //   1. the toolkits that the variables CUDA_HOME and CUDA_PATH name,
-//   2. the toolkit that the program was built with (`built_with`, a folder of libraries),
+//   2. `built_with`, the library folder of the toolkit that the program was built with,
 //   3. /usr/local/cuda,
-//   4. pip's packages (nvidia/*/lib) of the virtual environment that VIRTUAL_ENV names, of the
-//      python3 on PATH, of the user (~/.local) and of the distribution's Python.
-// Leaves out folders of pip's packages that do not exist. Tests pass `root`, which replaces "/".
+//   4. the NVIDIA packages that pip has installed in a virtual environment, for the python3 on
+//      PATH, for the user, or for the distribution's Python.
+// Packages that do not exist are left out. Tests pass `root`, which replaces "/".
 CudaFolders FindCudaFolders(const std::string& built_with, const ReadVariable& variable,
                             const std::string& root = "");
 
-// Returns a text that says how to install the CUDA library with the file name `soname`. `cuda` is
-// the version of CUDA that the program was built with, in the format of CUDART_VERSION: 13000 is
-// version 13.0.
+// Returns instructions for installing the CUDA library with the file name `soname`. `cuda` is the
+// version of CUDA that the program was built with, in the format of CUDART_VERSION (13000 is
+// 13.0).
 std::string HowToInstallCudaLibrary(const std::string& soname, int cuda);
 
 }  // namespace assay

@@ -22,8 +22,8 @@ class DynamicLibrary {
                                      const std::string& how_to_install);
 
   // Sets `*function` to the address of the exported function `symbol`. Example:
-  // Load("ncclAllReduce", &table.all_reduce). The function's type is not checked, so take it from
-  // the library's header.
+  // Load("ncclAllReduce", &table.all_reduce). The type of `*function` is not checked, so it must
+  // match the library's header.
   template <typename Function>
   Status Load(const char* symbol, Function** function) const {
     void* address = nullptr;

@@ -3,8 +3,8 @@
 namespace assay {
 namespace {
 
-// Values of cudaError_t that are declared here so that this file compiles without CUDA.
-// kernels/cuda/frame/find_gpu_absence.cc checks that they are correct.
+// CUDA's error codes (cudaError_t), repeated here so that this file compiles without CUDA's
+// headers. kernels/cuda/frame/find_gpu_absence.cc checks that the values are correct.
 constexpr int kInitialization = 3;
 constexpr int kStubLibrary = 34;
 constexpr int kInsufficientDriver = 35;
@@ -77,8 +77,8 @@ std::string Remedy(int error) {
   }
 }
 
-// Returns the part of a message that names the oldest driver for programs built with this major
-// version of CUDA. Source: NVIDIA's table of minor version compatibility.
+// Returns the oldest driver that supports programs built with major version `cuda` of CUDA, as a
+// part of an error message. Source: NVIDIA's table of minor version compatibility.
 std::string LeastDriver(int cuda) {
   return cuda == 13 ? " (580 or newer)" : cuda == 12 ? " (525 or newer)" : "";
 }
@@ -93,8 +93,8 @@ GpuAbsence ExplainNoGpu(const CudaAnswer& answer) {
     return {false, "needs a driver for CUDA " + std::to_string(cuda) + LeastDriver(cuda) +
                        "; this node's driver supports CUDA " + Version(answer.driver_version)};
   }
-  // Only drivers on nodes with GPUs return these two errors, so the node has GPUs even if /dev
-  // shows none.
+  // CUDA reports "system not ready" and "driver mismatch" only on nodes with GPUs. In these two
+  // cases, the node has GPUs even if /dev shows none.
   const bool sure = answer.error == kSystemNotReady || answer.error == kSystemDriverMismatch;
   if (!sure && !answer.device_files) {
     return {false,

@@ -1,5 +1,5 @@
-// The interface to this machine's GPUs: which ones this process may use, and what can be read from
-// them. kernels/cuda/frame implements the interface with CUDA. kernels/builtin.cc selects the
+// The interface to this machine's GPUs. It tells which GPUs this process may use, and reads their
+// state. kernels/cuda/frame implements the interface with CUDA. kernels/builtin.cc selects the
 // implementation at build time.
 #pragma once
 
@@ -24,8 +24,8 @@ struct LocalGpu {
   int64_t l2_bytes = 0;
   int sm_count = 0;
   std::string compute_capability;  // "9.0".
-  // The GPU's boost clock in MHz. The peak rates on the spec sheet are valid at this clock;
-  // predictions scale the rates to the clock during the measurement.
+  // The GPU's boost clock in MHz. The peak rates on the GPU's spec sheet assume this clock.
+  // Predictions scale these rates to the clock during the measurement.
   std::optional<double> sm_clock_max_mhz;
   std::optional<double> power_limit_watts;
   std::optional<bool> ecc_enabled;
@@ -68,8 +68,8 @@ struct GpuTrouble {
   bool context_broken = false;  // CUDA refuses all further work of this process.
   int other_processes = 0;      // Other processes that compute on it.
   int64_t other_bytes = 0;      // GPU memory of those processes.
-  // The number of bytes of GPU memory that were missing when an allocation by this process last
-  // failed, or 0 if no allocation has failed. In a case with several ranks, only the rank whose
+  // The number of bytes by which GPU memory was too small when an allocation by this process last
+  // failed, or 0 if none failed. If a benchmark runs in several processes, only the process whose
   // allocation failed reports this number.
   int64_t missing_bytes = 0;
   std::string evidence;  // Summary for people; empty if nothing was found.
@@ -88,28 +88,29 @@ class GpuPlatform {
   virtual GpuTrouble TroubleOf(int ordinal) = 0;
   // Returns a sampler of clocks, power, throttle reasons and processes of the GPU `ordinal`.
   virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
-  // Measures the best rate that GPU `ordinal` reaches, which takes about a second. `kind` is one of
-  //   - the name of a Traffic value, such as "copy": bandwidth of GPU memory, in bytes per second;
-  //   - the name of a Peak value, such as "fp64_tensor": rate of a matrix multiplication, in
+  // Measures the best rate that GPU `ordinal` reaches, in about a second. `kind` is one of
+  //   - the name of a Traffic value, such as "copy", for the bandwidth of GPU memory in bytes per
+  //     second;
+  //   - the name of a Peak value, such as "fp64_tensor", for the rate of a matrix multiplication in
   //     operations per second.
   // Returns Unsupported() for any other kind, or if the GPU cannot run the measurement.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
   // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal` meanwhile,
-  // without duplicates, in order of first launch. `iterate` must wait until the work that it
-  // launches has finished.
+  // without duplicates, in the order of their first launch. `iterate` must not return before the
+  // kernels that it launches have finished.
   virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
                                                        const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform records no kernels", Reason::kNoProfiler);
   }
-  // Returns hardware counters of GPU `ordinal`, per iteration. `iterate` must run `iterations`
-  // iterations and wait for their end. It may be called several times, because the GPU cannot
-  // always collect all counters in one pass.
+  // Returns the hardware counters of GPU `ordinal` for one iteration. `iterate` must run
+  // `iterations` iterations and wait until they have finished. It may be called several times,
+  // because a GPU cannot always collect all counters in one pass.
   virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
                                                  const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform has no hardware counters", Reason::kNoProfiler);
   }
-  // Runs `work`, which takes about a second, and returns what the GPU's performance monitors report
-  // for this time.
+  // Runs `work`, which takes about a second, and returns what the GPU's performance monitors
+  // reported meanwhile.
   virtual Result<CounterReport> MonitorDuring(int /*ordinal*/,
                                               const std::function<Status()>& /*work*/) {
     return NotFound("this platform has no monitors", Reason::kNoProfiler);
@@ -127,8 +128,9 @@ inline LinkedSoftware Software() {
   return software;
 }
 
-// Returns what GPU libraries logged during the current benchmark, if it has several ranks: NCCL's
-// warnings, followed by the end of NCCL's log, at most 16 KiB in total. Thread-safe.
+// Returns what GPU libraries logged during the current benchmark, at most 16 KiB: NCCL's warnings,
+// followed by the end of NCCL's log. Returns "" unless the benchmark runs on several ranks
+// (processes). Thread-safe.
 std::string LibraryLog();
 
 // CUDA's answer to the query for GPUs, and related facts about the node.

@@ -7,8 +7,8 @@
 
 namespace assay {
 
-// Returns how many bytes this process can still allocate. This is the smaller of two numbers: the
-// memory that Linux reports as available, and what the limits of control groups leave. Returns
+// Returns how many bytes this process can still allocate. This is the smaller of the memory that
+// Linux reports as available and the memory that the limits of control groups leave. Returns
 // nullopt if both are unknown. Tests pass `root`, which is prepended to the paths of /proc and
 // /sys.
 std::optional<int64_t> AvailableHostBytes(const std::string& root = "");

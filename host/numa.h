@@ -12,8 +12,8 @@ namespace assay {
 
 // The nodes that have memory, as keys of both maps.
 struct NumaTopology {
-  // ACPI's distances from a node to every node, in the order of the nodes. The distance of a node
-  // to itself is 10.
+  // The distances from a node to every node, in the order of the nodes, as ACPI reports them. The
+  // distance of a node to itself is 10.
   std::map<int, std::vector<int>> distances;
   // The CPUs of a node. Empty for a node that has only memory.
   std::map<int, std::vector<int>> cpus;
@@ -46,8 +46,8 @@ class OnNumaNode {
 };
 
 // Returns the NUMA node of the memory page at `address`. The page must have been accessed before,
-// because Linux allocates it only then. Returns nullopt if the node is unknown, for example in a
-// container that forbids the system call.
+// because Linux allocates a page only when it is first accessed. Returns nullopt if the node is
+// unknown, for example in a container that forbids the system call.
 std::optional<int> NumaNodeOfPage(const void* address);
 
 }  // namespace assay

@@ -55,7 +55,7 @@ struct NvmlSample {
   std::optional<double> energy_joules;
 };
 
-// The limits and load of a GPU. Separate from NvmlSample, which is read many times during a
+// The limits and load of a GPU. They are not part of NvmlSample, which is read many times during a
 // measurement and must stay cheap.
 struct NvmlLoad {
   std::optional<double> power_limit_watts;
@@ -91,8 +91,8 @@ struct NvmlLinkHealth {
   std::optional<int64_t> errors;
 };
 
-// An Xid: a GPU error that the driver logs, with its number. For example, 79 means that the GPU has
-// fallen off the bus.
+// An error that the driver logged for a GPU (an Xid). The number says which error it was. For
+// example, 79 means that the GPU has fallen off the bus.
 struct NvmlXid {
   int xid = 0;
   WallTime time{};  // When the error was read, which is shortly after it occurred.
@@ -156,8 +156,9 @@ class Nvml {
   NvmlErrors Errors(int index) const;
   // Returns values that are up to a minute old, because they take up to 90 calls of the driver.
   NvmlLinkHealth LinkHealth(int index) const;
-  // Returns the newest Xid of the GPU since the first call of this function, for any GPU. Returns
-  // nullopt if there was none, or if the driver does not report Xids. Does not wait for events.
+  // Returns the newest Xid (an error that the driver logs) of this GPU. Returns nullopt if there
+  // was none, or if the driver does not report Xids. The first call of this function starts the
+  // recording of Xids for all GPUs, so earlier ones are unknown. Does not wait for new ones.
   std::optional<NvmlXid> LastXid(int index) const;
   // Returns why a GPU does not respond: "GPU is lost (fell off the bus)" or "GPU requires a reset".
   // Returns "" if the GPU responds or the reason is unknown.

@@ -1,6 +1,6 @@
 // The part of NVML's binary interface that class Nvml uses. It is declared here by hand, so that
 // Assay can be built without NVIDIA's headers. Only host/nvml*.cc and the tests' fake library
-// include this.
+// include this file.
 //
 // The declarations are those of API version 12, from NVIDIA's "NVML API Reference Guide". Drivers
 // from version 470 on have all functions in ASSAY_NVML_FUNCTIONS.
@@ -102,10 +102,10 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// NVML's field numbers for the speed of an NVLink, in MB/s (unsigned int). The first field,
-// NVML_FI_DEV_NVLINK_GET_SPEED, needs the link's number as its scope. GPUs older than Hopper have
-// only the second field, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which gives the common speed of all
-// active links.
+// NVML's field numbers for the speed of an NVLink, in MB/s (unsigned int). The first,
+// NVML_FI_DEV_NVLINK_GET_SPEED, is the speed of one link, whose number is passed as the scope. The
+// second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, is the common speed of all active links. GPUs
+// older than Hopper have only the second field.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 

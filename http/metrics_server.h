@@ -18,10 +18,9 @@ namespace assay::http {
 // Responds with status 200.
 void RespondWith(Exchange& exchange, const char* content_type, std::string body);
 
-// Sends a response whose parts are the strings that successive calls of `next` return. An empty
-// string ends the response. `next` is called only after the previous part has been handed to the
-// network, so that only one part is in memory at a time. `next` may be called on a thread of the
-// server.
+// Sends a response in parts. Each call of `next` returns the next part, or an empty string at the
+// end. `next` is called only after the previous part has been handed to the network, so that only
+// one part is in memory at a time. It may be called on a thread of the server.
 void RespondInParts(const std::shared_ptr<Exchange>& exchange, const char* content_type,
                     std::function<std::string()> next);
 
@@ -36,13 +35,13 @@ struct GetHandler {
 struct MetricsServerOptions {
   // The address to listen on. Port 0 selects a free port.
   HostPort address;
-  // The sources of the metrics that /metrics returns. For every request, all of them are read in
-  // this order. The server shares their ownership and may read a source from two threads at once.
+  // The sources of the metrics that /metrics returns. Every request reads all of them in this
+  // order. The server shares their ownership and may read a source from two threads at once.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
   std::vector<GetHandler> handlers;
-  // Called for requests to /healthz (`health`) and /readyz (`ready`). The response is 200 "ok" if
-  // the function returns OK or is not set. Otherwise it is 503 with the error's text. Each function
-  // may block for up to a second.
+  // The functions that answer requests to /healthz (`health`) and /readyz (`ready`). The response
+  // is 200 "ok" if the function returns OK or is not set. Otherwise it is 503 with the error's
+  // text. Each function may block for up to a second.
   std::function<Status()> health;
   std::function<Status()> ready;
 };

@@ -87,8 +87,8 @@ class Deadlines {
   std::thread thread_;
 };
 
-// A request and its response, which an Exchange produces on any thread and libmicrohttpd sends on
-// its own threads. The connection is suspended while there is nothing to send.
+// A request and its response. An Exchange produces the response on any thread, and libmicrohttpd
+// sends it on its own threads. The connection is suspended while there is nothing to send.
 class Call {
  public:
   Call(MHD_Connection* connection, int fd, Deadlines& deadlines, Duration patience, Request request)
@@ -151,8 +151,8 @@ class Call {
 
   // The next functions are called by libmicrohttpd's threads.
 
-  // Returns the head of the response if the exchange has provided it. Otherwise, returns null: sets
-  // `closed` if no response will come, or else suspends the connection.
+  // Returns the head of the response once the exchange has provided it. Until then, returns null
+  // and suspends the connection. If no response will come, returns null and sets `closed`.
   std::unique_ptr<Response> TakeHead(bool& streams, bool& closed) {
     MutexLock lock(mutex_);
     streams = streams_;
@@ -166,7 +166,8 @@ class Call {
   }
 
   // Copies the next bytes of a streamed response and returns their number. If there are none yet,
-  // suspends the connection and returns 0. At the end, returns MHD_CONTENT_READER_END_*.
+  // suspends the connection and returns 0. Returns one of MHD_CONTENT_READER_END_* after the end or
+  // an error.
   ssize_t Read(char* buffer, size_t size) {
     std::function<void()> drained;
     ssize_t copied = 0;
@@ -201,8 +202,9 @@ class Call {
   // The request is over: its response was sent, or the connection has ended.
   void Finish(bool sent) {
     std::function<void()> gone;
-    // Declared outside the lock, so that it is destroyed after the lock is released: it may hold
-    // the last reference to the exchange, whose destructor locks `mutex_`.
+    // Declared outside the lock's scope, so that the callback is destroyed after the lock is
+    // released. The callback may hold the last reference to the exchange, whose destructor locks
+    // `mutex_`.
     std::function<void()> drained;
     {
       MutexLock lock(mutex_);
@@ -221,9 +223,9 @@ class Call {
     Wake();
   }
 
-  // Ends a streamed response whose client has closed the connection, which libmicrohttpd does not
-  // notice while the connection is suspended. Does nothing for other responses, because their
-  // clients may have closed only the sending side and still wait for the response.
+  // Ends a streamed response if its client has closed the connection. libmicrohttpd does not notice
+  // that while the connection is suspended. Does nothing for other responses, because their clients
+  // may have closed only the sending side and still wait for the response.
   void StopIfClosed() {
     MutexLock lock(mutex_);
     if (!streams_ || ended_ || !suspended_) return;

@@ -48,14 +48,15 @@ class Exchange {
   virtual void Begin(Response head) = 0;
   virtual void Write(std::string part) = 0;
   virtual void End() = 0;
-  // Calls `gone` once if the connection ends before the response is complete: because the client
-  // has closed it, has not read a part in time, or the server stops. A closed connection is noticed
-  // at the next Write. `gone` runs on a thread of the server or, if the connection has already
+  // Calls `gone` once if the connection ends before the response is complete. Reasons are that the
+  // client closes the connection or does not read a part in time, or that the server stops. While a
+  // streamed response waits for its next part, the server checks every second whether the
+  // connection was closed. `gone` runs on a thread of the server or, if the connection has already
   // ended, before OnGone returns.
   virtual void OnGone(std::function<void()> gone) = 0;
-  // Calls `drained` once all parts written so far have been handed to the network, either on a
-  // thread of the server or before OnDrained returns. If an earlier `drained` has not been called
-  // yet, the new one replaces it.
+  // Calls `drained` once all parts written so far have been handed to the network. Calls it either
+  // on a thread of the server or before OnDrained returns. If an earlier `drained` has not been
+  // called yet, the new one replaces it.
   virtual void OnDrained(std::function<void()> drained) = 0;
 };
 
@@ -67,8 +68,8 @@ struct ServerOptions {
   unsigned connections = 512;
   unsigned connections_per_address = 512;
   size_t body_bytes = 0;  // A larger body is answered with 413.
-  // The time that a client has to send a request, counted from connecting or from the previous
-  // response.
+  // Time limit for a client to send a request. The time counts from the connection or from the
+  // previous response.
   Duration request_patience = std::chrono::seconds(5);
   // The time that a client has to read a response or, if it is streamed, each part of the response.
   Duration response_patience = std::chrono::seconds(5);

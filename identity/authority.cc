@@ -84,10 +84,9 @@ bool IsIpAddress(const std::string& text) {
   return address != nullptr;
 }
 
-// Adds the subject alternative names: first `uri`, as wire/certificate.h expects, then leaf.names.
-// A coordinator's names are the DNS names and IP addresses to which clients connect. A node's name
-// is always added as a DNS name, even if it looks like an IP address, because wire/certificate.h
-// reads it from there.
+// Adds the subject alternative names: `uri`, and then the names in `leaf`. A coordinator's names
+// are the DNS names and IP addresses to which clients connect. A node's name is always added as a
+// DNS name, even if it looks like an IP address.
 bool AddNames(X509* certificate, const std::string& uri, const Leaf& leaf) {
   const Names names(GENERAL_NAMES_new());
   if (!names || !AddName(names.get(), GEN_URI, uri)) return false;
@@ -192,9 +191,9 @@ Result<std::unique_ptr<Authority>> Authority::Open(const std::string& folder,
   }
   ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder));
   ASSAY_RETURN_IF_ERROR(CheckFolder(folder));
-  // The key is created before the certificate. If a process is killed in between, the next one
-  // makes the certificate from the existing key. A certificate without its key is therefore an
-  // error.
+  // The key is always created before the certificate. If a process is killed in between, the next
+  // one creates the certificate from the existing key. So if the certificate exists, its key must
+  // exist too.
   if (Exists(At(folder, "ca.pem")) && !Exists(At(folder, "ca.key"))) {
     return BadAuthority(folder + " has the authority's certificate ca.pem, but not its key ca.key",
                         "bring back ca.key, or give an empty folder to make a new authority, which "

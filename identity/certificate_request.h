@@ -1,5 +1,6 @@
-// Makes and checks certificate requests (PKCS #10). A node or user creates a key, which never
-// leaves its machine, and sends a request for a certificate that is signed with this key.
+// Makes and checks certificate requests (PKCS #10). A node or user creates a private key, which
+// never leaves its machine, and sends a request that is signed with this key. The answer is a
+// certificate.
 #pragma once
 
 #include <openssl/evp.h>
@@ -11,22 +12,22 @@
 
 namespace assay::identity {
 
-// Returns a certificate request in PEM for the private key in the file `key_file`. If the file does
-// not exist, creates it with a new P-256 key and mode 0600.
+// Returns a certificate request in PEM, signed with the private key in the file `key_file`. If the
+// file does not exist, creates it with a new P-256 key and mode 0600.
 Result<std::string> MakeCertificateRequest(const std::string& key_file);
 
-// The public key of a checked request, whose signature proves that the sender has the private key.
-// Cheap to copy.
+// The public key of a certificate request whose signature was checked. The signature proves that
+// the sender has the private key. Cheap to copy.
 struct RequestedKey {
   std::shared_ptr<EVP_PKEY> key;
   std::string hash;  // See KeyHash in identity/openssl.h.
 };
 
-// Checks a peer's request and returns its key. The request must be one PEM block of at most 16 KiB
-// that is signed with its own key. The key must be P-256, P-384, Ed25519 or RSA with 2048 to 4096
-// bits. Ignores the subject and the extensions in the request, because the coordinator decides
-// about these. If the request is invalid, returns INVALID_ARGUMENT with reason BAD_CERTIFICATE and
-// a violation for the field `certificate_request`.
+// Checks a peer's certificate request and returns its key. The request must be one PEM block of at
+// most 16 KiB and must be signed with its own key, which must be P-256, P-384, Ed25519, or RSA with
+// 2048 to 4096 bits. The subject and the extensions in the request are ignored. If the request is
+// invalid, returns INVALID_ARGUMENT with reason BAD_CERTIFICATE and a violation for the field
+// `certificate_request`.
 Result<RequestedKey> CheckCertificateRequest(const std::string& pem);
 
 }  // namespace assay::identity

@@ -26,9 +26,8 @@ namespace {
 constexpr size_t kMaxFileBytes = 512 << 10;
 constexpr size_t kMaxCoordinators = 64;
 
-// The content of enrolment.json, which is everything except the key. The file is replaced
-// atomically, so that after a crash it has either the old or the new content. certificate.pem and
-// authority.pem are copies for programs that read PEM.
+// The content of the file enrolment.json, which has everything except the key. The file is replaced
+// atomically. The files certificate.pem and authority.pem are copies for programs that read PEM.
 struct Content {
   Enrolled enrolled;
   std::string certificate;
@@ -54,8 +53,8 @@ WallTime TimeOf(const ASN1_TIME* time) {
   return WallTime(std::chrono::seconds(timegm(&parts)));
 }
 
-// Sets the issue and expiry times from the certificate. Returns false if the certificate cannot be
-// read.
+// Sets the issue and expiry times in `enrolled` to those of the certificate `pem`. Returns false if
+// the certificate cannot be read.
 bool ReadTimes(const std::string& pem, Enrolled* enrolled) {
   const Certificate certificate = FirstCertificate(pem);
   if (!certificate) return false;

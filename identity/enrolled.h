@@ -16,8 +16,8 @@ struct JoinPoint {
   std::string pin;  // Of the listener's key; see ServerCertificate in identity/authority.h.
 };
 
-// The folder of a node or user that has joined a fleet. Only its owner can read it. It contains the
-// files key.pem, certificate.pem, authority.pem and enrolment.json.
+// The identity of a node or user that has joined a fleet. It is stored in a folder that only its
+// owner can read, in the files key.pem, certificate.pem, authority.pem and enrolment.json.
 struct Enrolled {
   std::string folder;
   JoinPoint join;
@@ -34,14 +34,13 @@ struct Enrolled {
   std::string authority_file() const { return folder + "/authority.pem"; }
 };
 
-// Joins a fleet: sends the public key in `folder` and the token of an invite to the coordinator,
-// and stores the certificate that the coordinator returns. Creates the folder and the key if they
-// do not exist. After a crash or a lost response, call this again with the same token. Connects
-// through the proxy in the environment variable https_proxy, if it is set. Blocks for at most 30 s.
-// Returns the coordinator's errors (see coordinator/core/enrolment.h) or
+// Joins a fleet: sends a token (the invitation) and the public key in `folder` to the coordinator,
+// and stores the certificate that it returns. Creates the folder and the key if they do not exist.
+// After a crash or a lost response, call this again with the same token. Uses the proxy in the
+// environment variable https_proxy, if set. Blocks for at most 30 s. Returns the coordinator's
+// errors or
 //   UNAVAILABLE, UNREACHABLE         no connection, or no response
-//   FAILED_PRECONDITION, WRONG_PEER  the server does not speak TLS, has another key than the pin
-//                                    says, or is not Assay
+//   FAILED_PRECONDITION, WRONG_PEER  the server has another key than the pin says, or is not Assay
 //   INVALID_ARGUMENT                 the URL, the pin or https_proxy is malformed
 Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const std::string& token,
                       const std::string& host_name);
@@ -49,9 +48,9 @@ Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const st
 // Reads a folder. Returns nullopt if its node or user has not joined a fleet yet.
 Result<std::optional<Enrolled>> LoadEnrolled(const std::string& folder);
 
-// Renews the certificate with a request to the join listener. The request proves possession of the
-// key instead of presenting the certificate, so that it succeeds even after the certificate has
-// expired. Returns the errors of Join.
+// Renews the certificate of a node or user. Proves possession of the key instead of presenting the
+// old certificate, so this works even after the certificate has expired. Returns the errors of
+// Join.
 Result<Enrolled> RenewByKey(const Enrolled& enrolled);
 
 // Stores a certificate (PEM, the leaf first) that the coordinator has issued for the folder's key.

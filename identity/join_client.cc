@@ -83,8 +83,8 @@ class Connection {
         "POST " + path + " HTTP/1.1\r\nHost: " + address_ +
         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
         "\r\nConnection: close\r\n\r\n" + body;
-    // Even if sending fails, try to read a response, because a server may respond and close the
-    // connection before it has read the whole request.
+    // Try to read a response even if sending failed. A server may respond and close the connection
+    // before it has read the whole request.
     const rpc::TlsOutcome sent = socket_.Write(request);
     if (sent.failure == rpc::TlsFailure::kTimeout) return NoAnswer(sent.message);
     return ReadResponse();
@@ -99,8 +99,7 @@ class Connection {
     const rpc::TlsContext context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
     if (!context) return OpenSslError("cannot start TLS");
     SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-    // The certificate chain is not verified. Instead, the server's key is compared with the pin
-    // below.
+    // Do not verify the certificate chain. Instead, compare the server's key with the pin below.
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
     const rpc::TlsOutcome outcome = socket_.StartTls(context.get(), host);
     switch (outcome.failure) {
@@ -112,7 +111,7 @@ class Connection {
         return WrongPeer("does not speak TLS",
                          "the join listener of a coordinator is by default at port 7943");
       default:
-        // A server that closes the connection without having sent a byte may not support TLS or may
+        // If the server closed the connection without sending a byte, it may not support TLS or may
         // be shutting down.
         return socket_.first_bytes().empty()
                    ? NoAnswer(outcome.message + " when TLS began")

@@ -1,5 +1,5 @@
-// The client of a coordinator's join listener. It sends one HTTPS request to a server that it
-// identifies by the server's public key.
+// Sends a coordinator the request to join its fleet, over HTTPS. The server is identified by its
+// public key, not by a certificate chain.
 #pragma once
 
 #include "assay/v1/identity_service.pb.h"
@@ -9,9 +9,9 @@
 
 namespace assay::identity {
 
-// Sends `POST /enrol` to the join listener. Sends the token only after the server has proven that
-// it has the private key that belongs to the pin. Blocks for at most `patience`. Returns the errors
-// of Join in identity/enrolled.h, and INVALID_ARGUMENT if the URL or the pin is malformed.
+// Sends `POST /enrol` to the coordinator. Sends the secret token only after the server has proven
+// that it has the private key that belongs to the pin. Blocks for at most `patience`. Returns the
+// errors of Join in identity/enrolled.h, and INVALID_ARGUMENT if the URL or the pin is malformed.
 Result<v1::EnrolResponse> PostEnrol(const JoinPoint& join, const v1::EnrolRequest& request,
                                     Duration patience = std::chrono::seconds(30));
 

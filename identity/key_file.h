@@ -12,8 +12,9 @@ namespace assay::identity {
 // the old or the new content.
 Status ReplacePrivateFile(const std::string& path, const std::string& content);
 
-// Creates the file with mode 0600 unless it exists, and returns the file's content. If several
-// processes do this at the same time, only one creates the file, and all return the same content.
+// Creates the file with mode 0600 if it does not exist, and returns the file's content. If several
+// processes do this at the same time, only one of them creates the file, and all return the same
+// content.
 Result<std::string> MakePrivateFile(const std::string& path, const std::string& content);
 
 // Returns the content of a file with a private key. Returns FAILED_PRECONDITION if the file belongs

@@ -35,8 +35,8 @@ enum class Library {
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
 // The source of a metric's value. Most values are computed from the time of one iteration and an
-// amount of work, such as a number of bytes. The value of a kObserved metric is measured by the
-// case itself.
+// amount of work, such as a number of bytes. Only a kObserved value is measured by the benchmark
+// itself.
 enum class Quantity {
   kSeconds,
   kFlops,                // Work::flops per second.
@@ -89,8 +89,8 @@ struct RefusedExample {
 
 struct BenchmarkInfo {
   std::string name;
-  // A number that is incremented when a change to the benchmark makes new results incomparable with
-  // earlier results.
+  // The version of the benchmark, which is incremented when a change makes new results
+  // incomparable with earlier results.
   int version = 1;
   std::string summary;
   Resource resource = Resource::kCpu;
@@ -102,15 +102,15 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // The formulas for FLOPs, bytes and predicted time, which are shown to users.
   std::string model;
-  // Explains to users how the time of an iteration is predicted. If there is no prediction, the
-  // text is "none: " and the reason. The text is empty for the usual prediction, max(FLOPs / peak,
-  // bytes / bandwidth, link bytes / link bandwidth).
+  // The explanation, for users, of how the time of an iteration is predicted. If there is no
+  // prediction, the text is "none: " and the reason. It is empty for the usual prediction,
+  // max(FLOPs / peak, bytes / bandwidth, link bytes / link bandwidth).
   std::string prediction;
-  // A small case for the self-test, which verifies within a second. Parameters that are not listed
-  // have their default values.
+  // The parameters of a small case for the self-test, which is verified within a second.
+  // Parameters that are not listed have their default values.
   ParameterMap selftest_parameters;
-  // Further cases of the self-test, such as other types and variants, as changes to
-  // `selftest_parameters`.
+  // Further cases for the self-test, such as other data types and variants. Each lists only what
+  // differs from `selftest_parameters`.
   std::vector<ParameterMap> selftest_variants;
   std::vector<WorkedExample> examples = {};
   std::vector<RefusedExample> refused = {};
@@ -143,8 +143,8 @@ struct CollectiveChoice {
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
   std::string source;     // Where this comes from: "NCCL profiler".
-  // The number of bytes that the links carry per iteration, including the protocol's overhead,
-  // averaged over ranks, or 0 if that number is unknown for this algorithm.
+  // The number of bytes that the links carry per iteration, including the protocol's overhead.
+  // This is the mean over all ranks (processes), or 0 if the number is unknown for the algorithm.
   double wire_bytes = 0;
 };
 
@@ -176,29 +176,30 @@ class Case {
   // ones.
   virtual int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const { return 0; }
 
-  // Returns the number of iterations that a case runs at least, for example because it launches
-  // them together as a CUDA graph. The `batch` argument of Run() is a multiple of this number.
+  // Returns the smallest number of iterations that the case can run at once. It is above 1 if, for
+  // example, several iterations are launched together as a CUDA graph. The `batch` argument of
+  // Run() is a multiple of this number.
   virtual int64_t BatchGranularity() const { return 1; }
 
-  // Changes the rule for warm-up and stopping if the default rule for the benchmark's resource does
-  // not suit the case.
+  // Changes the rule that says when to end the warm-up and the measurement, if the default rule
+  // does not suit the case.
   virtual void AdjustRule(MeasureRule*) const {}
 
-  // Fills the output with NaN, runs one iteration and compares the output with a reference. A wrong
-  // output is reported in the verdict; an error means that the comparison was not possible.
+  // Fills the output with NaN, runs one iteration and compares the output with a reference. The
+  // verdict says whether the output is correct. An error means that the comparison was not
+  // possible.
   virtual Result<Verdict> Verify() = 0;
 
-  // Takes `samples` samples. Each sample times `batch` iterations back to back. Appends each
-  // sample's time, divided by `batch`, to `seconds`. The caller discards the results of the first
-  // call after a change of `batch`.
-  // If there are several ranks, this function is called on all ranks at about the same time, with
-  // the same arguments. An implementation in which a late rank could delay the first sample should
-  // start with an untimed iteration.
+  // Takes `samples` samples, each of which times `batch` iterations back to back. Appends the time
+  // of each sample, divided by `batch`, to `seconds`. The caller discards the results of the first
+  // call after a change of `batch`. If there are several ranks, all of them call this function at
+  // about the same time, with the same arguments. If a late rank could delay the first sample, the
+  // implementation should start with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
   // Runs `iterations` iterations back to back and waits for them. `iterations` must be a multiple
-  // of BatchGranularity(). Called while a profiler records, so implementations should do nothing
-  // else on the device. The default takes one sample with Run().
+  // of BatchGranularity(). A profiler records during this call, so implementations should do
+  // nothing else on the device. The default takes one sample with Run().
   virtual Status RunUntimed(int64_t iterations);
 
   // Compares the output of the last iteration of Run() with the reference.
@@ -215,8 +216,8 @@ class Case {
   // after VerifyLast(). The default does nothing.
   virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
-  // Measures the best rates that the device reaches, to compare the case's rates with. Takes well
-  // under a second. The default measures none.
+  // Measures the best rates that the device reaches, so that the rates of the case can be compared
+  // with them. Takes well under a second. The default measures nothing.
   virtual Result<Ceilings> MeasureCeilings() { return Ceilings(); }
 };
 
@@ -254,12 +255,12 @@ Result<std::unique_ptr<Case>> PrepareCase(Arguments&&... arguments) {
 class Benchmark;
 
 // Checks `given`, the parameters for a case of `benchmark`. Returns them in canonical form, with
-// default values for missing parameters. On failure, the error contains one violation per mistake,
-// each with the parameter's name as its `field`.
+// default values for missing parameters. If `given` has mistakes, the error has one violation for
+// each, with the parameter's name as its `field`.
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
-// Returns the number of ranks of a case. This is the parameter "ranks" if the benchmark is
-// collective, and 1 otherwise.
+// Returns the number of ranks (processes) of a case. This is the parameter "ranks" if the
+// benchmark is collective, and 1 otherwise.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
 // Returns the error with which Prepare() reports that this hardware or software cannot run the
@@ -289,7 +290,7 @@ class Benchmark {
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
 
   // Returns the value of metric number `index` in Info().metrics for an iteration that took
-  // `seconds`. The default follows Metric::quantity.
+  // `seconds`. The default computes the value as Metric::quantity says.
   virtual double MetricValue(size_t index, const Work& work, double seconds) const;
 
   // Prepares a case so that its first iteration can run. Returns Unsupported() if this hardware

@@ -31,8 +31,8 @@ Parameter Parameter::Choice(std::string name, std::vector<std::string> choices) 
 }
 
 Parameter& Parameter::Default(const std::string& value) {
-  // Ignores the bounds here, because they may be set after the default. A test checks that they
-  // allow the default.
+  // Ignore the parameter's bounds here, because they may be set after the default. A test checks
+  // that the default is within the bounds.
   ParameterSpec unbounded = spec_;
   unbounded.minimum.reset();
   unbounded.maximum.reset();

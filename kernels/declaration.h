@@ -36,8 +36,8 @@ class Parameter {
   // A parameter whose value is one of `choices`. The first choice is the default.
   static Parameter Choice(std::string name, std::vector<std::string> choices);
 
-  // Sets the default value, written as users write it, such as "1GiB". Users must give a value for
-  // a number without a default.
+  // Sets the default value, written as users write it, such as "1GiB". If a number has no default,
+  // users must give a value.
   Parameter& Default(const std::string& value);
   Parameter& Default(int64_t value);
   Parameter& AtLeast(int64_t minimum) { return Set(&spec_.minimum, minimum); }
@@ -94,13 +94,13 @@ class Declaration {
     return Set(&info_.prediction, std::move(prediction));
   }
 
-  // Sets the function that computes the work of one iteration. Its argument is in canonical form
-  // and valid. By default, an iteration has no work.
+  // Sets the function that computes the work of one iteration. The function receives valid
+  // parameters in canonical form. By default, an iteration has no work.
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
-  // Sets a function that checks rules which constraints cannot express, such as a limit on the
-  // product of two parameters. It must return InvalidParameter() errors. Prefer constraints
-  // (Parameter::With) where possible. Constraints are checked as soon as a user submits a
-  // benchmark, whereas this function is called only on the node that runs the benchmark.
+  // Sets a function that checks rules which constraints (Parameter::With) cannot express, such as
+  // a limit on the product of two parameters. It must return InvalidParameter() errors. Prefer
+  // constraints where possible: they are checked as soon as a user submits a benchmark, whereas
+  // this function is called only on the node that runs the benchmark.
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // Sets a small case for the self-test and changes to it; see BenchmarkInfo.
@@ -109,8 +109,8 @@ class Declaration {
   }
   Declaration& SelfTestAlso(ParameterMap changes);
 
-  // Adds a test case for WorkOf(): a small set of parameters and its work, which must be computed
-  // by hand. Add at least one example for each way in which the work is counted.
+  // Adds a test case for WorkOf(): a small set of parameters and the expected work, computed by
+  // hand. Add at least one example for each way in which the work is counted.
   Declaration& Example(ParameterMap parameters, Work work);
   // Adds a test case with invalid parameters. The error must name `parameter`.
   Declaration& Refuses(ParameterMap parameters, std::string parameter);

@@ -1,5 +1,5 @@
-// Selects the fastest of several implementations of the same work. The selection repeats its
-// measurements, because times vary by one percent or more. In addition, the clock of a GPU at its
+// Selects the fastest of several implementations of the same work. A single measurement of each is
+// not enough, because times vary by one percent or more. In addition, the clock of a GPU at its
 // power limit depends on the work that ran before.
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace assay {
 
 struct CandidateRule {
-  // The number of candidates to compare with the first candidate. Those with the smallest
-  // Candidate::seconds are taken.
+  // The number of candidates to compare with the first candidate. They are those that were fastest
+  // in a first, short measurement (Candidate::seconds).
   size_t others = 3;
   // The maximum number of rounds. In each round, every remaining candidate runs once. A candidate
   // is dropped as soon as it is not faster than the first candidate in a round. Every second round
@@ -22,11 +22,11 @@ struct CandidateRule {
   // A candidate is chosen only if its total time over all rounds is less than this fraction of the
   // first candidate's total time.
   double clearly = 0.997;
-  // The duration of a candidate's run in each round, in seconds. `follow_seconds` is the untimed
-  // part, in which the clocks settle after the previous candidate. The defaults are meant for work
-  // that brings a GPU to its power limit. Shorter times (0.08 s and 0.1 s, in two rounds) selected
-  // a slow algorithm for an fp16 GEMM of size 8192 on one of two H200s, with 621 instead of 653
-  // TFLOP/s.
+  // The duration of a candidate's run in each round, in seconds. A run begins with an untimed
+  // part, `follow_seconds`, in which the clocks settle after the previous candidate. The defaults
+  // are meant for work that brings a GPU to its power limit. Shorter times (0.08 s and 0.1 s, in
+  // two rounds) selected a slow algorithm for an fp16 GEMM of size 8192 on one of two H200s: 621
+  // instead of 653 TFLOP/s.
   double follow_seconds = 0.3;
   double timed_seconds = 0.5;
 };
@@ -37,8 +37,8 @@ struct Candidate {
   double seconds = 0;
 };
 
-// Runs the work with `candidate`, first untimed and then timed, for the durations in `rule`.
-// Returns the mean time of the timed part in seconds.
+// A function that runs the work with `candidate`, first untimed and then timed, for the durations
+// in `rule`. It returns the mean time of the timed part in seconds.
 using TimeCandidate =
     std::function<Result<double>(const Candidate& candidate, const CandidateRule& rule)>;
 

@@ -9,12 +9,12 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
-// The minimum number of warm-up windows. The first window is a single sample, and the medians of
-// the last three windows are compared.
+// The minimum number of windows (series of samples) in the warm-up. The first window has only one
+// sample, and the medians of the last three windows are compared.
 constexpr size_t kSettleWindows = 4;
-// Limits the damage from inaccurate times, which occur if samples are too short for the timer. The
-// number of iterations per sample grows at most by this factor from one window to the next. A
-// series of samples takes at most its planned duration times this factor.
+// A limit on the damage from inaccurate times, which occur if samples are too short for the timer.
+// The number of iterations per sample grows at most by this factor at a time. A series of samples
+// takes at most this factor times its planned duration.
 constexpr int64_t kMaxGrowth = 10;
 // The maximum number of times that the timed window restarts because samples are too short.
 constexpr int kMostNewBatches = 3;
@@ -56,8 +56,8 @@ class Engine {
       readings_.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin_);
       const int64_t batch = BatchFor(windows_.back());
-      // A new batch size requires another window. The time limit keeps noise from changing the
-      // batch size indefinitely.
+      // If the number of iterations per sample (the batch) has changed, another window is needed.
+      // The time limit keeps noise from changing the batch again and again.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
@@ -68,9 +68,9 @@ class Engine {
     }
   }
 
-  // Collects timed samples until there is enough evidence, after which Done() returns true. If most
-  // samples turn out to be too short, returns early, and Done() returns false. The caller must then
-  // call NewBatch() and Collect() again.
+  // Collects timed samples until there is enough evidence, after which Done() returns true. If
+  // most samples turn out to be too short for the timer, returns early, and Done() returns false.
+  // The caller must then call NewBatch() and Collect() again.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
@@ -98,9 +98,9 @@ class Engine {
 
   bool Done() const { return !times_.stop_reason.empty(); }
 
-  // Restarts the timed window with a larger number of iterations per sample (batch). Discards the
-  // samples taken so far, and a first series of samples with the new batch. The iterations of both
-  // count as warm-up.
+  // Restarts the timed window with more iterations per sample (a larger batch). Discards the
+  // samples taken so far, and also a first series of samples with the new batch. The iterations of
+  // both count as warm-up.
   Status NewBatch() {
     --new_batches_left_;
     std::vector<double> window = std::exchange(times_.seconds, {});
@@ -140,8 +140,8 @@ class Engine {
                           " s, not a positive time",
                       Reason::kBadSample);
     }
-    // The duration of a chunk is the sum of its samples, so it is estimated from their mean rather
-    // than their median.
+    // The time of an iteration serves to plan the duration of the next series of samples. This
+    // duration is the sum of the samples, so use their mean rather than their median.
     const double sum =
         std::accumulate(seconds->end() - static_cast<std::ptrdiff_t>(samples), seconds->end(), 0.0);
     iteration_seconds_ =
@@ -180,8 +180,8 @@ class Engine {
   }
 
   // Returns true if most samples last less than half of the minimum duration. This happens, for
-  // example, if the host was busy only during the warm-up. Returns false as long as there are fewer
-  // than min_samples samples.
+  // example, if the host was busy only during the warm-up. Returns false if there are fewer than
+  // min_samples samples.
   bool AreTooShort(const std::vector<double>& seconds) const {
     if (static_cast<int64_t>(seconds.size()) < rule_.min_samples) return false;
     return 2 * MedianOf(seconds) * static_cast<double>(times_.batch) < min_sample_seconds_;
@@ -197,10 +197,9 @@ class Engine {
     return windows_.size() >= kSettleWindows && Agree(windows_.data() + windows_.size() - 3);
   }
 
-  // Returns true if the timed samples show that times have settled. This is the case if the medians
-  // of the first, second and last third of the samples agree. Used if the warm-up had too few
-  // windows to decide. If there are fewer than three samples, the medians of the last warm-up
-  // windows are put in front of the samples.
+  // Returns true if times have settled according to the timed samples: the medians of their first,
+  // second and last third agree. Used if the warm-up cannot decide this. If there are fewer than
+  // three samples, the medians of the last warm-up windows are put in front of them.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;
     for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
@@ -219,9 +218,9 @@ class Engine {
     return Agree(medians);
   }
 
-  // Returns true if every hardware reading, such as power, has settled: its values after each of
-  // the last `windows` warm-up windows agree. If there were fewer windows, compares the values
-  // after all of them. A reading that is sometimes missing has not settled.
+  // Returns true if every hardware reading, such as power, has settled. The values that were read
+  // after the last `windows` warm-up windows must agree (after all windows, if there were fewer).
+  // A reading that is sometimes missing has not settled.
   bool ReadingsAgree(size_t windows) const {
     const auto& last = readings_.back();
     const auto first =

@@ -1,6 +1,6 @@
-// The measurement engine. It warms up, chooses the number of iterations per sample, collects
-// samples until there is enough evidence, and reports why it stopped. It works for any kind of
-// benchmark.
+// The measurement engine, which works for any kind of benchmark. It warms up, chooses the number
+// of iterations per sample, collects samples until there is enough evidence, and reports why it
+// stopped.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,11 @@
 
 namespace assay {
 
-// The conditions for starting and stopping the timing. Durations are in seconds of the host's clock
-// and include the time between samples.
-// The number of iterations in a window (a series of samples) is estimated from the mean sample of
-// the previous window. Samples may be inaccurate, for example if they are too short for the timer.
-// Therefore, the estimate also uses the time that the previous window took by the host's clock, so
-// that a window takes at most ten times as long as planned.
+// The conditions for starting and stopping the timing of a benchmark. Durations are in seconds of
+// the host's clock and include the time between samples. The number of iterations in a window (a
+// series of samples) is planned from the times of the previous window. These times may be wrong,
+// for example if samples are too short for the timer. The host's clock therefore serves as a
+// check: a window takes at most ten times as long as planned.
 struct MeasureRule {
   // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
@@ -31,8 +30,9 @@ struct MeasureRule {
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
   double settle_reading_tolerance = 0.03;
-  // The warm-up ends after this time even if it is not complete. It may take twice this time while
-  // the number of iterations per sample is still changing. The current window is always finished.
+  // The warm-up ends after this time even if it is not complete. If the number of iterations per
+  // sample is still changing, it may take twice this time. The current window (a series of
+  // samples) is always finished.
   double max_warmup_seconds = 2.0;
 
   // The minimum number of samples and the minimum duration in seconds. Until both are reached, only
@@ -66,12 +66,12 @@ const char* EffortWord(Effort effort);
 // Returns the effort for a word that EffortWord() returns, or INVALID_ARGUMENT for other words.
 Result<Effort> ParseEffort(const std::string& word);
 
-// Changes `rule`, a rule for standard effort, to `effort`. Does not change a rule whose minimum and
-// maximum duration are equal, because the benchmark's parameters set that duration.
+// Changes `rule`, a rule for standard effort, to `effort`. Does not change a rule whose minimum
+// and maximum duration are equal, because users set this duration with the benchmark's parameters.
 void ApplyEffort(Effort effort, MeasureRule* rule);
 
-// The work to time. It is Case::Run() of one rank or, for a benchmark with several ranks, of all
-// ranks as seen from rank 0.
+// The work to time: the iterations of one rank (process) or, for a benchmark with several ranks,
+// those of all ranks as seen from rank 0.
 class TimedDevice {
  public:
   virtual ~TimedDevice() = default;
@@ -92,8 +92,8 @@ struct MeasureHooks {
   // Called after each warm-up window. Must return the same readings in the same order each time.
   std::function<std::vector<double>()> readings;
   // Called at the start of the timed window. If samples turn out much shorter than in the warm-up,
-  // the window restarts and this function is called again. The reported samples are exactly those
-  // after the last call.
+  // the timed window starts again, and so this function is called again. The result contains
+  // exactly the samples after the last call.
   std::function<void()> window_begins;
   std::function<void()> window_ends;
 };
@@ -109,14 +109,13 @@ struct MeasuredTimes {
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
   // True if times and hardware readings were stable at the end of the warm-up, or if the rule has
-  // no warm-up. False if the warm-up reached its time limit.
-  // If iterations are so long that the warm-up has fewer than four windows, the timed samples
-  // decide instead: the medians of their first, second and last third must agree, and so must the
-  // readings after the last two warm-up windows.
+  // no warm-up. If the warm-up had too few windows to decide this, or if the timed window was
+  // restarted, the timed samples decide instead: the medians of their first, second and last third
+  // must agree. The readings after the last two warm-up windows must then agree too.
   bool settled = false;
   // True if most samples are too short to be timed accurately (less than half of the minimum
-  // duration), although the measurement was restarted with more iterations per sample as often as
-  // allowed.
+  // duration), even after the measurement was restarted with more iterations per sample as often
+  // as allowed.
   bool short_samples = false;
   // The condition that ended the measurement: "confidence", "noise_stable", "time_budget" or
   // "max_samples".

@@ -15,8 +15,8 @@ struct Run {
   size_t length() const { return last - first; }
 };
 
-// Returns the longest run of points within the tolerance in [within.first, within.last). Returns
-// the first one if several are equally long.
+// Returns the longest run of points in [within.first, within.last) whose latencies differ by at
+// most the fraction `tolerance`. If several runs are equally long, returns the first one.
 Run LongestRun(const std::vector<LatencyPoint>& points, double tolerance, const Run& within) {
   Run longest;
   for (size_t first = within.first; first < within.last; ++first) {

@@ -25,8 +25,8 @@ struct Summary {
   bool HasInterval() const { return n >= 6; }
   // Returns half the interval's width, relative to the median, or 0 if the median is 0.
   double RelativeConfidence() const;
-  // Returns 1.4826 * MAD / median. If the noise is normally distributed, this is its relative
-  // standard deviation.
+  // Returns 1.4826 * MAD / median, where MAD is the median absolute deviation. If the noise is
+  // normally distributed, this is its relative standard deviation.
   double RelativeNoise() const;
 };
 

@@ -243,8 +243,8 @@ class Parser {
     while (!AtEnd() && !EndsWord(Peek())) ++position_;
   }
 
-  // Returns the error for a value that looks like a list without quotes, such as Ring,Tree or
-  // ^=eth0, and begins at position `begin`. The error's hint shows how to write the value in
+  // Returns the error for a value such as Ring,Tree or ^=eth0, which must be in quotes because it
+  // contains "," or "=". The value begins at position `begin`. The error's hint shows the value in
   // quotes.
   Status UnquotedList(size_t begin) {
     const Status found = Unexpected("AND, OR, another condition or the end");
@@ -371,7 +371,7 @@ Result<bool> Matches(const Filter& filter, const FieldLookup& lookup) {
                                  [&](const std::string& value) { return Holds(value, filter); });
     return any != (filter.comparator == Comparator::kNotEqual);
   }
-  // Evaluates every child, even if the result is already known, so that an unknown field is always
+  // Evaluate every child, even if the result is already known, so that an unknown field is always
   // an error.
   size_t held = 0;
   for (const Filter& child : filter.children) {

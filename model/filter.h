@@ -28,7 +28,7 @@ struct Filter {
   std::string field;
   Comparator comparator = Comparator::kEqual;
   std::string value;
-  // If true, the comparators < <= > >= match only numbers and versions, never other text (see
+  // If true, the comparators < <= > >= match only numbers and versions, and no other text (see
   // CompareNumbers). The parser sets this to false. Callers may set it to true if they know that
   // the field is a number.
   bool numbers_only = false;
@@ -54,16 +54,16 @@ bool Mentions(const Filter& filter, std::string_view field);
 using FieldLookup = std::function<Result<std::vector<std::string>>(const std::string& field)>;
 
 // Returns true if the object matches `filter`. If a field has several values, a condition holds if
-// it holds for any of them, except that != holds only if none of them is equal. Numbers are
-// compared as numbers, versions part by part ("580.95" < "580.105"), and anything else as text.
-// `field = abc*` matches values that start with "abc", and `field = *abc` values that end with it.
-// `field:abc` matches values that contain "abc". `field:*` means that the field has a value.
+// any of them meets it; only != requires that none of them is equal. Numbers are compared as
+// numbers, versions part by part ("580.95" < "580.105"), and anything else as text. `field = abc*`
+// matches values that start with "abc", `field = *abc` values that end with it, and `field:abc`
+// values that contain it. `field:*` matches if the field has a value.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
-// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. If both
-// texts consist of digits and dots, compares them as versions, so "2.5" < "2.49". Otherwise, if
-// both are numbers, for example because one has a sign or an exponent, compares them as numbers.
-// Compares all other texts as text.
+// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. If
+// both consist of digits and dots, compares them as versions, part by part, so "2.5" < "2.49"
+// because 5 < 49. Otherwise, if both are numbers, for example because one has a sign or an
+// exponent, compares them as numbers. Compares all other values as text.
 int CompareValues(std::string_view a, std::string_view b);
 
 // Like CompareValues(), but returns nullopt for values that CompareValues() would compare as text.

@@ -1,5 +1,5 @@
-// Limits of a campaign (a set of benchmarks to run), checked when a campaign file is read and again
-// by the coordinator.
+// Limits for the settings of a campaign (a set of benchmarks to run). They are checked when a
+// campaign file is read, and again by the coordinator (Assay's server).
 #pragma once
 
 namespace assay {

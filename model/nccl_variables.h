@@ -13,8 +13,8 @@
 namespace assay {
 
 // An NCCL environment variable and the values that Assay accepts for it. Assay checks the values
-// because NCCL reads "4M" as 4 and ignores most unknown words. Without this check, a result could
-// list a setting that had no effect.
+// because NCCL accepts wrong ones: it reads "4M" as 4 and ignores most unknown words. A result
+// could then list a setting that had no effect.
 struct NcclVariable {
   enum class Kind {
     kInteger,  // A decimal number from `minimum` to `maximum`.
@@ -36,8 +36,9 @@ struct NcclVariable {
 // algorithms, transports and resources.
 const std::vector<NcclVariable>& NcclVariables();
 
-// The variable that an agent sets if it is started with --nccl-host-id. Results record it like the
-// variables above.
+// The NCCL variable that an agent (the daemon on a node) sets if it is started with
+// --nccl-host-id. Campaigns may not set it, but results record it like those that campaigns may
+// set.
 inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
 
 // Returns the entry for the variable `name`, or null if a campaign may not set this variable.
@@ -49,8 +50,8 @@ const NcclVariable* FindNcclVariable(std::string_view name);
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
 // Returns those variables in `environment` that a campaign may set. `environment` is a
-// null-terminated array of "NAME=VALUE" strings. Values are not checked, except that a value with
-// characters that CheckNcclVariable() forbids is replaced by "?".
+// null-terminated array of "NAME=VALUE" strings. A value with characters that CheckNcclVariable()
+// forbids is replaced by "?". Values are not checked otherwise.
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 
 }  // namespace assay

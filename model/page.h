@@ -19,8 +19,8 @@ struct Page {
 };
 
 // The size in bytes at which a page or a streamed message counts as full. Many clients reject
-// messages above 4 MiB. The limit here is lower because the last item may carry a page beyond it,
-// and items may be large. For example, a failed job has up to 64 KiB of evidence.
+// messages above 4 MiB. This limit is lower, because the last item may make a page larger than the
+// limit, and items may be large.
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 struct PageRequest {
@@ -37,8 +37,9 @@ std::string MakePageToken(char kind, int64_t position);
 // INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Like ParsePageToken(), but for lists that are sorted by a text that is unique to each item.
-// Returns the text of the last item on the previous page, or an empty text if the token is empty.
+// Like ParsePageToken(), but for lists that are sorted by a text, such as a unique name, rather
+// than by position. Returns the text of the last item on the previous page, or an empty text if
+// the token is empty.
 Result<std::string> ParseTextToken(char kind, const std::string& token);
 
 // Returns the maximum number of items on a page: `request.size`, but at most 10,000. Returns 100 if

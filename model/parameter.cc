@@ -39,8 +39,8 @@ std::string ShortTypeName(std::string_view text) {
   return found == names.end() ? "" : found->second;
 }
 
-// Returns true if `value` is a multiple of `multiple`. Schemas from other programs may contain
-// multiples below 1, which mean that there is no restriction.
+// Returns true if `value` is a multiple of `multiple`. If `multiple` is below 1, as it may be in
+// schemas from other programs, there is no restriction.
 bool IsMultiple(int64_t value, int64_t multiple) { return multiple < 1 || value % multiple == 0; }
 
 // Describes the values that a constraint allows, such as "nt", "at most 32" or "a multiple of 16".

@@ -20,11 +20,12 @@ enum class ParameterType {
   kBoolean,
 };
 
-// An additional restriction of a parameter when another parameter has certain values. For example,
-// if the parameter "variant" is "warp", the parameter "columns" must be at most 32.
+// An additional restriction on a parameter that applies only if another parameter has certain
+// values. For example, if the parameter "variant" is "warp", the parameter "columns" must be at
+// most 32.
 struct Constraint {
-  // The condition: the restrictions apply if `parameter` has one of `values`, which are in
-  // canonical form.
+  // The condition. The restrictions apply if the other parameter, `parameter`, has one of
+  // `values`, which are in canonical form.
   std::string parameter;
   std::vector<std::string> values;
   // The restrictions. The value must be one of `choices` (if there are any), at most `maximum`, and
@@ -64,12 +65,12 @@ Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view t
 // Describes how the value of the parameter `spec` violates its constraints, in words that can
 // follow the parameter's name, such as "is nn; with dtype int8 it must be nt". Returns "" if no
 // constraint is violated. `values` holds the values of this and of other parameters in canonical
-// form. Skips constraints whose condition is about a parameter that is not in `values`.
+// form. Ignores constraints that depend on a parameter without a value.
 std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
-// Returns all parameters in canonical form, using defaults for those that are not in `given`. The
-// error has one violation per mistake, such as an unknown name or an invalid value. The `field` of
-// a violation is the parameter's name.
+// Returns all parameters in canonical form, with default values for those that are not in `given`.
+// If `given` has mistakes, such as unknown names or invalid values, the error has one violation
+// for each, and the violation's `field` is the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 

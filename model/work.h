@@ -27,8 +27,8 @@ enum class Peak {
   kFp4,
 };
 
-// The mix of reads and writes in Work::bytes. It selects the kind of traffic with which the ceiling
-// for memory is measured.
+// The mix of reads and writes in a benchmark's memory traffic (Work::bytes). The memory bandwidth
+// with which a result is compared is measured with the same mix.
 enum class Traffic {
   kCopy,   // As many bytes read as written.
   kRead,   // Nearly all read.
@@ -63,17 +63,17 @@ struct Work {
   Peak peak = Peak::kNone;
   double bytes = 0;  // To and from main memory: the GPU's memory for a GPU benchmark.
   Traffic traffic = Traffic::kCopy;
-  // The bytes that each rank must send in one direction. For a collective, this is the number of
-  // bytes from which nccl-tests computes the bus bandwidth. Otherwise, it is the number of bytes
-  // copied between host and GPU or between GPUs.
+  // The number of bytes that each rank (process) must send in one direction. For a collective,
+  // this is the number from which nccl-tests computes the bus bandwidth. For a copy between host
+  // and GPU or between GPUs, it is the number of bytes copied.
   double link_bytes = 0;
   LinkKind link = LinkKind::kNvlink;
   // The size of the data from the user's point of view. For a collective, this is the size from
-  // which nccl-tests computes the algorithm bandwidth. For a cache or shared memory, it is the
-  // number of bytes read from there.
+  // which nccl-tests computes the algorithm bandwidth. If a cache or shared memory is measured, it
+  // is the number of bytes read from there.
   double payload_bytes = 0;
-  // The number of operations, whose kind depends on the benchmark: dependent loads, kernel launches
-  // or elements.
+  // The number of operations. The benchmark determines what an operation is: a dependent load, a
+  // kernel launch or an element, for example.
   double operations = 0;
   // The amount of other work on all multiprocessors together, in the unit of `sm_rate`.
   double sm_amount = 0;
@@ -82,19 +82,21 @@ struct Work {
   // The part of an iteration's time that does not depend on its size, such as a kernel launch or
   // the latency of a link.
   double fixed_seconds = 0;
-  // True if fixed_seconds is the whole time of an iteration, because the benchmark measures
-  // launches.
+  // True if the whole time of an iteration is fixed_seconds. This is so if the benchmark measures
+  // nothing but kernel launches.
   bool fixed_only = false;
 };
 
-// The best rates, per second, that this device reached in a probe just before or after a case. The
-// efficiency of a result is relative to these rates. A rate is nullopt if it was not measured.
+// The best rates, per second, that this device reached in a short measurement just before or after
+// a benchmark. The efficiency of a result is relative to these rates. A rate is nullopt if it was
+// not measured.
 struct Ceilings {
   std::optional<double> flops;
   std::optional<double> bytes;
   std::optional<double> link_bytes;
-  // The time in seconds of an iteration with almost no work, for example the time to wake up
-  // threads. Predictions use the larger of this time and Work::fixed_seconds.
+  // The measured time, in seconds, of an iteration with almost no work. It consists of overhead,
+  // such as the time to wake up threads. Predictions use the larger of this time and
+  // Work::fixed_seconds.
   std::optional<double> fixed_seconds;
 };
 

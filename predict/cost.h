@@ -1,5 +1,5 @@
-// Estimates the times of the two operations that make up most of a model's steps: matrix products
-// and all-reduces.
+// Estimates the times of the two operations that take up most of a language model's steps: matrix
+// products and all-reduces.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay::predict {
 
-// Returns the bytes per element of a type, such as 2 for "bf16" and 0.5 for "int4" (scales not
-// included).
+// Returns the bytes per element of a type, such as 2 for "bf16" and 0.5 for "int4". Does not count
+// the scales of quantized types.
 double BytesOf(const std::string& dtype);
 
 // A matrix product [m x k] [k x n].
@@ -25,8 +25,8 @@ struct Product {
 struct ProductTime {
   double flops = 0;
   double bytes = 0;
-  // Fixed cost of every product on this GPU, regardless of its size. This is the least time that a
-  // measured product took beyond its ideal time, or 0 if none was measured.
+  // The fixed cost of every matrix product on this GPU, regardless of its size. This is the least
+  // time that a measured product took beyond its ideal time, or 0 if none was measured.
   double fixed_seconds = 0;
   double compute_seconds = 0;  // FLOPs / peak, at the efficiency.
   double memory_seconds = 0;   // Bytes / bandwidth.
@@ -37,9 +37,10 @@ struct ProductTime {
   std::string source;  // Of the peak or the bandwidth that decides.
 };
 
-// Estimates the time of one product. If products of the same type were measured with m, n and k
-// within a factor of 8, uses the efficiency of the nearest one (in log m, n and k), and the fixed
-// cost of products of this type. Returns an error if the peak or the bandwidth is unknown.
+// Estimates the time of one matrix product from the GPU's peak rate and bandwidth. If products of
+// the same type and of similar size (m, n and k within a factor of 8) were measured, applies the
+// efficiency and the fixed cost of these measurements. Returns an error if the peak or the
+// bandwidth is unknown.
 Result<ProductTime> Estimate(const Hardware& gpu, const Product& product);
 
 // The time of an all-reduce of `bytes` between `ranks` GPUs of one node.
@@ -51,11 +52,10 @@ struct AllReduceTime {
   std::string source;
 };
 
-// Estimates an all-reduce. Between two measured sizes, interpolates linearly, which follows NCCL's
-// changes of algorithm better than a single line for all sizes does. Up to a factor of 8 beyond the
-// measured sizes, uses the alpha-beta model fitted to all of them. Otherwise, uses the link's
-// bandwidth and the latency of NCCL that was measured on H200 GPUs. Returns an error if the link's
-// bandwidth is unknown too.
+// Estimates the time of an all-reduce. Between two measured sizes, interpolates linearly. Up to a
+// factor of 8 beyond the measured sizes, uses a line (latency plus size divided by bandwidth) that
+// is fitted to all of them. Without suitable measurements, computes the time from the bandwidth of
+// the link between GPUs, or returns an error if that is unknown.
 Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64_t ranks);
 
 }  // namespace assay::predict

@@ -1,5 +1,5 @@
-// The figures of a GPU, such as its peak rates, each with its source: measured in the fleet,
-// fitted, from the spec sheet, or given by the user.
+// The performance figures of a GPU, such as its peak rates. Each figure has a source: measurements,
+// a fit to measurements, the GPU's spec sheet, or the user.
 #pragma once
 
 #include <map>
@@ -17,9 +17,8 @@ struct Figure {
   double value = 0;
   double low = 0;   // The 5th percentile of the results; `value` if it was not measured.
   double high = 0;  // The 95th percentile.
-  // Where the value is from: "sheet", "sheet (recalled)", "given", "measured on node g3: median of
-  // 12 results, newest 2026-11-26, driver 580.95", "measured: median of 34 results on 4 nodes,
-  // ...".
+  // The origin of the value, such as "sheet", "given" or "measured on node g3: median of 12
+  // results, newest 2026-11-26, driver 580.95".
   std::string source;
 };
 
@@ -48,11 +47,10 @@ enum class Corner { kMiddle, kWorst, kBest };
 
 struct Hardware {
   std::string name;  // "H200 SXM"; "given" if the user gave all figures.
-  // Dense peaks in FLOP/s by column of gpu_specs.csv, such as "bf16" and "fp8". fp16 has the peak
-  // of bf16 if the sheet has no column for fp16.
+  // Peak rates without sparsity, in FLOP/s, by column of gpu_specs.csv, such as "bf16" and "fp8".
   std::map<std::string, Figure> peaks;
-  // Peaks of the sheet, even if `peaks` or `memory_bandwidth` contain measured values. Efficiencies
-  // of measured products are fractions of these peaks.
+  // The peaks in the GPU's spec sheet, even if `peaks` contains measured values. The efficiency of
+  // a measured matrix product is computed relative to the sheet.
   std::map<std::string, double> sheet_peaks;
   std::optional<double> sheet_bandwidth;
   std::optional<Figure> memory_bandwidth;  // In bytes per second, of reads.
@@ -63,24 +61,25 @@ struct Hardware {
   std::vector<MeasuredProduct> products;
   std::vector<MeasuredAllReduce> all_reduces;
 
-  // Returns the peak for elements of a type: "bf16", "fp16", "fp8", "int8", "int4" (multiplies in
-  // bf16), "fp32". If it is unknown, returns an error that lists the types with known peaks.
+  // Returns the peak rate for elements of a type, such as "bf16" or "int8". For "int4", returns the
+  // peak of bf16, in which GPUs multiply int4 weights. If the peak is unknown, returns an error
+  // that lists the types with known peaks.
   Result<Figure> Peak(const std::string& dtype) const;
 
   // Returns the sheet's peak for elements of a type, even if another peak was measured.
   std::optional<double> SheetPeak(const std::string& dtype) const;
 
-  // Returns a copy in which each figure has the value at this end of its range. kWorst gives the
-  // slowest figures.
+  // Returns a copy in which every figure has the middle, the worst or the best value of its range.
+  // For a rate, the worst value is the lowest one; for a time, it is the longest one.
   Hardware At(Corner corner) const;
 };
 
 // Returns the figures of a spec sheet.
 Hardware FromSheet(const GpuSpec& spec);
 
-// Returns the sheet of the GPU with this name. Ignores case and accepts names without the form
-// factor ("H200") as well as the names that NVML reports. If the name is unknown, returns an error
-// with the nearest names. If it could mean several GPUs ("A100"), returns an error too.
+// Returns the spec sheet of the GPU with this name. Ignores case. Accepts the names that NVML
+// reports, and names without the form factor, such as "H200". Returns an error with suggestions if
+// the name is unknown or could mean several GPUs, such as "A100".
 Result<const GpuSpec*> FindSheet(const std::string& name);
 
 }  // namespace assay::predict

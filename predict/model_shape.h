@@ -1,5 +1,5 @@
-// Shapes of language models, and the quantities that follow from the shape alone: parameters, FLOPs
-// and bytes per token. Symbols in comments are those of docs/concepts/predictions.md.
+// Shapes of language models, and the quantities that follow from the shape alone, such as the
+// number of parameters. docs/concepts/predictions.md defines the symbols used in comments.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ namespace assay::predict {
 // A decoder-only transformer, from a row of data/models.csv.
 struct ModelShape {
   std::string name;
-  // "gpt2": learned positions, biases, LayerNorm with bias, two MLP projections. "llama": RMSNorm,
-  // three MLP projections (SwiGLU or GeGLU), rotary positions.
+  // The family of architectures. "gpt2" has learned positions, biases, LayerNorm with bias and two
+  // MLP projections. "llama" has rotary positions, RMSNorm and three MLP projections (SwiGLU or
+  // GeGLU).
   std::string kind = "llama";
   int64_t layers = 0;           // L
   int64_t d = 0;                // d, width of the residual stream
@@ -40,36 +41,35 @@ struct ModelShape {
 // Returns the total number of parameters.
 int64_t CountParameters(const ModelShape& shape);
 
-// Returns the number of parameters that one token uses. These are all parameters except those of
-// the experts to which the token is not routed.
+// Returns the number of parameters that one token uses. In a mixture of experts, this excludes the
+// experts to which the token is not routed.
 int64_t CountActiveParameters(const ModelShape& shape);
 
-// Returns N_mm, the number of parameters that are used in matrix products: L (d h e + 2 d g e + h e
-// d + (3|2) d f) + V d. Excludes the embedding's lookup, positions, norms and biases. If
-// `active_only`, counts only the experts to which a token is routed (and the router).
+// Returns N_mm, the number of parameters that are multiplied in matrix products. This excludes the
+// lookup of embeddings, positions, norms and biases. If `active_only` is true, counts only the
+// router and the experts to which one token is routed, not all experts.
 int64_t MultiplyingParameters(const ModelShape& shape, bool active_only = true);
 
-// Returns the number of weights that a decode step for `tokens` tokens reads. This includes all
-// dense weights and those of the experts to which at least one token is routed. If tokens choose
-// experts evenly and independently, the expected number of such experts is experts x (1 - (1 -
-// active/experts)^tokens).
+// Returns the number of weights that a decode step for `tokens` tokens reads. In a mixture of
+// experts, only experts to which at least one token is routed are read. Their expected number, if
+// tokens choose experts evenly and independently, is experts x (1 - (1 - active/experts)^tokens).
 double ReadParameters(const ModelShape& shape, double tokens);
 
-// Returns the bytes of keys and values that the cache holds per token: 2 L g e elements of `bytes`
-// each. Each of `ranks` tensor-parallel ranks holds ceil(g / ranks) heads. Counts all layers as
-// layers without a window; see KvBytes().
+// Returns the bytes that the KV cache takes per token on each of `ranks` tensor-parallel GPUs, if
+// each element takes `bytes` bytes. Treats all layers as if they attended to the whole context.
+// KvBytes() takes into account that some layers have a sliding window.
 double KvBytesPerToken(const ModelShape& shape, double bytes, int64_t ranks = 1);
 
-// Returns the bytes that the KV cache of one sequence of `context` tokens takes on one rank. Layers
-// with a window hold at most `window` tokens.
+// Returns the bytes that the KV cache of one sequence of `context` tokens takes on each of `ranks`
+// tensor-parallel GPUs. Layers with a sliding window keep at most `window` tokens.
 double KvBytes(const ModelShape& shape, double context, double bytes, int64_t ranks = 1);
 
-// Returns the FLOPs of attention (Q K' and P V) for one new token at `context` tokens: 4 h e c per
-// layer. Layers with a window attend to at most `window` tokens.
+// Returns the FLOPs of attention for one new token at a context of `context` tokens. Layers with a
+// sliding window attend to at most `window` tokens.
 double AttentionFlops(const ModelShape& shape, double context);
 
-// Returns the FLOPs of attention over a prompt of `tokens` tokens: 2 L h e T^2 if causal, else 4 L
-// h e T^2. Layers with a window need less.
+// Returns the FLOPs of attention over a prompt of T = `tokens` tokens: 4 L h e T^2, or half of that
+// with a causal mask. Layers with a sliding window need less.
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal = true);
 
 // Returns all shapes, in the order of data/models.csv.

@@ -36,19 +36,19 @@ struct Quantity {
   std::string currency;  // "USD"; only for money.
 };
 
-// Parses a quantity of the given unit. Counts and tokens take the suffixes k, M, G (or B), T and
-// Ki, Mi, Gi, Ti. Bytes take decimal (GB) and binary (GiB) suffixes. Times, bandwidths, arithmetic
-// rates and money must have a unit, because "900" would be ambiguous. A fraction is written as
-// "0.4" or "40%". Returns an error for anything else, for NaN and for numbers of 1e30 or more.
+// Parses a quantity of the given unit, such as "15T" tokens, "900GB/s" or "40%". Counts and bytes
+// accept decimal and binary prefixes. Times, bandwidths, arithmetic rates and money must have a
+// unit, because "900" would be ambiguous. Returns an error for anything else, for NaN and for
+// numbers of 1e30 or more.
 Result<Quantity> ParseQuantity(std::string_view text, Unit unit);
 
-// Returns the unit's symbol for programs, as in JSON and CSV: "B", "s", "B/s", "FLOP/s". Returns an
-// empty text for numbers without a unit.
+// Returns the unit's symbol for output that programs read, such as "B/s" in JSON and CSV. Returns
+// an empty text for numbers without a unit.
 std::string_view Symbol(Unit unit);
 
-// Formats a value with four significant digits, as in "1.25 TB/s" or "12.3 ms". Bytes are followed
-// by binary units, as in "141.1 GB (131.4 GiB)". Counts are exact, as in "8,030,261,248". Money is
-// formatted as "2.00 USD".
+// Formats a value for people, such as "1.25 TB/s", "12.3 ms" or "2.00 USD". Bytes are shown in
+// decimal and binary units, as in "141.1 GB (131.4 GiB)". Whole counts are exact, as in
+// "8,030,261,248".
 std::string FormatQuantity(double value, Unit unit, const std::string& currency = "");
 
 // Returns the placeholder for the unit in help texts, such as "COUNT" or "BYTES/S".

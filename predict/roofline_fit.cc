@@ -33,8 +33,8 @@ double ResidualsOf(const std::vector<IntensityPoint>& points, double bandwidth, 
   return sum;
 }
 
-// Returns the sum of the residuals if all points are on the slope, or if all are on the flat part,
-// taking the smaller of the two.
+// Fits a slope alone (limited by bandwidth) and a flat line alone (limited by arithmetic) to all
+// points. Returns the sum of the residuals of the better fit.
 double ResidualsOfOnePart(const std::vector<IntensityPoint>& points) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::vector<double> bandwidths;

@@ -75,8 +75,8 @@ void FitPower(const std::vector<double>& log_size, const std::vector<double>& lo
   fit.interval = ScalingFit::Interval{fit.exponent - half, fit.exponent + half};
 }
 
-// Returns the best E >= 0 and A for a given exponent. Sizes are relative to their geometric mean,
-// so that their powers do not overflow.
+// Returns the E >= 0 and the A with which the law L = E + A N^-a fits the losses best, for a given
+// exponent a. Sizes N are relative to their geometric mean, so that their powers do not overflow.
 Line FitForExponent(const std::vector<double>& log_size, const std::vector<double>& loss,
                     double exponent) {
   std::vector<double> power;
@@ -99,8 +99,8 @@ Line FitForExponent(const std::vector<double>& log_size, const std::vector<doubl
   return line;
 }
 
-// Returns the variance of the exponent per unit of variance of the losses, from the normal
-// equations of (E, A, a). Returns nullopt if the equations are singular.
+// Returns the variance of the fitted exponent if the losses have a variance of 1. Returns nullopt
+// if the equations of the least-squares fit are singular.
 std::optional<double> ExponentVariance(const std::vector<double>& log_size, const Line& line,
                                        double exponent) {
   std::array<std::array<double, 3>, 3> normal{};
@@ -131,8 +131,8 @@ void FitPowerAndFloor(const std::vector<double>& log_size, const std::vector<dou
   const auto squares = [&](double exponent) {
     return FitForExponent(centred, loss, exponent).squares;
   };
-  // Published exponents lie between 0.03 and 0.6. A grid search finds the region of the minimum,
-  // and a ternary search then finds the minimum itself.
+  // A grid search finds the region of the minimum, and a ternary search then finds the minimum
+  // itself. The grid contains all plausible exponents: published ones lie between 0.03 and 0.6.
   constexpr double kStep = 1.02;
   double best = 1e-3;
   for (double exponent = 1e-3; exponent < 4; exponent *= kStep) {

@@ -6,8 +6,7 @@ namespace {
 // The number of times that bisection halves [0, 1]. More would not change a double.
 constexpr int kHalvings = 60;
 
-// Returns the least alpha in [0, 1] at which `function` reaches `goal`. `function` must be
-// increasing.
+// Returns the least alpha in [0, 1] at which `function`, which must be increasing, reaches `goal`.
 template <typename Function>
 double LeastAlphaReaching(double goal, Function function) {
   double low = 0;

@@ -1,7 +1,7 @@
-// Speculative decoding: a draft model proposes K tokens, and the target model verifies them in one
-// pass. Formulas are from Leviathan, Kalman and Matias, "Fast Inference from Transformers via
-// Speculative Decoding" (2022). `alpha` is the probability that the target accepts a drafted token
-// if it has accepted all tokens before it. Acceptances are assumed to be independent.
+// A model of speculative decoding, in which a draft model proposes K tokens and the target model
+// verifies them in one pass. `alpha` is the probability that the target accepts a token if it has
+// accepted all tokens before it. The formulas are from Leviathan, Kalman and Matias, "Fast
+// Inference from Transformers via Speculative Decoding" (2022).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace assay::predict {
 
-// Returns the expected number of tokens per pass of the target, (1 - alpha^(K+1)) / (1 - alpha).
-// This includes the token that the target adds itself.
+// Returns the expected number of tokens that one pass of the target model yields, (1 - alpha^(K+1))
+// / (1 - alpha). This includes the token that the target itself adds.
 double TokensPerPass(double alpha, int64_t k);
 
 // Returns the ratio of accepted to drafted tokens, alpha (1 - alpha^K) / (1 - alpha) / K.
@@ -19,8 +19,8 @@ double AcceptanceRate(double alpha, int64_t k);
 // Returns the alpha that gives this ratio of accepted to drafted tokens, by bisection.
 double AlphaOfRate(double rate, int64_t k);
 
-// Returns the least alpha that gives at least this many tokens per pass, by bisection. Returns
-// nullopt if even alpha = 1, which gives K + 1 tokens, is not enough.
+// Returns the least alpha that yields at least this many tokens per pass. Returns nullopt if even
+// alpha = 1, which yields K + 1 tokens, is not enough.
 std::optional<double> LeastAlpha(double tokens, int64_t k);
 
 // The times of one pass, in seconds or as multiples of a target step.
@@ -32,8 +32,7 @@ struct PassCost {
   double Pass(int64_t k) const { return static_cast<double>(k) * draft_step + verify; }
 };
 
-// Returns the speed-up over decoding without a draft: E x target step / pass, where E is
-// TokensPerPass().
+// Returns the speed-up over decoding without a draft model: TokensPerPass() x target step / pass.
 double SpeculativeSpeedUp(double alpha, int64_t k, const PassCost& cost);
 
 }  // namespace assay::predict

@@ -33,8 +33,8 @@ struct StepLinearPhase {
   std::vector<StepLinearWork> works;
 };
 
-// Returns the matrix products of a step that computes `rows` tokens, on one GPU. The head computes
-// only `head_rows` of these tokens.
+// Returns the matrix products that one GPU computes in a step of `rows` tokens. The output head is
+// computed for only `head_rows` of these tokens.
 std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving& serving,
                                          double rows, double head_rows) {
   const double p = StepDouble(serving.tp);
@@ -185,8 +185,8 @@ class StepBuilder {
   double longest_ = 0;
 };
 
-// Returns the largest whole number from 0 to `most` for which `fits` holds. If `fits` is false for
-// a number, it must be false for all larger ones.
+// Returns the largest whole number from 0 to `most` for which `fits` holds, by bisection. Requires
+// that `fits` holds for all smaller numbers and for no larger one.
 template <typename Fits>
 double LargestWhole(double most, const Fits& fits) {
   double low = 0;
@@ -279,8 +279,9 @@ Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const
     begin = end;
     end = std::min(end + step, tokens);
   }
-  // Bytes per token and layer of elementwise kernels, each of which is fused: two residual adds
-  // with norm (4 d each), the activation function (3 f), and the rotation of queries and keys.
+  // Elements that elementwise kernels read and write per token and layer. The kernels are two
+  // residual adds, each fused with a norm (4 d), the activation function (3 f), and the rotation of
+  // queries and keys.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   const double elements = 8 * StepDouble(shape.d) + 3 * active / p +
                           2 * StepDouble(shape.heads + shape.kv_heads) * e / p;
@@ -295,8 +296,8 @@ MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double
   MemoryNeed need;
   need.weights = WeightBytes(shape, serving.weights) / (p * stages);
   need.kv = batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp) / stages;
-  // The residual stream and its normalized copy, and the largest intermediate result: gate, up and
-  // their product. Logits of the batch are fp32.
+  // The activations in memory: the residual stream, its normalized copy, and the largest
+  // intermediate result of the MLP, which is gate, up and their product. The logits are fp32.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   need.activations = std::max(in_flight, batch) * (2 * StepDouble(shape.d) + 3 * active / p) *
                          kStepActivationBytes +

@@ -1,5 +1,6 @@
-// Topics: the questions that Assay answers by arithmetic, such as how long a decode step takes.
-// Commands and tests ask a topic by its name, with `name=value` inputs.
+// A topic is a question about GPUs and models that Assay answers by calculation, such as how long a
+// decode step takes. Commands and tests refer to a topic by its name, and give inputs as
+// `name=value`.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,8 @@
 
 namespace assay::predict {
 
-// One input of a topic. It is created by a chain of calls:
+// One input of a topic (a question that Assay answers by calculation). Inputs are declared by a
+// chain of calls:
 //   Input::Of("batch", Unit::kCount).Default("1").Help("sequences per step")
 struct Input {
   enum class Kind { kQuantity, kModel, kGpu, kGpus, kChoice, kFlag, kCounts, kPrices, kText };
@@ -55,14 +57,15 @@ struct Input {
   Input AtMost(double value) &&;
 };
 
-// Returns the inputs with these names, which give or replace figures of the GPU: peak, bandwidth,
-// link, both_directions, memory. A topic with Input::Gpu() adds those that it uses.
+// Returns the inputs by which a user can give or replace figures of the GPU. `names` are some of
+// peak, bandwidth, link, both_directions and memory. A topic with the input Input::Gpu() adds those
+// that it uses.
 std::vector<Input> HardwareInputs(const std::vector<std::string>& names);
 
 // A function that returns the figures of the GPU with this name.
 using FindHardware = std::function<Result<Hardware>(const std::string& name)>;
-// A function that returns a shape that is not in data/models.csv, or nullopt if the name is
-// unknown.
+// A function that finds the shape of a model that is not in data/models.csv. Returns nullopt if the
+// name is unknown.
 using FindShape = std::function<std::optional<ModelShape>(const std::string& name)>;
 
 struct World {
@@ -72,8 +75,8 @@ struct World {
   std::vector<std::string> gpus;
 };
 
-// Returns a world that knows only spec sheets. In it, "any" means all GPUs on which agents can run
-// and whose bf16 peak, memory and bandwidth are known.
+// Returns a World (the source of all figures) that has only spec sheets and no measurements. In it,
+// the GPU "any" means all CUDA GPUs whose bf16 peak, memory and bandwidth are known.
 World SheetsOnly();
 
 // The checked inputs of one question.
@@ -88,8 +91,8 @@ class Arguments {
   const std::string& Text(const std::string& name) const;
   bool Flag(const std::string& name) const;  // False without Has().
   const std::vector<double>& Counts(const std::string& name) const;
-  // Returns one price per GPU of Gpus(). If the user gave a single price, repeats it. Returns an
-  // empty list if the input was not given.
+  // Returns the price of each GPU in Gpus(), in the same order. If the user gave a single price, it
+  // applies to all of them. Returns an empty list if the user gave none.
   std::vector<double> PricePerGpu(const std::string& name) const;
   const ModelShape& Model(const std::string& name = "model") const;
   // Returns the GPU, with the figures that the user gave. Without --gpu, it has only these figures.
@@ -139,13 +142,13 @@ const std::vector<Topic>& Topics();
 // Returns the topic, or null if it does not exist.
 const Topic* FindTopic(std::string_view command, std::string_view name);
 
-// Checks the inputs, given by name, against the topic's declarations. Each violation in an error
-// names its input.
+// Parses the inputs that the user gave, by name, and checks them against the topic's declarations.
+// Each violation in an error names the invalid input.
 Result<Arguments> Read(const Topic& topic, const std::map<std::string, std::string>& inputs,
                        const World& world);
 
-// Computes the answer three times: with the hardware's figures in the middle and at both ends of
-// their ranges.
+// Computes the answer. To find the range of each term, computes it three times: with the middle,
+// the worst and the best values of the hardware's figures.
 Result<Answer> Evaluate(const Topic& topic, const Arguments& arguments);
 
 // Returns the inputs that the answer used, with their units, in the topic's order.

@@ -6,8 +6,7 @@
 namespace assay::predict {
 namespace {
 
-// Megatron pads the vocabulary to a multiple of this (its default) times the number of
-// tensor-parallel ranks, which is 1 here.
+// The multiple to which Megatron pads the vocabulary by default, with one tensor-parallel rank.
 constexpr double kVocabularyMultiple = 128;
 
 double RecomputedFlops(const TokenFlops& flops, double head, double attention,
@@ -96,8 +95,9 @@ double BubbleShare(double stages, double micro_batches, double chunks) {
 }
 
 double LeastMicroBatches(double stages, double share, double chunks) {
-  // At this number of micro-batches, the bubble equals `share`, so the result must be greater. The
-  // factor keeps a rounding error from hiding that the number is a whole one.
+  // With `equal` micro-batches, the bubble is exactly `share`, so the result must be greater. If
+  // `equal` is a whole number, rounding may have made it slightly too small. The factor corrects
+  // this.
   const double equal = (stages - 1) * (1 - share) / share / chunks;
   return std::floor(equal * (1 + 1e-12)) + 1;
 }

@@ -61,8 +61,9 @@ std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
   return model;
 }
 
-// Fits a model to all sizes except `bytes`. If that model covers `bytes`, appends its relative
-// errors for that size to `errors`.
+// Fits a model to all sizes except `bytes`, and predicts the times for that size. Appends the
+// relative errors of the predictions to `errors`. If no model can be fitted, appends 1 for each
+// time. Appends nothing if the size is too far from the others for a prediction.
 void AddErrors(const std::vector<SizedTime>& points, double bytes, std::vector<double>* errors) {
   std::vector<SizedTime> others;
   std::copy_if(points.begin(), points.end(), std::back_inserter(others),

@@ -32,19 +32,19 @@ struct AlphaBeta {
     return bytes >= smallest_bytes / 8 && bytes <= largest_bytes * 8;
   }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
-  // Returns true if `seconds` is much longer than predicted, so that the model's inaccuracy cannot
-  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. The limit is this
-  // high because healthy hardware also deviates: on two healthy H200s, an all-reduce of 1 MiB took
-  // 1.6 times the predicted time, although `error` was 0.05. Returns false for sizes outside the
-  // range of the fitted sizes.
+  // Returns true if `seconds` is so much longer than predicted that the model's inaccuracy cannot
+  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. It is this high
+  // because healthy hardware also deviates: on two healthy H200s, an all-reduce of 1 MiB took 1.6
+  // times the predicted time, although `error` was 0.05. Returns false for sizes outside the range
+  // of the fitted sizes.
   bool LeavesUnexplained(double bytes, double seconds) const {
     constexpr double kLeast = 1;
     constexpr double kErrors = 6;
     const bool between = bytes >= smallest_bytes && bytes <= largest_bytes;
     return between && seconds > Seconds(bytes) * (1 + std::max(kLeast, kErrors * error));
   }
-  // Returns the size in bytes at which the latency is half of the time. Messages that are much
-  // smaller are hardly faster.
+  // Returns the size in bytes at which the latency is half of the time. Much smaller messages take
+  // hardly less time.
   double KneeBytes() const { return latency_seconds * bandwidth; }
 };
 

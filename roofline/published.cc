@@ -38,8 +38,8 @@ PublishedFigure FigureOf(const CsvRow& row) {
   return figure;
 }
 
-// Returns the rows of the file that have a selector (figures of benchmarks) if `comparable` is
-// true, and the rows that have none (figures of workloads) otherwise.
+// Returns rows of the file of published figures. If `comparable` is true, returns the figures of
+// benchmarks, which have a selector. Otherwise, returns the figures of workloads, which have none.
 std::vector<PublishedFigure> ReadFigures(bool comparable) {
   std::vector<PublishedFigure> figures;
   for (const CsvRow& row : ParseCsv(kPublishedCsv)) {
@@ -49,8 +49,8 @@ std::vector<PublishedFigure> ReadFigures(bool comparable) {
   return figures;
 }
 
-// Returns true if `gpu` is `model` or a variant of it: "H100 SXM" of "H100", or "A100-SXM4-80GB" of
-// "A100".
+// Returns true if `gpu` is `model` or a variant of it. For example, "H100 SXM" is a variant of
+// "H100", and "A100-SXM4-80GB" is a variant of "A100".
 bool IsVariantOf(const std::string& gpu, const std::string& model) {
   return gpu.starts_with(model) &&
          (gpu.size() == model.size() || gpu[model.size()] == ' ' || gpu[model.size()] == '-');

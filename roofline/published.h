@@ -1,5 +1,5 @@
-// Benchmark figures that vendors and authors have published, and the selection of those with which
-// a result can be compared.
+// Benchmark figures that vendors and authors have published, with functions that find the figures
+// to which a result can be compared.
 #pragma once
 
 #include <optional>
@@ -38,9 +38,9 @@ struct PublishedFigure {
 // Returns the figures of benchmarks, with which results can be compared, in the order of the file.
 const std::vector<PublishedFigure>& PublishedFigures();
 
-// Returns all figures of a GPU: those of benchmarks and those of whole workloads, which are not
-// comparable with any result ("decode" of a model, "serving", "train"). `gpu` is a GpuSpec::name.
-// Includes figures whose publication names the GPU without its variant.
+// Returns all published figures of a GPU. `gpu` is a GpuSpec::name. Besides figures of benchmarks,
+// returns figures of whole workloads ("decode" of a model, "serving", "train"), which are not
+// comparable with any result. Includes figures whose publication names the GPU without its variant.
 std::vector<const PublishedFigure*> PublishedOf(const std::string& gpu);
 
 // The properties of a stored result by which FindPublished() finds the figures to compare it with.
@@ -54,9 +54,8 @@ struct PublishedQuery {
   std::string metric;
 };
 
-// Returns the name under which the published figures list a result's GPU, or "" if there are none
-// for this GPU. Prefers the name of the spec sheet, because that name distinguishes variants of a
-// model.
+// Returns the name by which the published figures refer to a result's GPU, or "" if there are none
+// for this GPU. Prefers the name of the spec sheet, which distinguishes the variants of a model.
 std::string PublishedGpu(const PublishedQuery& query);
 
 // Returns the figures for the same GPU, benchmark, case and metric, in the file's order.

@@ -14,11 +14,12 @@ namespace assay {
 // missing if the GPU lacks the unit or the spec sheet does not state the value.
 struct GpuSpec {
   std::string name;  // "H200 SXM".
-  // "cuda" for GPUs that agents can detect by the name that NVML reports. "accelerator" and "cpu"
-  // are other hardware, listed for comparison.
+  // The kind of hardware. This is "cuda" for GPUs that agents can detect by the name that NVML
+  // reports. Other kinds are "accelerator" and "cpu", which are listed only for comparison.
   std::string kind;
-  // FLOP/s by column: "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp16", "fp8", "int8",
-  // "fp4". "fp16" is present only if it differs from "bf16".
+  // Peak rates in FLOP/s. The keys are "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16",
+  // "fp16", "fp8", "int8" and "fp4". "fp16" is present only if its rate differs from that of
+  // "bf16".
   std::map<std::string, double> flops;
   // The size as the device reports it, such as 85.5e9 for an "80 GB" H100.
   std::optional<double> memory_bytes;
@@ -38,17 +39,18 @@ struct GpuSpec {
 const std::vector<GpuSpec>& SpecSheets();
 
 // Returns the spec sheet of a GPU, or null if there is none. `device_name` is the name that NVML
-// and CUDA report, such as "NVIDIA H200". The memory size distinguishes variants that have the same
-// name. Returns null for a variant without a sheet of its own, such as a MIG instance, rather than
-// the sheet of a similar model.
+// and CUDA report, such as "NVIDIA H200". The memory size distinguishes variants with the same
+// name. A variant without a sheet of its own, such as a MIG instance, does not get the sheet of a
+// similar model.
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.
 const GpuSpec* SheetNamed(std::string_view name);
 
-// Returns a rate per SM and clock cycle from data/sm_rates.csv, or nullopt if NVIDIA's white papers
-// do not state it. `gpu` is a GpuSpec::name. `column` is a key of GpuSpec::flops or the name of an
-// SmRate. For a key of GpuSpec::flops, the rate is in dense FLOP, or in operations for int8.
+// Returns the amount of work that an SM does per clock cycle, from data/sm_rates.csv. `gpu` is a
+// GpuSpec::name. `column` is the name of an SmRate, or a key of GpuSpec::flops. For a key, the rate
+// is in dense FLOP, or in operations for int8. Returns nullopt if NVIDIA's white papers do not
+// state the rate.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay

@@ -31,8 +31,8 @@ Result<int> GpuNumber(const std::string& value);
 // Adds an argument of the form NAME=VALUE to `given`.
 Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given);
 
-// One test of a self-test: a benchmark with its self-test parameters, some of which the given
-// parameters may replace.
+// One test of the self-test command: a benchmark and its parameters. Parameters from the command
+// line replace the benchmark's own self-test parameters.
 struct Selftest {
   LocalCase what;
   ParameterMap given;
@@ -40,8 +40,8 @@ struct Selftest {
 
   const BenchmarkInfo& Info() const { return what.benchmark->Info(); }
   bool OnGpu() const { return Info().resource == Resource::kGpu; }
-  // Returns whether the parameters contradict each other. If they do, the test fails in the same
-  // way on every GPU.
+  // Returns true if the parameters contradict each other. The test then fails in the same way on
+  // every GPU.
   bool Contradicts() const {
     return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
   }

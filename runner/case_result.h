@@ -17,14 +17,14 @@
 namespace assay {
 
 struct ExecutedCase {
-  // The result of the case. The caller or the agent adds the fields that only they know: case
-  // index, job, epoch and node. Hardware is not classified yet: `gpu_model` is the GPU's name as
-  // reported by CUDA, and form factor and topology are empty (see host/gpu_model.h).
+  // The result of the case, except for the fields that only the caller or the agent knows: case
+  // index, job, epoch and node. `gpu_model` is the GPU's name as CUDA reports it. The form factor
+  // and the topology are empty.
   v1::CaseResult result;
   // Why the outcome is not OK.
   Status error;
-  // An error if the case succeeded but profiling it broke the GPU's CUDA context. If so, this
-  // process cannot run any more cases.
+  // An error if profiling broke the GPU's CUDA context after the case itself had succeeded. This
+  // process then cannot run any more cases.
   Status context_lost;
 };
 
@@ -32,12 +32,12 @@ struct ExecutedCase {
 ExecutedCase CaseNotBegun(const BenchmarkInfo& info, const ParameterMap& parameters,
                           const Status& error);
 
-// Sets the outcome and the failure according to `error`. Removes the fields that only a successful
-// case has.
+// Marks the case as failed or, if `error` says so, as unsupported. Removes the fields that only a
+// successful case has.
 void SetError(const Status& error, ExecutedCase* executed);
 
-// Returns the effort that a job requests. Values that this runner does not know, sent by a newer
-// agent, mean standard.
+// Returns the measurement effort that a job requests. Unknown values, which a newer agent may send,
+// are treated as standard.
 Effort EffortOf(v1::Effort effort);
 
 v1::Direction ToMessage(Direction direction);
@@ -52,8 +52,8 @@ void Fill(const CounterReport& counters, v1::Counters* message);
 void Fill(const WindowConditions& conditions, v1::Conditions* message);
 void Fill(const GangReport& gang, v1::CaseResult* result);
 
-// Adds the GPUs of all ranks to a result. Adds their UUIDs if all are known. Adds their models if
-// all are known and the models differ. `gpus` has one entry per rank.
+// Adds the GPUs of all ranks to a result. `gpus` has one entry per rank. UUIDs are added only if
+// all of them are known. Models are added only if all of them are known and they differ.
 void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result);
 
 }  // namespace assay

@@ -20,10 +20,10 @@
 namespace assay {
 namespace {
 
-// Redirects stdout to stderr during the lifetime of this object, including the output of libraries
-// and child processes. Otherwise, if NCCL_DEBUG is set, for example, NCCL would print its log to
-// stdout and corrupt a result in JSON. Only one instance may exist at a time. Has no effect if
-// stderr is closed.
+// Redirects stdout to stderr during the lifetime of this object. Libraries may print to stdout,
+// such as NCCL if NCCL_DEBUG is set, and would corrupt a result in JSON there. The redirection also
+// applies to child processes. Only one instance may exist at a time. Has no effect if stderr is
+// closed.
 class StdoutToStderr {
  public:
   StdoutToStderr() {
@@ -186,8 +186,8 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   const auto order = RankOrder::Parse(line);
   if (!order.ok()) return Refuse(order.status());
   StopWithStdin();
-  // With line buffering, rank 0 gets the output of libraries line by line, even if this rank is
-  // killed later.
+  // Flush stdout after every line, so that the output of libraries is not lost if this process is
+  // killed.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto peers =
       JoinPeers(order->token, order->rank, order->world_size, std::chrono::seconds(60));
@@ -202,8 +202,7 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   Status status = peers.status();
   if (peers.ok()) {
     context.peers = peers->get();
-    // This watch only sends heartbeats. It must not report rank 0 as lost, because the user may
-    // suspend rank 0.
+    // Send heartbeats to rank 0, but never report rank 0 as lost, because the user may suspend it.
     HeartbeatRule rule;
     rule.patience = rule.first_patience = std::numeric_limits<int>::max();
     const PeerWatch watch(context.peers->Heartbeats(), {}, rule);

@@ -15,8 +15,8 @@ namespace assay {
 int Refuse(const Status& status);
 
 // Implements `assay-runner run NAME k=v... [-o table|json] [--seed N] [--gpu N] [--counters]`,
-// which runs one benchmark with the given parameters. A collective benchmark runs in one process
-// per rank, all on this machine.
+// which runs one benchmark with the given parameters. A benchmark of a collective operation runs in
+// several processes (ranks), all on this machine.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 // Implements `assay-runner check NAME k=v...`, which checks whether the given parameters contradict
@@ -24,13 +24,12 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
 // GPU, so that agents can check parameters on machines that cannot run the benchmark.
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// Implements `assay-runner rank NAME k=v...`, which runs one rank of a gang that RunCaseCommand
-// started (see local_gang.h).
+// Implements `assay-runner rank NAME k=v...`, which runs one of the processes that RunCaseCommand
+// starts for a collective benchmark (see local_gang.h).
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 struct SelftestTimes {
-  // The interval after which stderr lists the tests that are still running, if nothing else is
-  // printed.
+  // The time without any output after which the tests that are still running are listed on stderr.
   Duration patience = std::chrono::seconds(30);
   // Time limit for the GPU driver to list the GPUs. Without NVIDIA's persistence daemon, the driver
   // needs several seconds per GPU.
@@ -56,10 +55,10 @@ struct SelftestTimes {
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
                     const SelftestTimes& times = {});
 
-// Runs the self-test on one GPU. On a machine with several GPUs, SelftestCommand calls this in one
-// child process per GPU. `arguments` holds the GPU's number, followed by the arguments of
-// SelftestCommand. Writes the outcome of every test to `events_fd`, as a CaseResult whose
-// case_index is the position of the test.
+// Runs the self-test on one GPU. On a machine with several GPUs, SelftestCommand starts one child
+// process per GPU, which calls this. `arguments` holds the number of the GPU, followed by the
+// arguments of SelftestCommand. Writes the outcome of every test to `events_fd` as a CaseResult,
+// whose case_index is the position of the test.
 int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,
                        int events_fd);
 

@@ -97,8 +97,8 @@ class Execution {
     return Status::Ok();
   }
 
-  // Collects the time that each rank spent in the collective. If one rank fails, all ranks return
-  // its error, so that all of them stop.
+  // Measures how long each rank spends in the collective operation. If one rank fails, all ranks
+  // return its error, so that all of them stop.
   Status DiagnoseGang() {
     const RankPlace place = PlaceOf(context_, gpu_ != nullptr ? gpu_->uuid : "");
     ASSAY_ASSIGN_OR_RETURN(const GangReport gang,
@@ -108,9 +108,9 @@ class Execution {
     return Status::Ok();
   }
 
-  // Adds the wire bandwidth, which counts the bytes that really cross the link, including protocol
-  // overhead. The value is computed from the benchmark's primary metric, which is a bandwidth too,
-  // and is inserted where the benchmark declares this metric.
+  // Adds the wire bandwidth to the metrics of the result. The wire bandwidth counts the bytes that
+  // really cross the link, including protocol overhead. It is computed from the benchmark's primary
+  // metric, which is a bandwidth too.
   void AddWireMetrics(double wire_bytes) {
     if (result_.measurements_size() == 0 || work_.link_bytes <= 0) return;
     const Summary on_wire = Scaled(primary_, wire_bytes / work_.link_bytes);
@@ -125,8 +125,8 @@ class Execution {
     }
   }
 
-  // Records the names of the GPU kernels and, if requested, hardware counters. Errors here do not
-  // fail the case, because it has already been timed and verified.
+  // Records the names of the GPU kernels that the case ran and, if requested, hardware counters.
+  // Errors do not fail the case, because it has already been timed and verified.
   void Profile() {
     if (on_gpu_ && context_.world_size == 1 && Gpu() != nullptr) {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
@@ -218,8 +218,8 @@ class Execution {
     ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
                            MeasureOnAllRanks(*case_, rule, context_, hooks));
     Fill(conditions, result_.mutable_conditions());
-    // Only GPUs get this flag, because a busy host never settles. Hosts get the flag "busy_host"
-    // instead.
+    // Do not mark CPU benchmarks as unsettled, because a busy host never settles. They get the flag
+    // "busy_host" instead.
     if ((on_gpu_ && !times.settled) || times.short_samples)
       result_.mutable_conditions()->add_flags("unsettled");
     const auto ceilings = case_->MeasureCeilings();
@@ -270,8 +270,8 @@ class Execution {
     median_seconds_ = Summarize(times.seconds).median;
   }
 
-  // Must be called last, because it destroys the case to free memory that the measurement of
-  // ceilings may need.
+  // Compares the measured time with the time that the hardware allows. Must be called last, because
+  // it destroys the case to free GPU memory, which measuring the hardware's limits may need.
   void MakePrediction() {
     case_.reset();
     const bool probed = ChooseCeilings();
@@ -284,8 +284,9 @@ class Execution {
     evidence.in_cache = !on_gpu_ && cache_ == "hot";
     evidence.ceilings = ceilings_;
     Prediction prediction = Predict(work_, evidence, median_seconds_);
-    // A correct result should not exceed the measured ceiling by more than this factor. If it does,
-    // other programs used the GPU while the ceiling was measured, or the data came from a cache.
+    // The highest plausible ratio of a result to the measured limit of the hardware. If a correct
+    // result exceeds this ratio, other programs used the GPU while the limit was measured, or the
+    // data came from a cache.
     constexpr double kAbove = 1.1;
     const auto above = [&] { return prediction.efficiency_measured.value_or(0) > kAbove; };
     if (above() && probed && cache_ == "cold") {
@@ -297,8 +298,8 @@ class Execution {
     Fill(prediction, result_.mutable_prediction());
   }
 
-  // Predicts the time of a collective from this machine's earlier times, then adds the measured
-  // time to them.
+  // Predicts the time of a collective operation from earlier times on this machine. Then adds the
+  // newly measured time to them.
   void UseLinkModel(Prediction* prediction) {
     const double bytes = LinkBytes(work_);
     if (bytes <= 0) return;
@@ -311,10 +312,10 @@ class Execution {
     series_.Add({bytes, median_seconds_}, ProcessCache());
   }
 
-  // Chooses the measured ceilings (the highest rates that this machine reached) for the prediction.
-  // Ceilings are used only with random data, because a GPU that processes zeros draws less power
-  // and runs faster. Ceilings that the case measured itself take precedence. If the CUDA context is
-  // broken, no ceilings are measured. Returns true if the ceilings are the result of CeilingsFor().
+  // Chooses the ceilings (the highest rates measured on this machine) for the prediction. Ceilings
+  // that the case itself measured take precedence. Returns true if the ceilings come from
+  // CeilingsFor(). Uses ceilings only if the case uses random data, because a GPU that processes
+  // zeros draws less power and runs faster.
   bool ChooseCeilings() {
     if (fill_ != "random") {
       const auto fixed_seconds = ceilings_.fixed_seconds;

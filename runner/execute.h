@@ -22,10 +22,10 @@ struct ExecuteOptions {
 // warm-up is longer, so that clocks and power can settle.
 MeasureRule RuleFor(Resource resource);
 
-// Runs one case in this process, which may be one rank of a gang (processes that run a collective
-// together). All ranks must call this at about the same time. If the case fails, the failure is
-// part of the result. This function returns an error (PEER_LOST or PEER_TIMEOUT) only if another
-// rank was lost. Only rank 0 gets the complete result.
+// Runs one case (a benchmark with fixed parameters) in this process. If the process is part of a
+// gang (processes that run a collective together), all of them must call this at about the same
+// time, and only rank 0 gets the complete result. If the case fails, the result says so. Returns an
+// error (PEER_LOST or PEER_TIMEOUT) only if another process of the gang was lost.
 Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
                                  const ExecuteOptions& options);
 

@@ -13,15 +13,15 @@ namespace assay {
 // The descriptor on which a runner writes its events (runner.proto).
 inline constexpr int kEventsFd = 3;
 
-// A reader of frames from a descriptor that it does not own. Only one thread at a time may use an
-// object.
+// A reader of frames (messages preceded by their length) from a file descriptor, which it does not
+// own. Only one thread at a time may use it.
 class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}
 
-  // Reads the next frame and returns its payload. Returns nullopt if the stream ended between two
-  // frames. Returns DATA_LOSS if the bytes are not a frame or the stream ended within one, and
-  // UNAVAILABLE if reading failed.
+  // Reads the next frame and returns its payload. Returns nullopt at the end of the stream. Returns
+  // DATA_LOSS if the data is not a valid frame or the stream ends within a frame, and UNAVAILABLE
+  // if reading fails.
   Result<std::optional<std::string>> Read();
 
  private:
@@ -29,8 +29,8 @@ class FrameReader {
   FrameDecoder decoder_;
 };
 
-// Writes all of `bytes`. Returns UNAVAILABLE if the reading end is closed. The process must ignore
-// SIGPIPE.
+// Writes all of `bytes`. Returns UNAVAILABLE if the reading end of the pipe is closed. Requires
+// that the process ignores SIGPIPE.
 Status WriteAll(int fd, std::string_view bytes);
 
 // Writes `payload` as one frame.

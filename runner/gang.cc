@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-// An order from rank 0 to the other ranks: to run `samples` samples of `batch` iterations, or to
-// stop.
+// An order from rank 0 to the other ranks: to run and time `samples` samples of `batch` iterations
+// each, or to stop.
 struct Order {
   int64_t samples = 0;  // 0 means stop.
   int64_t batch = 0;
@@ -24,8 +24,8 @@ struct VerdictNumbers {
   int64_t passed = 0;
 };
 
-// Returns the bytes of `numbers`. All ranks run the same program, so their binary formats are
-// equal.
+// Returns the memory of `numbers` as bytes, to be sent to other ranks. All ranks run the same
+// program, so they use the same binary format.
 template <typename T>
 std::string PackNumbers(const T& numbers) {
   std::string bytes(sizeof numbers, '\0');
@@ -58,12 +58,12 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
   return values;
 }
 
-// Returns the larger value, or NaN if one of the values is NaN. A NaN on one rank is thus not
-// hidden by a number on another rank.
+// Returns the larger value, or NaN if either value is NaN. A NaN from one rank must not be hidden
+// by a number from another rank.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
-// Runs samples on all ranks. Appends each sample's time to `seconds`: the time of the slowest rank
-// at rank 0, and of this rank elsewhere.
+// Runs and times samples on all ranks at once. Appends the time of each sample to `seconds`. On
+// rank 0, this is the time of the slowest rank; on the other ranks, it is their own time.
 Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
                    std::vector<double>* seconds) {
   std::vector<double> mine;
@@ -143,9 +143,9 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
       if (hooks.window_begins) hooks.window_begins();
     }
     std::vector<double> seconds;
-    // If a run fails on one rank, all ranks get an error with that rank's number. This rank then
-    // continues with the next order, because rank 0 will order all ranks to stop. An error without
-    // a rank number means that the control connection was lost.
+    // If the run fails on any rank, all ranks get an error with the number of that rank. Rank 0
+    // then orders all ranks to stop, so keep waiting for its next order. An error without a rank
+    // number means that the connection to another rank was lost.
     Status ran = RunTogether(prepared, peers, order.samples, order.batch, &seconds);
     if (!ran.ok() && ran.rank() < 0) return ran;
   }

@@ -21,10 +21,10 @@ struct RankOrder {
   static Result<RankOrder> Parse(const std::string& line);
 };
 
-// The child processes that run the other ranks, and the connections to them. The children write to
-// this process's stderr. They end when this process ends, because that closes their stdin. If one
-// child freezes, all children are killed, so that this process gets an error instead of waiting
-// forever.
+// The child processes that run all ranks except rank 0, which runs in this process. The children
+// write to this process's stderr. They exit when this process ends, because that closes their
+// stdin. If one child freezes, all children are killed, so that this process gets an error instead
+// of waiting forever.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.

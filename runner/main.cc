@@ -59,8 +59,8 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
-    // The list calls GPU benchmarks supported even if the GPUs cannot be used. Each GPU benchmark
-    // would then fail with the error that is printed here.
+    // The list shows GPU benchmarks as supported even if no GPU can be used. Print the error with
+    // which they would fail.
     if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
       std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
     }
@@ -128,9 +128,9 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
-  // Otherwise, each thread reserves up to 128 MiB of address space for a heap of its own, and
-  // threads cannot start where the address space is limited. Sharing one heap costs no measured
-  // time, because no timed loop allocates.
+  // Make all threads share one heap. By default, each thread reserves up to 128 MiB of address
+  // space for its own heap, so threads cannot start where address space is limited. Sharing does
+  // not affect measurements, because no timed loop allocates memory.
   ::mallopt(M_ARENA_MAX, 1);
   signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of write().
   int code = assay::kExitFailed;
@@ -140,8 +140,8 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "assay-runner: the system refused memory or threads: %s\n", error.what());
   }
-  // After a signal, a thread that is still running may hold the lock of stdout, so stdout is not
-  // flushed.
+  // Do not flush stdout after a signal, because a thread that is still running may hold the lock of
+  // stdout.
   if (code <= assay::kExitSignal && !assay::OutputIsWritten()) {
     std::fprintf(stderr, "assay-runner: cannot write the output\n");
     if (code == assay::kExitDone) code = assay::kExitFailed;

@@ -67,8 +67,9 @@ std::string RankName(const LocalGpu* gpu, const RunContext& context) {
   return std::string(host) + " " + context.advertise_address;
 }
 
-// Returns the cached ceilings, and measures those that are missing. If `raise` is true, measures
-// all of them again and returns the greater of the old and the new value.
+// Returns the ceilings (the highest rates measured on a GPU) that limit `work`. Measures those that
+// are not cached. If `raise` is true, measures all of them, and returns the greater of the old and
+// the new values.
 Ceilings FindCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                       MeasurementCache& cache, bool raise) {
   const std::string owner = CeilingOwner(gpu, platform);
@@ -112,8 +113,8 @@ std::map<MeasurementCache::Key, double> MeasurementCache::Find(const std::string
   return values;
 }
 
-// Each file has one line per value: size in bytes, value, time in Unix seconds, and name of the
-// series.
+// The values of one owner (the hardware and software on which they were measured) are in one file.
+// It has one line per value: size in bytes, value, time in Unix seconds, and name of the series.
 void MeasurementCache::Add(const std::string& owner, const Key& key, double value) {
   if (!std::isfinite(value) || value <= 0) return;
   Load(owner)[key] = {value, clock_->WallNow()};
@@ -153,8 +154,8 @@ MeasurementCache::Entries& MeasurementCache::Load(const std::string& owner) {
   const WallTime now = clock_->WallNow();
   for (auto entry = entries.begin(); entry != entries.end();) {
     const Duration age = now - entry->second.measured_at;
-    // If the clock was set back, the file may contain values with times in the future. They are
-    // removed.
+    // If the system clock was set back, the file may contain times in the future. Remove these
+    // values too.
     const bool keep = age >= -std::chrono::seconds(1) && age <= kMaxAge;
     entry = keep ? std::next(entry) : entries.erase(entry);
   }

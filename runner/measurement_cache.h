@@ -18,8 +18,9 @@ namespace assay {
 // Not thread-safe, but several processes may share the folder.
 class MeasurementCache {
  public:
-  // Values that are older than kMaxAge are removed. If an owner has more than kMaxValues values, so
-  // are the oldest ones.
+  // The age at which values are removed from the cache, and the number of values to keep per owner
+  // (the hardware and software on which they were measured). If there are more, the oldest are
+  // removed.
   static constexpr Duration kMaxAge = std::chrono::hours(24 * 30);
   static constexpr size_t kMaxValues = 400;
   // The name of a series, and a size in bytes. The size is 0 if the series has a single value.
@@ -42,8 +43,8 @@ class MeasurementCache {
   };
   using Entries = std::map<Key, Entry>;
 
-  // Returns the owner's entries from memory and from its file, without those that are too old or
-  // too many.
+  // Returns the entries of one owner (the hardware and software on which they were measured), from
+  // memory and from the owner's file. Removes entries that are too old or too many.
   Entries& Load(const std::string& owner);
   std::string PathOf(const std::string& owner) const;
 
@@ -52,50 +53,49 @@ class MeasurementCache {
   std::map<std::string, Entries> known_;  // By owner.
 };
 
-// Returns the cache of this process. Its folder is the value of the environment variable
-// ASSAY_CACHE_DIR.
+// Returns the cache of this process. The environment variable ASSAY_CACHE_DIR contains the path of
+// its folder.
 MeasurementCache& ProcessCache();
 
 // Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
-// for Work::traffic and arithmetic for Work::peak. Cached values are used if they are at most 24
-// hours old and the driver, the power limit and the libraries have not changed. Otherwise the
-// ceilings are measured. Each measurement takes up to a second and up to 2 GiB of GPU memory. A
-// ceiling that cannot be measured is nullopt.
+// and arithmetic throughput. Uses cached values if they are at most 24 hours old and the driver,
+// the power limit and the libraries have not changed. Otherwise measures them. Each measurement
+// takes up to a second and up to 2 GiB of GPU memory. A ceiling that cannot be measured is nullopt.
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
-// Measures the ceilings that limit `work` again, and returns and stores the greater of the old and
-// the new values. Call this if a correct result exceeds its ceiling. The ceiling was then probably
-// measured while another program used the GPU.
+// Measures the ceilings that limit `work` again. Stores and returns the greater of the old and the
+// new values. Call this if a correct result exceeds its ceiling. The ceiling is then probably too
+// low, because another program used the GPU while it was measured.
 Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                        MeasurementCache& cache);
 
-// A series of measured times of one collective on one machine, by message size. They serve to fit
-// the alpha-beta model, time = alpha + size / beta.
+// A series of measured times of one collective operation on one machine, by message size. The
+// alpha-beta model, time = alpha + size / beta, is fitted to these times.
 struct LinkSeries {
-  // Identifies the hardware and software of all ranks. Consists of each rank's GPU UUID and driver
-  // version (or host name and address), and the NCCL version and NCCL_* environment variables of
-  // this process.
+  // A text that identifies the hardware and software on which the times were measured. It contains
+  // the GPU UUID and the driver version of each rank (or its host name and address), the NCCL
+  // version, and the NCCL_* environment variables of this process.
   std::string machine;
   // The case without its size: benchmark, version, and all parameters except "bytes".
   std::string name;
 
-  // Fits the model to the cached times of all message sizes except `bytes`, which is the size to
-  // predict. Returns nullopt if the cache has too few sizes for FitAlphaBeta().
+  // Fits the model to the cached times of all message sizes except `bytes`, the size to predict.
+  // Returns nullopt if the cache has times of too few sizes.
   std::optional<AlphaBeta> Fit(double bytes, MeasurementCache& cache) const;
 
   // Adds a measured time. It replaces an earlier time of the same message size.
   void Add(const SizedTime& measured, MeasurementCache& cache) const;
 };
 
-// Returns the series of cached times to which a case of a collective belongs. `gpu` is this rank's
-// GPU, or null if the rank has none. All ranks of the gang must call this. After an error, the gang
+// Returns the series of cached times to which a case of a collective operation belongs. `gpu` is
+// this rank's GPU, or null if the rank has none. All ranks must call this. After an error, they
 // cannot continue.
 Result<LinkSeries> LinkSeriesOf(const BenchmarkInfo& info, const RunContext& context,
                                 const LocalGpu* gpu);
 
-// Returns S of the alpha-beta model in bytes: the payload or, if the work declares none, the bytes
-// that cross the link. Returns 0 if the work moves nothing over a link.
+// Returns the message size for the alpha-beta model in bytes. This is the payload or, if the work
+// declares none, the number of bytes that cross the link. Returns 0 if the work uses no link.
 double LinkBytes(const Work& work);
 
 }  // namespace assay

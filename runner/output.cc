@@ -43,9 +43,9 @@ std::string ParametersLine(const ParameterMap& parameters) {
   return line;
 }
 
-// Returns a text with the ridge point, which is the arithmetic intensity above which arithmetic
-// limits the speed instead of memory. With a spec sheet, there may be two: one from the sheet and
-// one from the measured ceilings. Without a sheet, there is only the latter.
+// Returns a text about the ridge point: the arithmetic intensity above which a benchmark is limited
+// by arithmetic instead of memory. There may be two values. One follows from the GPU's spec sheet,
+// the other from the measured rates. If the sheet is unknown, only the latter is given.
 std::string RidgeText(const v1::Prediction& prediction) {
   const bool sheet = !prediction.spec().empty();
   std::string text;

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// Returns a table with one line per item: outcome, metrics with their spread, prediction,
-// conditions.
+// Returns a table of the result, with lines for its outcome, its metrics and their spread, the
+// predicted time, and the conditions of the measurement.
 std::string ResultAsTable(const v1::CaseResult& result);
 
 // Returns the result as a JSON array with one object per metric, the format in which all Assay

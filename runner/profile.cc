@@ -8,12 +8,12 @@
 namespace assay {
 namespace {
 
-// The duration, in seconds, of a pass that reads hardware counters. It is long enough that the
-// start and end of a pass change the measured rates by less than 1%.
+// The duration, in seconds, of a run for reading hardware counters. It is long enough that starting
+// and ending the run changes the measured rates by less than 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostProfiledIterations = 2000;
-// NVML reports averages over hundreds of milliseconds, so the GPU must be busy for longer than
-// that.
+// The time for which the GPU is kept busy while NVML is read. NVML reports averages over hundreds
+// of milliseconds, so the time must be longer than that.
 constexpr double kMonitoredSeconds = 1.0;
 
 int64_t IterationsOfPass(const ProfiledCase& profiled) {

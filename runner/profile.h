@@ -18,23 +18,22 @@ struct ProfiledCase {
   Clock& clock;
 };
 
-// The names of the kernels that one iteration runs, in the order of their first launch, or the
-// reason why they are unknown.
+// The names of the GPU kernels that one iteration runs, in the order of their first launch. If the
+// names are unknown, the reason why.
 struct KernelNames {
   std::vector<std::string> names;
   std::string reason;
 };
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
-// Reads the hardware counters of a case from CUPTI, which many machines restrict to administrators.
-// If CUPTI fails, reads averages from NVML, which has fewer counters. If both fail, the report's
-// source is "analytic", and its reason gives the number of bytes that the benchmark declares in
-// `work`. The reason also says why better sources failed. `profiled` is null unless the case runs
-// on a single GPU.
+// Reads the hardware counters of a case from CUPTI, NVIDIA's profiling library, which many machines
+// restrict to administrators. If this fails, reads averages from NVML, which has fewer counters. If
+// both fail, the report's source is "analytic", and its reason says why. `profiled` is null unless
+// the case runs on a single GPU.
 CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
 // Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses further work after a profiling step. The
-// error names the step, such as "reading counters", and does not blame the case, which has already
+// error names the step, such as "reading counters". It does not blame the case, which has already
 // been verified.
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
 

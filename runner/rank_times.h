@@ -12,37 +12,35 @@
 
 namespace assay {
 
-// Statistics of the seconds that one rank spent in the collective, over the iterations of
-// DiagnoseRanks().
+// The time that one rank spent in the collective operation, in seconds. The statistics are over the
+// iterations of DiagnoseRanks().
 struct RankTimes {
   int rank = 0;
   double median = 0;
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // Seconds that this rank waited for other ranks in the collective. In each iteration, this is the
-  // time that the rank spent there minus the shortest time of any rank. The value is the median
-  // over all iterations.
+  // The median time, in seconds, that this rank waited for other ranks. The wait in one iteration
+  // is this rank's time in the collective operation minus the shortest time of any rank.
   double wait = 0;
 };
 
-// The rank that enters the collective last. The other ranks wait for it there, and it waits for
-// none.
+// The rank that enters a collective operation last. The other ranks have to wait for it.
 struct SlowRank {
   int rank = 0;
   // The additional time that the other ranks spent there, as a median over the iterations.
   double others_wait_seconds = 0;
 };
 
-// Returns statistics of each rank's times, in rank order. `inside` contains, for each rank, the
-// seconds that it spent in the collective in each iteration. Returns INVALID_ARGUMENT if the ranks
-// have different numbers of iterations.
+// Returns statistics of each rank's times, in rank order. `inside` contains the seconds that each
+// rank spent in the collective operation, by rank and iteration. Returns INVALID_ARGUMENT if the
+// ranks have different numbers of iterations.
 Result<std::vector<RankTimes>> TimesOfRanks(const std::vector<std::vector<double>>& inside);
 
-// Returns the rank that the other ranks wait for, if there is one. `inside` contains, for each
-// rank, the seconds that it spent in the collective in each iteration. To exceed noise, the wait
-// must be longer than each of these: 5 us, three scaled median absolute deviations of the wait, and
-// 5% of the slow rank's own time.
+// Returns the rank that the other ranks wait for, if there is one. `inside` contains the seconds
+// that each rank spent in the collective operation, by rank and iteration. The wait must exceed
+// noise: it must be longer than 5 us, than three scaled median absolute deviations, and than 5% of
+// the slow rank's own time.
 std::optional<SlowRank> FindSlowRank(const std::vector<std::vector<double>>& inside);
 
 // The place where a rank ran.
@@ -51,8 +49,8 @@ struct RankPlace {
   int gpu_index = 0;  // NVML's number of the GPU; without NVML, CUDA's ordinal.
 };
 
-// Returns the place of this process. `gpu_uuid` is the UUID of its GPU ("GPU-...", empty if
-// unknown).
+// Returns the host and the GPU on which this process runs. `gpu_uuid` is the UUID of its GPU
+// ("GPU-..."), or empty if unknown.
 RankPlace PlaceOf(const RunContext& context, const std::string& gpu_uuid);
 
 struct GangReport {
@@ -62,9 +60,10 @@ struct GangReport {
   std::optional<CollectiveChoice> choice;  // Rank 0's.
 };
 
-// Runs additional iterations on all ranks to find out which rank is slow. All ranks must call this.
-// Runs as many iterations as fit in one second if each takes `iteration_seconds` (rank 0's value is
-// used), but at least 16 and at most 64. Only rank 0 gets the complete report.
+// Runs additional iterations on all ranks to find out whether one rank is slower than the others.
+// All ranks must call this. The iterations take about one second, based on rank 0's
+// `iteration_seconds`, but at least 16 and at most 64 are run. Only rank 0 gets the complete
+// report.
 Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds);
 

@@ -45,9 +45,9 @@ void HandleStop(int number) {
   errno = error;
 }
 
-// Makes the first SIGINT or SIGTERM write to a pipe instead of ending the process, and returns the
-// pipe's read end. A second signal ends the process. A signal that is already ignored, as in some
-// background jobs, stays ignored.
+// Catches the first SIGINT or SIGTERM, which then writes to a pipe instead of ending the process.
+// Returns the read end of the pipe. A second signal ends the process. Signals that were already
+// ignored, as in some background jobs, stay ignored.
 FileDescriptor CatchStopSignals() {
   Result<Pipe> pipe = MakePipe();
   if (!pipe.ok()) return {};  // The signals keep ending the process.
@@ -106,8 +106,8 @@ struct GpusHere {
   RequiredGpus required;
 };
 
-// Lists the GPUs. GPUs that exist but cannot be used do not count as missing, because their tests
-// run and report the failure.
+// Lists the GPUs, and checks that the GPUs that the user requires exist. If they exist but cannot
+// be used, they do not count as missing. Their tests run and report the failure.
 GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   GpusHere here;
   const std::vector<LocalGpu> offered = Gpu() == nullptr ? std::vector<LocalGpu>() : Gpu()->Gpus();
@@ -127,8 +127,8 @@ GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
 }
 
 // Runs FindGpus() on a separate thread, because the GPU driver may block. Returns nullopt if a
-// signal arrives or the time limit expires before the driver has answered; the thread then keeps
-// running.
+// signal arrives or the time limit expires before the driver has answered. The thread is then
+// abandoned.
 std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDescriptor& stop,
                                        const SelftestTimes& times) {
   Result<Pipe> done = MakePipe();
@@ -168,8 +168,8 @@ void RunTests(const std::vector<Selftest>& tests, int events_fd) {
   }
 }
 
-// Tests that run one after another, either in a child process for one GPU or on a thread of this
-// process.
+// A sequence of tests that run one after another, either in a child process for one GPU or on a
+// thread of this process.
 struct Worker {
   std::vector<Selftest> tests;
   FileDescriptor events = {};
@@ -243,15 +243,15 @@ class SelftestRun {
     auto pipe = MakePipe();
     if (!pipe.ok()) return FailRest(&worker, pipe.status().message());
     worker.events = std::move(pipe->read);
-    // If a signal ends the self-test, this thread keeps running, so it has its own copy of the
-    // tests.
+    // Give the thread its own copy of the tests, because it keeps running if a signal ends the
+    // self-test.
     std::thread([tests = worker.tests, events = std::move(pipe->write)] {
       RunTests(tests, events.get());
     }).detach();
   }
 
-  // Prints the outcomes of tests until all workers (threads or child processes) have closed their
-  // event pipes. After a signal, prints only the outcomes that have already arrived.
+  // Prints the outcomes of tests until all workers (threads or child processes that run tests) are
+  // done. After a signal, prints only the outcomes that have already arrived.
   void Relay() {
     for (;;) {
       std::vector<pollfd> polled = {{stopped_by_ == 0 ? stop_.get() : -1, POLLIN, 0}};
@@ -287,9 +287,9 @@ class SelftestRun {
     }
   }
 
-  // Handles the end of a worker, which has closed its event pipe. If the worker is a child process,
-  // its unfinished tests fail. However, if SIGINT or SIGTERM ended that process, the whole
-  // self-test ends, because the signal was probably sent to all processes.
+  // Handles the end of a worker (a thread or child process that runs tests). If a child process has
+  // ended before its tests were finished, these tests fail. However, if SIGINT or SIGTERM ended it,
+  // the whole self-test ends, because the signal was probably sent to all processes.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;
@@ -307,8 +307,8 @@ class SelftestRun {
     while (!worker->Done()) Finish(worker, result);
   }
 
-  // Kills the child processes that are still running. A process that is blocked in the GPU's driver
-  // may never end, so this does not wait indefinitely.
+  // Kills the child processes that are still running, and waits for them up to a time limit. A
+  // process that is blocked in the GPU driver may never end.
   void EndProcesses() {
     for (Worker& worker : workers_) {
       if (worker.process) worker.process->Signal(SIGKILL);
@@ -330,8 +330,8 @@ class SelftestRun {
     return text + " ";
   }
 
-  // Returns the GPU of the worker's running test, as in " on GPU 3". Returns an empty string unless
-  // there are several GPUs.
+  // Returns the GPUs on which the worker's current test runs, such as " on GPU 3". Returns an empty
+  // string if naming them would be of no use, for example because there is only one GPU.
   std::string Where(const Worker& worker) const {
     const Selftest& test = worker.Test();
     if (gpus_.size() < 2 || !test.OnGpu() || test.Contradicts()) return "";
@@ -431,8 +431,8 @@ class SelftestRun {
   int contradictions_ = 0;  // Failures by parameters that contradict each other.
   bool lacks_named_ = false;
   std::set<int> failed_gpus_;
-  // The number of the signal that stopped the run, or 0 if none did. The next two members count the
-  // tests that the signal interrupted.
+  // The number of the signal that stopped the run, or 0 if none did. If a signal did, `running_`
+  // and `not_started_` count the tests that had not ended.
   int stopped_by_ = 0;
   int running_ = 0;
   size_t not_started_ = 0;

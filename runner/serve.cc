@@ -26,8 +26,8 @@
 namespace assay {
 namespace {
 
-// The time that ranks have to connect. They are told to connect only when all of them are ready, so
-// this is enough.
+// Time limit for the ranks to connect to each other. A short limit is enough, because the ranks are
+// told to connect only when all of them are ready.
 constexpr Duration kMeetingTimeout = std::chrono::seconds(30);
 
 void LogError(const Status& status) {
@@ -41,9 +41,9 @@ void LogGangError(const Status& status) {
   if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
 }
 
-// The stream of the agent's commands. It is read on a separate thread, so that the end of the
-// stream is noticed at once, even while a benchmark runs. The thread runs until the process exits,
-// so this object must never be destroyed.
+// The stream of commands from the agent. A separate thread reads the stream, so that its end is
+// noticed at once, even while a benchmark runs. The thread runs until the process exits, so this
+// object must never be destroyed.
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {
@@ -59,9 +59,9 @@ class CommandStream {
     return command;
   }
 
-  // Lets the process exit normally. After this call, the end of the stream no longer ends the
-  // process. The agent closes the stream as soon as it has read the Finished event, while this
-  // process is still exiting.
+  // Declares that the agent's commands are not needed any more. Without this, the end of the stream
+  // of commands ends the process. The agent closes the stream when it has read the Finished event,
+  // and this process must then exit normally.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
     needed_ = false;
@@ -161,16 +161,17 @@ class RankSession {
     return on_gpu ? CheckGpusUsable(Gpu()) : Status::Ok();
   }
 
-  // Sends the Ready event to the agent and, in a gang, connects to the other ranks. Rank 0's Ready
-  // event contains a token, which agents forward to the other ranks so that they can find rank 0.
+  // Tells the agent that this rank is ready and, in a job with several ranks, connects to the
+  // others. Rank 0 gives the agent a token, which agents forward to the other ranks so that they
+  // can find rank 0.
   Status Meet() {
     std::unique_ptr<Rendezvous> rendezvous;
     v1::RunnerEvent ready;
     ready.mutable_ready();
     const int world_size = start_.world_size();
     if (world_size > 1) {
-      // Ranks other than 0 may have to listen at this address later, for the data of the
-      // collective.
+      // Check on every rank that it can listen at this address. Ranks other than 0 may have to
+      // listen there later, when the ranks exchange data.
       auto listens = ListenForPeers(start_.advertise_address());
       if (!listens.ok()) {
         return Unavailable(listens.status().message() +
@@ -201,8 +202,8 @@ class RankSession {
     }
     peers_ = std::move(*met);
     HeartbeatRule rule;
-    // Rank 0 sends heartbeats only after all ranks have connected, so the first one may take
-    // longer.
+    // Wait longer for the first heartbeat. Rank 0 sends heartbeats only after all ranks have
+    // connected.
     if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
     watch_ = std::make_unique<PeerWatch>(
         peers_->Heartbeats(), [this](const Status& lost) { EndNow(lost); }, rule);
@@ -214,8 +215,8 @@ class RankSession {
     return Status::Ok();
   }
 
-  // Records which ranks never connected. At rank 0, `rendezvous` knows them. At other ranks, it is
-  // null and the absent rank is rank 0.
+  // Records which ranks did not connect. On rank 0, `rendezvous` contains the connections of the
+  // ranks that did. On other ranks, `rendezvous` is null, and rank 0 is the one that is absent.
   void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
     if (rendezvous == nullptr) {
       // A rank 0 that is frozen is not absent, because its host still answers.
@@ -231,8 +232,8 @@ class RankSession {
     }
   }
 
-  // Leaves the gang after all ranks are done. From now on, a closed connection does not mean that a
-  // rank was lost.
+  // Disconnects from the other ranks when all of them are done. From now on, a closed connection
+  // does not mean that a rank was lost.
   Status Leave() {
     if (peers_ == nullptr) return Status::Ok();
     watch_->ReportEnds(false);
@@ -241,8 +242,8 @@ class RankSession {
     return left;
   }
 
-  // Runs a case. Returns an error if the job must end, because the gang broke or the GPU must not
-  // be used any more.
+  // Runs a case. Returns an error if the job cannot continue, because another rank was lost or the
+  // GPU must not be used any more.
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(ExecutedCase executed, Execute(one));
     Status fault = FaultOf(executed);
@@ -258,10 +259,9 @@ class RankSession {
     return last ? Status::Ok() : fault;
   }
 
-  // Returns the GPU fault that affects this case, or OK. If profiling broke the CUDA context,
-  // returns that fault; this happens only in jobs with a single rank. Otherwise asks all ranks, for
-  // two reasons: a case must fail on all ranks or on none, and rank 0 must not send a result that
-  // another rank's GPU corrupted.
+  // Returns the GPU error that affects this case, or OK. If the case failed, asks all ranks whether
+  // their GPUs caused the failure, because a case must fail on all ranks or on none. If profiling
+  // broke the CUDA context, which happens only in jobs with a single rank, returns that error.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
@@ -317,8 +317,8 @@ class RankSession {
     return IsPeerLoss(why.reason()) ? kExitGangLost : kExitFailed;
   }
 
-  // Ends the process. Called on the thread that watches the other ranks, because other threads
-  // may be waiting for a GPU indefinitely.
+  // Reports `lost` to the agent and ends the process. Called on the thread that watches the other
+  // ranks, because the other threads may be blocked waiting for a GPU.
   [[noreturn]] void EndNow(const Status& lost) {
     LogGangError(lost);
     commands_.NoMoreNeeded();

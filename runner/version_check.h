@@ -16,14 +16,14 @@ namespace assay {
 // Versions and settings that must be the same at all ranks, by name: "NCCL" -> "2.28.9".
 using Versions = std::map<std::string, std::string>;
 
-// Returns the versions of this process that must be the same on all ranks: the runner and, for GPU
-// benchmarks, the driver, the CUDA runtime and NCCL. Also returns the NCCL_* variables that are
-// set, except those that may differ between hosts.
+// Returns the versions that must be the same on all ranks, as this process has them: the version of
+// the runner and, for GPU benchmarks, the versions of the driver, the CUDA runtime and NCCL.
+// Includes the NCCL_* variables that are set, except those that may differ between hosts.
 Versions OwnVersions(Resource resource);
 
 // Checks that all ranks have the same versions. All ranks must call this, and all get the same
-// answer. If versions differ, returns FAILED_PRECONDITION (VERSION_MISMATCH) and lists the ranks
-// with each version. Returns another error if a rank was lost.
+// result. If versions differ, returns FAILED_PRECONDITION (VERSION_MISMATCH), with the ranks that
+// have each version. Returns another error if a rank was lost.
 Status CheckVersions(Peers& peers, const Versions& mine);
 
 // The GPU of one rank. Both fields are empty if the rank has no GPU.
@@ -32,8 +32,8 @@ struct RankGpu {
   std::string model;  // With its form factor: "H200 SXM".
 };
 
-// Returns the first GPU that this process may use. Its fields are empty for benchmarks that use no
-// GPU.
+// Returns the first GPU that this process may use. If the benchmark uses no GPU, the fields of the
+// result are empty.
 RankGpu OwnGpu(Resource resource);
 
 // Returns the GPUs of all ranks in rank order. All ranks must call it.

@@ -1,5 +1,5 @@
-// Stores the identity of a fleet and the coordinator that schedules it. Implementations must pass
-// tests/contract/fleet_store_contract.h.
+// Stores the id of a fleet of nodes, and elects the coordinator that schedules the fleet.
+// Implementations must pass tests/contract/fleet_store_contract.h.
 #pragma once
 
 #include <cstdint>

@@ -9,12 +9,12 @@ namespace assay::storage {
 
 // Ids that group comparable results. Each id is the SHA-256, in hex, of canonical JSON (sorted
 // keys, no spaces).
-// - series_id covers the benchmark, its version and parameters, the metric with unit and direction,
-//   the state of the cache, the content of the inputs, whether the result is simulated, and the
-//   environment. For imported results, it also covers the name of the measuring program.
-// - lineage_id omits driver and library versions, so it groups results across drivers. If there are
-//   GPUs, it also omits the CPU model.
-// - environment_id covers only the environment.
+// - environment_id covers the hardware and the versions of drivers and libraries.
+// - series_id covers the environment, the benchmark with its version and parameters, the metric
+//   with unit and direction, the state of the cache, the content of the inputs, whether the result
+//   is simulated, and the program that measured it if it was imported.
+// - lineage_id is like series_id without the versions of drivers and libraries. If there are GPUs,
+//   it also omits the CPU model.
 struct Identity {
   std::string series_json;
   std::string series_id;
@@ -23,8 +23,8 @@ struct Identity {
   std::string environment_id;
 };
 
-// The part of an identity that depends only on the environment. It is computed separately because
-// many results share an environment.
+// The part of an identity that depends only on the environment (hardware and software versions). It
+// is computed separately because many results share an environment.
 struct EnvironmentIdentity {
   explicit EnvironmentIdentity(const v1::Environment& environment);
 

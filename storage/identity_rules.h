@@ -1,5 +1,5 @@
-// Decides whether a key that presents an invite joins the fleet, and under which identity. All
-// implementations of IdentityStore use these rules.
+// Decides whether the holder of a key may join the fleet by an invite (a permission for one key),
+// and under which identity. All implementations of IdentityStore use these rules.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,9 @@ struct IdentityLookup {
   std::function<std::vector<std::string>(const std::string& base)> similar_names;
 };
 
-// Decides whether to enrol a key. If the outcome is kEnrolled, the caller must store its `identity`
-// and `invite`, which replace stored ones with the same ids.
+// Decides whether to enrol a key, which gives it an identity in the fleet. If the outcome is
+// kEnrolled, the caller must store its `identity` and `invite`, and replace stored ones with the
+// same ids.
 EnrolOutcome DecideEnrolment(const Enrolling& enrolling, const std::optional<v1::Invite>& invite,
                              const IdentityLookup& lookup);
 

@@ -1,5 +1,5 @@
-// Stores who belongs to the fleet: invites, identities with their bans, and refused attempts to
-// enrol. Implementations must pass tests/contract/identity_store_contract.h.
+// Stores who may join the fleet and who has joined it: invites, identities with their bans, and
+// refused attempts to enrol. Implementations must pass tests/contract/identity_store_contract.h.
 #pragma once
 
 #include <cstdint>
@@ -67,13 +67,14 @@ class IdentityStore {
   // Does nothing if the invite has been revoked already. Returns NOT_FOUND if it does not exist.
   virtual Status RevokeInvite(const std::string& invite_id, WallTime now) = 0;
 
-  // Uses an invite: creates an identity for the key or, if the key has one, gives it the invite's
-  // scope. The invite is bound to the first key that uses it. If the same key uses the invite
-  // again, it gets the same identity. The call is atomic.
+  // Enrols a key by an invite. Creates an identity with the scope of the invite (its role, labels
+  // and so on) or, if the key has an identity already, gives that identity the scope. An invite
+  // belongs to the first key that uses it. If this key uses it again, it gets the same identity.
+  // The call is atomic.
   virtual Result<EnrolOutcome> Enrol(const Enrolling& enrolling) = 0;
 
-  // Returns the identity with this id or name. Otherwise, returns NOT_FOUND with the closest name
-  // as the hint.
+  // Returns the identity with this id or name. If there is none, returns NOT_FOUND with the closest
+  // name as the hint.
   virtual Result<v1::EnrolledIdentity> GetIdentity(const std::string& id_or_name) = 0;
   // Returns the identity with this key, or nullopt.
   virtual Result<std::optional<v1::EnrolledIdentity>> FindKey(const std::string& key_hash) = 0;
@@ -81,8 +82,8 @@ class IdentityStore {
   // identity is banned.
   virtual Result<bool> SetCertificate(const std::string& key_hash, const std::string& serial,
                                       WallTime certificate_expire_time) = 0;
-  // Returns the first `limit` identities of a role whose names sort after `name`, sorted by name.
-  // An empty `role` selects all roles.
+  // Returns up to `limit` identities of a role, sorted by name, beginning after `name`. An empty
+  // `role` selects all roles.
   virtual Result<std::vector<v1::EnrolledIdentity>> ListIdentities(const std::string& role,
                                                                    const std::string& name,
                                                                    int limit) = 0;
@@ -104,13 +105,13 @@ class IdentityStore {
   // banned.
   virtual Status RemoveIdentity(const std::string& id_or_name) = 0;
 
-  // Removes each ephemeral node that has sent no heartbeat within the last `absence` and whose
-  // certificate has expired, together with its identity. Keeps nodes that are banned or have a job.
-  // Returns the names of the removed nodes.
+  // Removes ephemeral nodes that have sent no heartbeat within the last `absence` and whose
+  // certificates have expired. Also removes their identities. Keeps nodes that are banned or have a
+  // job. Returns the names of the removed nodes.
   virtual Result<std::vector<std::string>> RemoveAbsent(Duration absence, WallTime now) = 0;
-  // Removes identities that ended more than kKeptAfterEnd ago or whose certificate expired more
-  // than kRenewable ago, but keeps banned identities. Also removes invites that ended more than
-  // kRenewable ago.
+  // Removes identities that ended more than kKeptAfterEnd ago, and identities whose certificate
+  // expired more than kRenewable ago. Keeps banned identities. Also removes invites that ended more
+  // than kRenewable ago.
   virtual Status RemoveOld(WallTime now) = 0;
 
   // Stores a refused attempt and removes the oldest beyond kKeptAttempts.

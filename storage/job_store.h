@@ -42,39 +42,39 @@ class JobStore {
   // Returns the newest `limit` campaigns that are active, without specs, newest first.
   virtual Result<std::vector<v1::Campaign>> ListActiveCampaigns(int limit) = 0;
 
-  // Returns the jobs of a campaign in order of creation. For a job that can run on several sets of
-  // nodes and has not been assigned to any yet, lists only the first kNamedCandidates candidate
-  // nodes and the number of the others. Returns NOT_FOUND if the campaign does not exist.
+  // Returns the jobs of a campaign in order of creation. If a job can run on several sets of nodes
+  // and has not been assigned to any yet, lists only its first kNamedCandidates candidate nodes and
+  // the number of the others. Returns NOT_FOUND if the campaign does not exist.
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 
-  // ListJobChanges returns the campaign's jobs that changed since `revision` (0 for all jobs), and
-  // the revision to pass to the next call. The same change may be returned twice, but no change is
-  // ever missed. Returns NOT_FOUND if the campaign does not exist.
+  // The result of ListJobChanges: the campaign's jobs that changed since `revision` (0 for all
+  // jobs), and the revision to pass to the next call. The same change may be returned twice, but no
+  // change is ever missed. ListJobChanges returns NOT_FOUND if the campaign does not exist.
   struct JobChanges {
     std::vector<v1::Job> jobs;
     int64_t revision = 0;
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
-  // The time without heartbeats after which a node counts as absent. This is `stale` for a node
-  // that has a session. A node without a session gets `grace`, because its agent needs time to
+  // The time without heartbeats after which a node counts as absent. It is `stale` for a node that
+  // is connected to a coordinator. Other nodes get `grace`, because their agents need time to
   // reconnect.
   struct Silence {
     Duration grace{0};
     Duration stale{0};
   };
   // Returns the queued jobs of a campaign that cannot start because too many of their candidate
-  // nodes are absent, quarantined or cordoned. The jobs are grouped by these nodes. Returns an
-  // empty list if the campaign does not exist.
+  // nodes are absent, quarantined after failures, or cordoned by an operator. The jobs are grouped
+  // by these nodes. Returns an empty list if the campaign does not exist.
   virtual Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                            const Silence& silence) = 0;
 
-  // Cancels a campaign. Queued jobs are cancelled immediately. Running jobs are only marked and
-  // returned, because their coordinators must stop them. The campaign becomes CANCELLED when all
-  // its running jobs have ended. After an error, some jobs may still be queued. They will not
-  // start, and repeating the call cancels them. Has no effect on a campaign that has already ended.
-  // Returns NOT_FOUND if the campaign does not exist.
+  // Cancels a campaign. Queued jobs end immediately. Running jobs are only marked and returned,
+  // because their coordinators must stop them. The campaign becomes CANCELLED when all its running
+  // jobs have ended. After an error, repeat the call to cancel the remaining queued jobs, which
+  // will not start in the meantime. Does nothing if the campaign has ended. Returns NOT_FOUND if it
+  // does not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
   // Pauses or resumes a campaign. While it is paused, none of its queued jobs start. Pausing a
@@ -91,13 +91,12 @@ class JobStore {
     int repetitions = 1;
     std::string requested_by;
   };
-  // Reactivates an ended campaign, removes its verdict and runs jobs of its latest run again. If
-  // `failed_only`, requeues the jobs that FAILED or were CANCELLED and still lack a result for some
-  // case. These jobs keep their results, and their retries are counted from 0. Otherwise, adds a
-  // copy of each job, with a new seed and a repetition number that is higher by `repetitions`.
-  // Records the request in Campaign.reruns. Returns NOT_FOUND if the campaign does not exist.
-  // Returns FAILED_PRECONDITION if the campaign is active or not judged yet, has no job to run
-  // again, or has been rerun kMaxReruns times.
+  // Runs jobs of an ended campaign's latest run again. The campaign becomes active and loses its
+  // verdict. If `failed_only`, requeues the jobs that FAILED or were CANCELLED and lack a result
+  // for some case. Otherwise, adds a copy of each job, with a new seed and a repetition number that
+  // is higher by `repetitions`. Records the request in Campaign.reruns. Returns NOT_FOUND if the
+  // campaign does not exist. Returns FAILED_PRECONDITION if it is active or not judged yet, has no
+  // job to run again, or has been rerun kMaxReruns times.
   virtual Status RerunCampaign(const RerunRequest& request) = 0;
 
   struct ClaimRequest {
@@ -111,26 +110,25 @@ class JobStore {
     // The caller's term as scheduler, as in FinishedAttempt.
     int64_t term = 0;
   };
-  // Leases queued jobs that fit on the free nodes among `node_ids`. Prefers jobs with higher
-  // priority, then campaigns with fewer running jobs, then older jobs. A job gets all its nodes or
-  // none. No job and no exclusive node is ever leased to two owners. Ignores nodes that the
-  // NodeStore does not know or that are quarantined or cordoned. To limit the work, examines only
-  // the first jobs of each queue, including at most 32 jobs per campaign that are not pinned to
-  // certain nodes.
+  // Leases queued jobs to `owner`, on free nodes among `node_ids`. Prefers jobs with higher
+  // priority, then campaigns with fewer running jobs, then older jobs. A job gets all nodes that it
+  // needs or none. No job and no exclusive node is ever leased to two owners. Ignores nodes that
+  // are unknown, quarantined or cordoned. To limit the work, examines only the first jobs of each
+  // campaign's queue.
   //
   // Reserves nodes for a job that has waited for `patience`, so that small jobs cannot delay a
   // large job indefinitely.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
-  // Extends the leases of running jobs and makes `owner` their owner. A restarted coordinator uses
-  // this to adopt jobs that are already running. Returns the jobs that are still running with the
-  // reported epoch on the reporting node, each job once. All other reported attempts have ended or
-  // belong to other nodes, so the agents that report them must stop them.
+  // Extends the leases of running jobs that agents have reported, and makes `owner` their owner. A
+  // restarted coordinator uses this to adopt running jobs. Returns the jobs that still run on the
+  // reporting node in the reported attempt, each job once. All other reported attempts have ended
+  // or belong to other nodes, so the agents that report them must stop them.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<ReportedJob>& jobs) = 0;
 
-  // Returns the job if `attempt` is its latest attempt and runs, or ran, on the reporting node.
-  // Returns nullopt for other attempts and unknown jobs.
+  // Returns the job if `attempt` is its latest attempt and if the node that reports it is one of
+  // the attempt's nodes. Otherwise, returns nullopt.
   virtual Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) = 0;
 
   // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
@@ -156,8 +154,9 @@ class JobStore {
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 
-  // Statistics for metrics: jobs by state, the creation time of the oldest queued job, and
-  // campaigns that have not ended. Paused campaigns and their queued jobs are counted separately.
+  // Statistics for metrics: the number of jobs by state, the age of the oldest work in the queue,
+  // and the number of campaigns that have not ended. Paused campaigns and their queued jobs are
+  // counted separately.
   struct QueueStats {
     v1::JobCounts counts;
     int paused = 0;

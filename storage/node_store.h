@@ -18,12 +18,11 @@ class NodeStore {
  public:
   virtual ~NodeStore() = default;
 
-  // Stores a node's description and marks the node as connected to the coordinator `owner`. Nodes
-  // with the same list of benchmarks share one stored copy of the list. The node's name must be
-  // unique. If another connected node has the same name, returns ALREADY_EXISTS. If a disconnected
-  // node has the same name, renames that node to "name (old)". A node without a heartbeat within
-  // the last `stale_after` also counts as disconnected, because its coordinator may have died at
-  // the same time.
+  // Stores a node's description and marks the node as connected to the coordinator `owner`. The
+  // node's name must be unique. If another connected node has the same name, returns
+  // ALREADY_EXISTS. If a disconnected node has the name, renames that node to "name (old)". A node
+  // that has sent no heartbeat within the last `stale_after` also counts as disconnected, because
+  // its coordinator may have crashed.
   virtual Status Connect(const std::string& owner, const v1::NodeDescription& node,
                          const std::string& dial_address, Duration stale_after) = 0;
   // Stores a heartbeat of each of these nodes that is connected to `owner`.
@@ -35,9 +34,9 @@ class NodeStore {
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;
 
-  // Returns all nodes, sorted by name, with the ids of their running jobs. A node counts as
-  // disconnected if it has sent no heartbeat within the last `stale_after`. If `benchmarks` is kNo,
-  // omits the nodes' lists of benchmarks, which are large.
+  // The choice whether ListNodes includes the nodes' lists of benchmarks, which are large.
+  // ListNodes returns all nodes, sorted by name, with the ids of their running jobs. A node counts
+  // as disconnected if it has sent no heartbeat within the last `stale_after`.
   enum class Benchmarks { kNo, kYes };
   Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) {
     return ListNodesAfter("", std::numeric_limits<int>::max(), stale_after, benchmarks);
@@ -62,8 +61,8 @@ class NodeStore {
     int simulated_cordoned_disconnected = 0;
   };
   virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
-  // Returns the node with this id or name. Otherwise, returns NOT_FOUND, with a similar name, if
-  // there is one, as the hint.
+  // Returns the node with this id or name. If there is none, returns NOT_FOUND. The hint suggests a
+  // similar name, if there is one.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 
   // Returns the schemas with this hash (schema::SchemasHash), or null if no node has stored them.
@@ -75,29 +74,29 @@ class NodeStore {
   // Ends the quarantine of a node, because a check passed. Clears its counts of failures.
   virtual Status EndQuarantine(const std::string& node_id) = 0;
 
-  // Keeps new jobs off a node. First waits for a claim that is in progress, so no job starts on the
-  // node after the call. On a node that is cordoned already, replaces only what the request gives,
-  // and keeps the time at which the node was first cordoned.
+  // A request to cordon a node, which keeps new jobs off it. Cordon first waits for a claim of jobs
+  // that is in progress, so no job starts on the node after the call. If the node is cordoned
+  // already, replaces only what the request gives, and keeps the time of the first cordon.
   struct CordonRequest {
     std::string node;         // Id or name.
     std::string reason;       // Empty: an earlier cordon's reason stays.
     std::string cordoned_by;  // Stays, too, if an earlier reason stays.
-    // The time until the node's running jobs are stopped. If absent, they are not stopped, and a
-    // drain that an earlier request began ends.
+    // The time until the node's running jobs are stopped. If absent, they may run to their end,
+    // even if an earlier request set such a time.
     std::optional<Duration> drain;
     // If true, a deadline from an earlier request that has not passed yet remains in force.
     bool keep_deadline = false;
   };
   // Returns NOT_FOUND as GetNode does.
   virtual Status Cordon(const CordonRequest& request) = 0;
-  // Lets the node get jobs again. Does nothing if it is not cordoned. Returns NOT_FOUND as GetNode
-  // does.
+  // Lets a cordoned node get jobs again. Does nothing if it is not cordoned. Returns NOT_FOUND,
+  // with a hint, if the node does not exist.
   virtual Status Uncordon(const std::string& id_or_name) = 0;
 
-  // Changes labels and the price of a node. In all descriptions that this class returns, the
-  // changed values replace the values from the agent's options, even after the agent has
-  // reconnected. Returns NOT_FOUND if the node does not exist, and INVALID_ARGUMENT as NewSettings
-  // does.
+  // Changes labels and the price of a node. The changed values override those of the agent's
+  // options in all descriptions that this class returns, even after the agent has reconnected.
+  // Returns NOT_FOUND if the node does not exist, and INVALID_ARGUMENT if a change is invalid (see
+  // NewSettings).
   virtual Status Update(const v1::UpdateNodeRequest& request) = 0;
   // Returns the settings of all nodes that have some, by node id.
   virtual Result<std::map<std::string, v1::NodeSettings>> ListSettings() = 0;

@@ -13,16 +13,17 @@ namespace assay::storage {
 // True if the job holds whole nodes: it asks for them, or it has no GPUs.
 bool HoldsWholeNodes(const NewJob& job);
 
-// A restriction of the candidate nodes that the next attempt of a job should use, for example to
-// avoid a node that failed. The restriction is ignored if it leaves too few reachable nodes. Busy
-// nodes count as reachable.
+// The candidate nodes that a job's next attempt should use or avoid, for example because a node
+// failed. The preference is ignored if too few of the preferred nodes are reachable. Busy nodes
+// count as reachable.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.
 };
 
-// Returns the first `job.node_count` candidate nodes that are reachable and free, or nullopt if
-// there are fewer. Considers only the preferred candidates if enough of them are reachable.
+// Returns the nodes on which a job can start: its first `job.node_count` candidates that are
+// reachable and free. Returns nullopt if there are fewer. Considers only the preferred candidates
+// if enough of them are reachable.
 std::optional<std::vector<std::string>> ChooseNodes(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,

@@ -1,5 +1,5 @@
-// The code that all ResultStores share: sorting listed results, making page tokens, and grouping
-// results.
+// Sorts listed results, makes page tokens and groups results. All implementations of ResultStore
+// share this code.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -29,8 +29,8 @@ struct ResultPosition {
   std::string ts;
   // Results of the same `ts` are sorted by this number.
   int64_t sequence = 0;
-  // The values of this result by which the list is sorted; missing values are null. The store
-  // decides how many values each field has, and their format.
+  // The values of this result in the fields by which the list is sorted. Missing values are null.
+  // Each store decides how many values a field has, and in which format.
   nlohmann::json keys = nlohmann::json::array();
 };
 
@@ -43,8 +43,8 @@ Result<ResultPosition> ParseResultToken(const std::string& order, const std::str
 // Returns INVALID_ARGUMENT if a field cannot make groups, or if the limit is not allowed.
 Status CheckGroups(const v1::GroupResultsRequest& request);
 
-// Returns true if ResultStore::ListValues can list the values of a field. It lists only texts that
-// many results share and that describe the case, its hardware or its place.
+// Returns true if ResultStore::ListValues can list the values of a field. These fields are texts
+// that many results share and that describe the case, its hardware or where it ran.
 bool HasListedValues(const schema::NamedField& named);
 // Returns INVALID_ARGUMENT if HasListedValues is false for the field.
 Status CheckListedField(const std::string& name);
@@ -52,9 +52,8 @@ Status CheckListedField(const std::string& name);
 // Returns the maximum number of groups in a response.
 int GroupLimit(const v1::GroupResultsRequest& request);
 
-// Sorts groups in the order that GroupResultsResponse documents and puts them into a response. To
-// bound its size, the response gets at most GroupLimit groups, and is not much larger than
-// kMaxPageBytes.
+// Sorts groups in the order that GroupResultsResponse documents and puts them into a response. The
+// response gets at most GroupLimit groups, and its size is not much larger than kMaxPageBytes.
 v1::GroupResultsResponse MakeGroupResponse(const v1::GroupResultsRequest& request,
                                            std::vector<v1::ResultGroup> groups);
 

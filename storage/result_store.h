@@ -27,8 +27,8 @@ struct CommitOutcome {
 struct SentResult {
   // The message from the agent, to which the coordinator has added fields. This message is stored.
   v1::CaseResult result;
-  // PayloadHash of the message from the agent. If the agent sends a result again, it has the same
-  // hash.
+  // The hash of the agent's original message, by PayloadHash. A result that the agent sends again
+  // has the same hash.
   std::string hash;
 };
 
@@ -57,15 +57,16 @@ class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
-  // Stores results and adds the number of new cases to each job's cases_done. Each result must come
-  // from the latest epoch of a job. The job may be RUNNING. It may also have FAILED or been
-  // requeued meanwhile, in which case the result is late. There is at most one result per case,
-  // regardless of the epoch. All metrics of a result are stored atomically. Nothing is stored for a
-  // rejected result, not even its series. Returns one outcome per result, in the same order.
+  // Stores results and adds the number of new cases to each job's cases_done. A result must come
+  // from the latest attempt (epoch) of its job. It is accepted even if this attempt has failed or
+  // the job has been requeued in the meantime. Each case has at most one result, regardless of the
+  // attempt. All metrics of a result are stored atomically. Nothing is stored for a rejected
+  // result. Returns one outcome per result, in the same order.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) = 0;
 
-  // Returns one outcome per result: kStored if the store has the same content for this result,
-  // kUnknownJob if the job does not exist, otherwise kStale. Stores nothing.
+  // Compares results with the stored ones and stores nothing. Returns one outcome per result:
+  // kStored if the same content is stored for this result, kUnknownJob if the job or the attempt
+  // does not exist, and kStale otherwise.
   virtual Result<std::vector<CommitOutcome>> Compare(
       const std::vector<v1::CaseResult>& results) = 0;
 
@@ -77,11 +78,11 @@ class ResultStore {
 
   // Returns the results that match `filter`, without samples, sorted by `order` or newest first.
   // See schema::ParseResultFilter and ParseResultOrder for the syntax and the possible errors.
-  // Database indexes find results by series (benchmark, parameters, hardware, software), campaign,
-  // job, node, GPU and time. Conditions on other fields are checked only for the newest
-  // kMaxExaminedResults of the results that an index has found. Returns INVALID_ARGUMENT with
-  // reason TOO_MANY_RESULTS if these do not fill the page although there are older ones, or if
-  // `order` would require sorting more than kMaxExaminedResults results.
+  // Conditions on the benchmark, parameters, hardware, software, campaign, job, node, GPU and time
+  // are fast, because they use database indexes. Other conditions are checked only for the newest
+  // kMaxExaminedResults results that an index finds. Returns INVALID_ARGUMENT with reason
+  // TOO_MANY_RESULTS if these do not fill the page although there are older ones, or if more
+  // results than that would have to be sorted.
   virtual Result<ResultPage> List(const std::string& filter, const PageRequest& page,
                                   const std::string& order) = 0;
   Result<ResultPage> List(const std::string& filter, const PageRequest& page) {
@@ -94,8 +95,8 @@ class ResultStore {
 
   // Returns the distinct values of a field that CheckListedField accepts, sorted byte by byte.
   // Considers only simulated results if `simulated` is true, and only real ones otherwise. Returns
-  // at most `limit` values, truncated to 200 characters. The call is fast because it reads only the
-  // small tables of series, origins and campaigns, and at most one result per origin or campaign.
+  // at most `limit` values, truncated to 200 characters. The call is fast, because it reads only
+  // small tables and at most one result for each of their rows.
   virtual Result<FieldValues> ListValues(const std::string& field, int limit, bool simulated) = 0;
 
   // Returns the result with its samples, or NOT_FOUND.

@@ -12,8 +12,8 @@
 namespace assay::storage {
 
 inline constexpr int kMaxSchedules = 1000;
-// The number of runs that are kept per schedule: the newest run that created a campaign, and the
-// newest of all other runs.
+// The number of runs that are kept per schedule. These are the newest runs and, in any case, the
+// newest run that created a campaign.
 inline constexpr int kKeptRuns = 10;
 
 // A run of a schedule, to be stored.

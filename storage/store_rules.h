@@ -15,11 +15,11 @@
 
 namespace assay::storage {
 
-// The number of campaigns, newest first, in which a similar name is searched for if the name that a
-// user gave is unknown. The limit keeps the search fast in a database that has grown for years.
+// The number of campaigns, newest first, among which a similar name is searched for if a user gives
+// an unknown name. The limit keeps the search fast in a database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
-// Returns NOT_FOUND with the message `no node "g31"`. The hint suggests the most similar of
+// Returns NOT_FOUND with a message such as `no node "g31"`. The hint suggests the most similar of
 // `names`, if any is similar.
 Status NoSuch(const std::string& what, const std::string& name,
               const std::vector<std::string>& names);
@@ -29,14 +29,14 @@ using schema::DeterministicBytes;
 // Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
 std::string PayloadHash(const v1::CaseResult& result);
 
-// Replaces labels and the price in `node`, the description that the node's agent sent, by the
-// settings that operators have made. Removes a label of the agent if its key differs from the key
-// of a set label only in case.
+// Replaces the labels and the price in `node`, the description that the node's agent sent, by those
+// that operators have set. If a label of the agent and a set label differ only in upper and lower
+// case, removes the agent's label.
 void ApplySettings(const v1::NodeSettings& settings, v1::NodeDescription* node);
 
-// Returns the settings of a node after a change. `own` is the description that the node's agent
-// sent. Returns INVALID_ARGUMENT if a label or the price is invalid, if two labels of the node
-// would differ only in case, or if the node would have too many labels.
+// Returns the settings (labels and price) of a node after a change. `own` is the description that
+// the node's agent sent. Returns INVALID_ARGUMENT if a label or the price is invalid, if two labels
+// of the node would differ only in case, or if the node would have too many labels.
 Result<v1::NodeSettings> NewSettings(const v1::UpdateNodeRequest& change,
                                      const v1::NodeDescription& own,
                                      const v1::NodeSettings& before);
@@ -51,9 +51,9 @@ void MoveOutOfSpec(v1::Campaign* campaign);
 // the other; the last: RUNNER_CRASHED: signal 11". `what` is the part before the semicolon, and
 // `last` is the latest failure.
 std::string QuarantineReason(const std::string& what, const std::optional<v1::Failure>& last);
-// Return the argument `what` of QuarantineReason: FailedJobsText for a node that failed
-// kQuarantineJobs jobs, and FailedCampaignsText for one that failed jobs of kQuarantineCampaigns
-// campaigns.
+// Return the two possible values of the argument `what` of QuarantineReason. FailedJobsText is for
+// a node that failed kQuarantineJobs jobs, and FailedCampaignsText for a node that failed jobs of
+// kQuarantineCampaigns campaigns.
 std::string FailedJobsText();
 std::string FailedCampaignsText();
 
@@ -64,9 +64,10 @@ Status TooManySchedules();
 // Most requests to run a campaign again.
 inline constexpr int kMaxReruns = 100;
 
-// Returns the entry to add to Campaign.reruns for this request. The caller must set its number of
-// jobs. Returns nullopt if the campaign already has an entry for this request. Returns
-// FAILED_PRECONDITION if the state or the verdict of the campaign does not allow a rerun.
+// Returns the entry to add to Campaign.reruns for this request to run a campaign again. The caller
+// must set the entry's number of jobs. Returns nullopt if the campaign already has an entry for
+// this request. Returns FAILED_PRECONDITION if the state or the verdict of the campaign does not
+// allow a rerun.
 Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
                                           const v1::Campaign& campaign, WallTime now);
 
@@ -95,8 +96,8 @@ class WaitingList {
   // Adds `jobs` queued jobs that need `needed` of the absent candidates `absent`.
   void Add(int jobs, int needed, std::vector<v1::AbsentNode> absent);
 
-  // Returns one message per set of nodes, sorted by number of jobs, largest first, and then by
-  // name.
+  // Returns one message per set of nodes that jobs wait for, sorted by the number of jobs (largest
+  // first) and then by name.
   std::vector<v1::WaitingJobs> Take() &&;
 
  private:

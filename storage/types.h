@@ -1,4 +1,4 @@
-// Data types in the interfaces of the stores. All times are UTC. Ids are UUIDs as text unless
+// Data types that the interfaces of the stores use. All times are UTC. Ids are UUIDs as text unless
 // stated otherwise.
 #pragma once
 
@@ -32,8 +32,9 @@ struct NewJob {
   // If there are exactly as many candidates as needed, the job is pinned to these nodes.
   int node_count = 1;
   NodeIds candidate_node_ids;
-  // Indices of the GPUs to use on each node, in rank order. Empty for CPU and network jobs. The
-  // ranks of the first node are numbered first, then those of the second, and so on.
+  // Indices of the GPUs to use on each node, in the order of the ranks (the job's numbered
+  // processes). The ranks of the first node are numbered first, then those of the second, and so
+  // on. Empty for CPU and network jobs.
   std::vector<int> gpu_indices;
   // If true, no other job runs on the job's nodes. If false, the job reserves only its GPUs, and
   // other jobs may use the rest of each node. Jobs without GPUs always reserve whole nodes.
@@ -71,13 +72,13 @@ struct ImportedCampaign {
   std::vector<v1::CaseResult> results;
 };
 
-// A failed attempt. The job keeps it, so that the next attempt can avoid the nodes at fault.
+// A failed attempt. The job keeps it, so that the next attempt can avoid the nodes that caused it.
 struct AttemptFailure {
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   v1::Reason reason = v1::REASON_UNSPECIFIED;
   std::vector<std::string> node_ids;       // The placement.
   std::string node_id;                     // Where the failure happened; empty if unknown.
-  std::vector<std::string> also_node_ids;  // Other nodes at fault.
+  std::vector<std::string> also_node_ids;  // Other nodes that caused it.
 };
 
 // A job under lease.
@@ -118,24 +119,25 @@ struct FinishedAttempt {
   JobEpoch job;
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
-  std::vector<std::string> also_node_ids;  // Nodes at fault besides failure->node_id.
-  // The next three members are used only if the job is queued again (kRequeue). They say which
-  // nodes the next attempt should avoid if possible, how long the attempt is delayed, and whether
-  // it should use the same nodes as this attempt.
+  std::vector<std::string> also_node_ids;  // Nodes that caused it, besides failure->node_id.
+  // Three members that apply only if the job is queued again (kRequeue): the nodes that the next
+  // attempt should avoid if possible, how long it is delayed, and whether it should use the same
+  // nodes as this attempt.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;
-  // Nodes that this failure counts against. A node that fails kQuarantineJobs jobs one after the
-  // other, or jobs of kQuarantineCampaigns campaigns, is quarantined. A job counts only once per
-  // node, even if several attempts fail. A job that succeeds resets the counts of its nodes.
+  // The nodes that this failure counts against. A node is quarantined after it has failed
+  // kQuarantineJobs jobs in a row, or jobs of kQuarantineCampaigns campaigns. A job counts only
+  // once per node, even if several attempts fail. A job that succeeds resets the counts of its
+  // nodes.
   std::vector<std::string> suspect_node_ids;
-  // If true, marks a job as ended although it is not running, because all of its results have
-  // arrived after its last attempt failed or was requeued. Has no effect if a newer attempt has
-  // begun or a case has no result. Removes the campaign's verdict, if any, so that the campaign is
-  // judged again.
+  // True for a job that is not running, but whose last results have arrived after its last attempt
+  // failed or was requeued. The job is then marked as ended, and its campaign's verdict is removed,
+  // so that the campaign is judged again. Has no effect if a newer attempt has begun or if a case
+  // has no result.
   bool mend = false;
-  // The caller's term as scheduler, or 0 for a caller that needs none. If another scheduler has
-  // been elected since that term, FinishAttempt has no effect.
+  // The caller's term as scheduler, which is the number of its election, or 0 for a caller that
+  // needs none. If another scheduler has been elected since then, FinishAttempt has no effect.
   int64_t term = 0;
 };
 

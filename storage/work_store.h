@@ -13,8 +13,8 @@ namespace assay::storage {
 
 // Jobs of one campaign that run equal cases at the same places.
 struct Work {
-  // Identifies the cases: an entry of the campaign's spec, and the numbers of ranks and nodes on
-  // which its cases run.
+  // The kind of cases that the jobs run: an entry of the campaign's spec, and the numbers of ranks
+  // (processes) and nodes on which its cases run.
   struct Kind {
     int benchmark_index = 0;
     int ranks = 1;
@@ -38,7 +38,7 @@ struct KindOfWork {
 };
 
 // A source of the data for time estimates. Thread-safe. Calls block on the database and may take
-// seconds, so do not make them on threads that renew leases.
+// seconds, so do not make them on threads that renew the leases of jobs.
 class WorkStore {
  public:
   virtual ~WorkStore() = default;
@@ -48,9 +48,9 @@ class WorkStore {
     std::string benchmark;
     v1::BenchmarkCase one;
   };
-  // Returns the time in seconds that each case is expected to take. This is the mean of a few of
-  // the case's newest results, on any hardware, that were measured with `effort`, such as
-  // "standard". It is nullopt if there are no such results.
+  // Returns the expected time of each case in seconds. It is the mean of a few of the case's newest
+  // results that were measured with `effort`, such as "standard", on any hardware. It is nullopt if
+  // there are no such results.
   virtual Result<std::vector<std::optional<double>>> CaseSeconds(
       const std::vector<CaseOfBenchmark>& cases, const std::string& effort) = 0;
 

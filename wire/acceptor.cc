@@ -19,8 +19,8 @@ namespace assay::rpc {
 namespace {
 
 constexpr int kLeastReserved = 64;
-// The minimum time between two searches for ended connections of addresses that have reached their
-// limit.
+// Minimum time between two searches for connections that have ended. The acceptor searches when a
+// network address has reached its limit of connections.
 constexpr Duration kCheckPeriod = std::chrono::milliseconds(100);
 
 struct Peer {
@@ -143,8 +143,8 @@ void Acceptor::AcceptFrom(int listener) {
   }
   if (!connection.valid()) {
     if (error != EMFILE && error != ENFILE) return;
-    // No descriptor is left. Use the reserved one to accept and close the connection. Otherwise, it
-    // would stay in the queue and poll would always return immediately.
+    // No file descriptor is left. Use the reserved one to accept the connection and close it. If
+    // the connection stayed in the queue, poll would return immediately again and again.
     reserve_.Close();
     FileDescriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)).Close();
     reserve_ = OpenReserve();

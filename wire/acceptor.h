@@ -24,13 +24,14 @@ namespace assay::rpc {
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
-  // A new connection is closed immediately unless the number of its descriptor is below this limit.
-  // Higher numbers are reserved for files, the database and the HTTP port.
+  // Limit for the numbers of descriptors. A new connection is closed immediately unless its
+  // descriptor is below this limit. Higher numbers are reserved for files, the database and the
+  // HTTP port.
   int descriptors = 0;
 
-  // Returns limits based on the number of descriptors that this process may open. A quarter of the
-  // descriptors, but at least 64, are not used for connections. A single network address may use
-  // half of the others.
+  // Returns limits based on the number of descriptors that this process may open. A quarter of
+  // them, but at least 64, are kept free for other uses. A single network address may use half of
+  // the rest.
   static ConnectionLimits OfProcess();
 };
 

@@ -1,6 +1,6 @@
-// Converts the parameters declared by a benchmark to the specs defined in model/parameter.h. The
-// coordinator, the agent and the CLI all validate against these specs, so they accept the same
-// values.
+// Converts the parameters that a benchmark declares to the specs of model/parameter.h. The
+// coordinator, the agent and the CLI all check parameter values against these specs, so they accept
+// the same values.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@
 
 namespace assay::schema {
 
-// Returns the specs of a benchmark's parameters, in the order of declaration. First validates the
-// schema, because it may come from another machine. If the schema is invalid, returns
-// INVALID_ARGUMENT with reason INVALID_SCHEMA and the name of the invalid parameter.
+// Returns the specs of a benchmark's parameters, in the order of declaration. The schema may come
+// from another machine. If it is invalid, returns INVALID_ARGUMENT with reason INVALID_SCHEMA and
+// the name of the invalid parameter.
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema);
 
 // Returns the canonical and complete parameters of one case; see CanonicalParameters.
 Result<ParameterMap> CompleteParameters(const v1::BenchmarkSchema& schema,
                                         const ParameterMap& given);
 
-// Returns a hash of the schemas. Nodes with the same hash share one stored copy of the schemas; see
-// Hello.schemas_hash.
+// Returns a hash of the benchmark schemas of a node. Nodes with the same hash share one stored copy
+// of the schemas; see Hello.schemas_hash.
 std::string SchemasHash(const v1::Schemas& schemas);
 
 // Returns INVALID_ARGUMENT if no hardware counters can be read for the benchmark's cases.

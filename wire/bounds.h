@@ -12,9 +12,9 @@
 
 namespace assay::schema {
 
-// Checks the size of `message` and of every text, list and map in it. If a limit is exceeded,
-// returns INVALID_ARGUMENT with `reason` and one violation, which contains the path of the first
-// field that is too large, or the type of `message` if only the message as a whole is too large.
+// Checks the size of `message` and of every text, list and map in it. If one of them is too large,
+// returns INVALID_ARGUMENT with `reason` and one violation. The violation contains the path of the
+// first field that is too large, or the type of `message` if only the message as a whole is.
 Status CheckBounds(const google::protobuf::Message& message, Reason reason);
 
 // Truncates every text, list and map in `message` to the size limit. Use this for messages that

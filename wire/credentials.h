@@ -37,18 +37,20 @@ struct TlsFiles {
 Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
 
 // Returns credentials for a server that listens on `address`. If `files` has authorities, clients
-// must present a certificate of this server's fleet and may call only the methods that wire/roles.h
-// allows for their role. In addition, `check`, if given, must return OK for them. Without
-// authorities, `address` must be a loopback address unless `insecure` is true; otherwise returns
-// FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the files cannot be used.
+// must present a certificate of this server's fleet, and may call only the methods that
+// wire/roles.h allows for their role. If `check` is given, it must also return OK for them. Without
+// authorities, any client may call every method, so `address` must be a loopback address unless
+// `insecure` is true; otherwise returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the
+// files cannot be used.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
                                                                    bool insecure,
                                                                    CallerCheck check = {});
 
-// Returns credentials for a client that connects to `address`. Without any files, `address` must be
-// a loopback address unless `insecure` is true; otherwise returns FAILED_PRECONDITION. Returns
-// INVALID_ARGUMENT if one of the files cannot be used.
+// Returns credentials for a client that connects to `address`. If no files are given, the
+// connection is not encrypted. This is allowed only for a loopback address or if `insecure` is
+// true; otherwise returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the files cannot
+// be used.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,
                                                                     bool insecure);

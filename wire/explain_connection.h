@@ -1,5 +1,5 @@
-// Finds out why gRPC cannot use a server. gRPC itself reports different mistakes with the same
-// text, "Socket closed".
+// Finds out why gRPC cannot connect to a server. gRPC itself reports many different problems with
+// the same text, "Socket closed".
 #pragma once
 
 #include "common/clock.h"
@@ -9,18 +9,11 @@
 
 namespace assay::rpc {
 
-// Explains why a connection to a gRPC server fails. Connects to `address` as gRPC does, with a TLS
-// handshake and the first frames of HTTP/2. The hint of the error says how to fix the problem.
-// Blocks for at most `patience`. Returns
-//   OK                      the server speaks HTTP/2 and accepts this side
-//   UNAVAILABLE             no connection, or no answer; a later try may succeed
-//   INVALID_ARGUMENT        one of `files` cannot be used
-// or FAILED_PRECONDITION with the reason
-//   WRONG_PEER              the server does not speak TLS or HTTP/2, or its certificate is from
-//                           another authority or for another name
-//   TLS_REQUIRED            the server speaks TLS, or wants a certificate, and `files` has none
-//   BAD_CERTIFICATE         the server refuses this side's certificate, or its own has expired
-//   CLOCK_SKEW              a certificate is not valid yet
+// Explains why a connection to a gRPC server fails. Connects as gRPC does, with a TLS handshake and
+// the first frames of HTTP/2. Blocks for at most `patience`. Returns OK if the connection works,
+// UNAVAILABLE if the server does not answer, and INVALID_ARGUMENT if one of `files` cannot be used.
+// Otherwise, returns FAILED_PRECONDITION with the reason WRONG_PEER, TLS_REQUIRED, BAD_CERTIFICATE
+// or CLOCK_SKEW, and a hint that says how to fix the problem.
 Status ExplainConnection(const HostPort& address, const TlsFiles& files,
                          Duration patience = std::chrono::seconds(10));
 

@@ -1,5 +1,5 @@
-// Defines the metrics of a GPU that coordinators and agents export to Prometheus. Both use the same
-// table, so that the metrics have the same names and meanings.
+// The table of GPU metrics that coordinators and agents export to Prometheus. Both use this table,
+// so the metrics have the same names and meanings everywhere.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ struct GpuValue {
   const char* help;
   bool is_counter;
   const char* label;  // Null: none.
-  // Passes the current values of the metric to `add`. Adds nothing if the GPU does not report the
-  // value.
+  // Passes each current value of the metric to `add`. Does not call `add` if the GPU does not
+  // report the value.
   void (*read)(const GpuFacts& gpu, const Add& add);
 };
 
@@ -37,8 +37,8 @@ struct GpuValue {
 const std::vector<GpuValue>& GpuValues();
 
 // Returns the number of NVLinks that the GPU should have. This is the largest number of active
-// links that any GPU of the same model had on this node when the agent started. A link that was
-// already down at that time is noticed only if another GPU had more links.
+// links that any GPU of the same model had on this node when the agent started. If a link was
+// already down then, this is noticed only if another GPU had more links.
 int ExpectedNvlinks(const v1::NodeInventory& inventory, const v1::GpuInventory& gpu);
 
 }  // namespace assay::schema

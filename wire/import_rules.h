@@ -1,6 +1,6 @@
-// Validation rules for results that were measured by another program. The command-line tool applies
-// these rules before it displays or sends the results, and the coordinator applies them before it
-// stores the results.
+// Validation rules for imported results, which were measured by another program. The command-line
+// tool applies the rules before it displays or sends such results, and the coordinator applies them
+// again before it stores the results.
 #pragma once
 
 #include "assay/v1/result_service.pb.h"

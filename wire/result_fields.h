@@ -21,12 +21,12 @@ const ResultField* FindResultField(std::string_view name);
 // Returns "ok", "failed" or "unsupported", or an empty string if the outcome is unspecified.
 std::string OutcomeName(v1::CaseOutcome outcome);
 
-// Splits the result of a case into one result per metric, which contains only the measurement of
-// this metric. A case without measurements gives one result. Sets only the fields `case_result` and
-// `primary`.
+// Splits the result of a case (one run of a benchmark with fixed parameters) into one result per
+// metric. Each of them contains only the measurement of its metric. A case without measurements
+// gives one result. Sets only the fields `case_result` and `primary`.
 std::vector<v1::StoredResult> SplitByMetric(const v1::CaseResult& result);
 
-// Formats a result as one line of JSON, a nested object with all fields that have a value. All
+// Formats a result as one line of JSON: a nested object with all fields that have a value. All
 // programs of Assay use this function, so they all print the same JSON for the same result.
 std::string ResultJson(const v1::StoredResult& result);
 

@@ -71,7 +71,7 @@ std::map<std::string, std::string> TypedNames() {
 
 // Returns the field name that the user probably meant, or an empty string if no name is similar. If
 // `number` is true, the user compares the field with a number, so text fields are not suggested.
-// For example, "nodes = 2" probably refers to the benchmark parameter `nodes`.
+// For example, "nodes = 2" probably means the benchmark parameter `nodes`, not the field `node`.
 std::string ClosestField(const std::string& typed, bool number) {
   const std::map<std::string, std::string> names = TypedNames();
   std::vector<std::string> known;
@@ -182,8 +182,7 @@ void AlsoCompareWith(Filter& restriction, std::string value) {
 }
 
 // Checks a comparison of a benchmark parameter or an NCCL variable with a value. Stored values are
-// either words or decimal integers without a unit. A size such as 1MiB is therefore converted to a
-// number.
+// words or whole numbers without a unit, so a size such as 1MiB is converted to a number.
 Status CheckSetting(Filter& restriction) {
   if (restriction.comparator == Comparator::kHas) return Status::Ok();
   const std::optional<std::string> size = NumberOfSize(restriction.value);
@@ -200,8 +199,8 @@ Status CheckSetting(Filter& restriction) {
         .WithHint(
             "write for example 4096, 0.5, 64KiB or 1MiB; words can only be compared by = and !=");
   } else if (restriction.value.find_first_not_of("0123456789") != std::string::npos) {
-    // Whole numbers are left unchanged, because they compare exactly. Other numbers are
-    // reformatted, because "1.5" would be compared as a version.
+    // Leave whole numbers unchanged, because they compare exactly. Reformat all other numbers,
+    // because "1.5" would otherwise be compared as a version.
     restriction.value = FilterNumber(std::abs(*number) < 1 / kNumberLimit ? 0 : *number);
   }
   return Status::Ok();
@@ -327,8 +326,8 @@ Result<WallTime> ParseTimeAt(std::string_view text, WallTime now) {
   }
   if (!text.starts_with('-')) return ParseTime(text);
   ASSAY_ASSIGN_OR_RETURN(const Duration ago, ParseDuration(text.substr(1)));
-  // Replace times before 1970 by 1970. All results are later, so the filter matches the same
-  // results.
+  // The time may be before 1970. In that case, use 1970 instead. All results are later than both,
+  // so the filter matches the same results.
   return ago > now.time_since_epoch() ? WallTime{} : now - ago;
 }
 
@@ -340,8 +339,9 @@ Result<Filter> ParseResultFilter(std::string_view text, WallTime now) {
   ASSAY_ASSIGN_OR_RETURN(Filter filter, ParseFilter(text));
   ASSAY_RETURN_IF_ERROR(Check(filter, now));
   const bool all_metrics = MentionsAny(filter, {"metric", "primary"});
-  // Filters that name a campaign include imported results. Results of a campaign are either all
-  // imported or all measured, so such filters do not mix the two.
+  // A campaign is a set of benchmark runs that belong together. Its results are either all imported
+  // or all measured. A filter that names a campaign can therefore include imported results without
+  // mixing the two kinds.
   const bool any_origin =
       MentionsAny(filter, {"imported", "imported_from", "campaign", "campaign_id"});
   if (!Mentions(filter, "simulated")) Require(filter, "simulated", "false");

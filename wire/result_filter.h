@@ -12,14 +12,13 @@
 
 namespace assay::schema {
 
-// Parses and validates a result filter. Converts times to seconds since 1970. Times may be relative
-// to `now` (see ParseTimeAt). A size with a unit, such as 1MiB, also matches the number 1048576.
-// Some results are excluded unless the filter contains one of these fields:
+// Parses and validates a filter on results. Converts times, which may be relative to `now` (see
+// ParseTimeAt), to seconds since 1970. A size with a unit, such as 1MiB, also matches the number
+// 1048576. Some results are excluded unless the filter contains one of these fields:
 // - simulated results: `simulated`;
 // - imported results: `imported`, `imported_from`, `campaign` or `campaign_id`;
 // - secondary metrics: `metric` or `primary`.
-// Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or BAD_FILTER if the filter is invalid. The
-// hint suggests what was probably meant.
+// Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or BAD_FILTER if the filter is invalid.
 Result<Filter> ParseResultFilter(std::string_view text, WallTime now);
 // Parses a filter relative to the current time of this machine's clock.
 Result<Filter> ParseResultFilter(std::string_view text);
@@ -39,12 +38,13 @@ struct NamedField {
 };
 
 // Finds the result field for a name in a filter. Returns nullopt if there is no such field or
-// filters cannot use it. Names in filters are in lower case, but the keys of NCCL variables are in
-// upper case. For example, the key of "nccl_variables.nccl_algo" is NCCL_ALGO.
+// filters cannot use it. Names in filters are in lower case, but NCCL variables are in upper case.
+// For example, "nccl_variables.nccl_algo" has the key NCCL_ALGO.
 std::optional<NamedField> FilterableField(std::string_view name);
 
-// Like FilterableField, but returns INVALID_ARGUMENT with reason UNKNOWN_FIELD, and a hint about
-// what was probably meant. The error begins with `where`, such as "order_by".
+// Finds a field like FilterableField does, but returns an error instead of nullopt:
+// INVALID_ARGUMENT with reason UNKNOWN_FIELD and a hint about what was probably meant. The error
+// begins with `where`, such as "order_by".
 Result<NamedField> FindFilterableField(std::string_view where, std::string_view name);
 
 }  // namespace assay::schema

@@ -16,9 +16,9 @@ inline constexpr std::array<std::string_view, 14> kResultFlags = {
     "throttled",     "throttled_before", "unsettled",  "unverified",
 };
 
-// Warnings that tables show together with a result's flags, but that are derived from other fields
-// of the result instead of being stored as flags. Each name is paired with a filter that finds the
-// results with this warning.
+// Further warnings that tables show together with a result's flags. They are not stored as flags,
+// because they follow from other fields of the result. Each name is paired with a filter that finds
+// the results with this warning.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOtherDoubts = {{
     {"graph", "parameters.launch = graph"},
     {"hot_cache", "cache = hot"},

@@ -18,8 +18,8 @@ enum class Role {
   kSubmitter,
   kOperator,
   kAdmin,
-  // Any caller on a port that does not require client certificates, because it is on loopback or
-  // the server was started with --insecure. This role may call everything.
+  // Any caller on a port that does not require client certificates. Either the port is on a
+  // loopback address, or the server was started with --insecure. This role may call everything.
   kLocalAdmin,
   kNode,
   kCoordinator,
@@ -61,11 +61,11 @@ struct MethodAccess {
 // Returns the table, one row per method of every service.
 std::span<const MethodAccess> AccessTable();
 
-// Returns true if `role` may call `method`. A method that has no row in the table may be called
-// only by kLocalAdmin.
+// Returns true if callers with this role may call `method`. A method that is not in AccessTable()
+// may be called only by kLocalAdmin.
 bool Allows(Role role, std::string_view method);
 
-// Parses "spiffe://FLEET/ROLE/ID" into an identity without the fields that only a certificate has.
+// Parses an identity of the form "spiffe://FLEET/ROLE/ID". Sets only its fleet, role and id.
 // Returns INVALID_ARGUMENT if the text has another form, if the role is unknown, or if FLEET or ID
 // is empty or longer than 200 bytes.
 Result<Identity> ParseSpiffeId(std::string_view uri);

@@ -47,9 +47,9 @@ class TlsSocket {
   TlsOutcome StartTls(SSL_CTX* context, const std::string& server_name);
   // Sends all of `bytes`.
   TlsOutcome Write(std::string_view bytes);
-  // Sets `bytes` to the next bytes, at most 16 KiB, or to an empty string at the end of the stream.
-  // With TLS, returns kClosed if the server closed the connection without ending the stream in an
-  // orderly way.
+  // Sets `bytes` to the next bytes that arrive, at most 16 KiB, or to an empty string at the end of
+  // the stream. With TLS, returns kClosed if the server closed the connection without announcing
+  // the end of the stream.
   TlsOutcome Read(std::string* bytes);
 
   // Returns OpenSSL's state of the connection. Valid after StartTls has been called, even if it

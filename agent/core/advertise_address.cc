@@ -31,8 +31,8 @@ bool IsEveryAddress(const addrinfo& address) {
 }
 
 // Returns the local address that this machine uses to reach `peer`. Returns an empty string if the
-// name does not resolve or there is no route. Works by connecting a datagram socket, which sends
-// nothing but makes the kernel choose the address.
+// name does not resolve or there is no route. Connects a UDP socket to find out, which sends no
+// packets but makes the kernel choose the local address.
 std::string LocalAddressTowards(const HostPort& peer) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

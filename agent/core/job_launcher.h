@@ -1,5 +1,5 @@
-// The interface through which a session with a coordinator runs jobs. Supervisor implements this
-// interface by starting processes. Tests use a fake implementation.
+// The interface through which the agent runs the jobs that a coordinator assigns. Supervisor
+// implements this interface by starting processes. Tests use a fake implementation.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,9 @@ struct JobOutcome {
 struct JobEvents {
   // Called when the job enters a phase: "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;
-  // Called when all ranks of this node are ready and waiting for LaunchedJob::Go. If rank 0 runs on
-  // this node, the other ranks need `token` to connect to rank 0. Otherwise `token` is empty.
+  // Called when all of the job's processes (ranks) on this node are ready and wait for
+  // LaunchedJob::Go. If rank 0 is one of them, `token` is what the ranks on other nodes need to
+  // connect to it. Otherwise `token` is empty.
   std::function<void(std::string token)> gang_ready;
   // Called with a result of the runner, completed with the agent's facts (see ResultContext).
   std::function<void(v1::CaseResult result)> result;
@@ -45,8 +46,8 @@ struct JobEvents {
 class LaunchedJob {
  public:
   virtual ~LaunchedJob() = default;
-  // Starts the measurement of a gang, which is a job on several nodes, once the ranks of all nodes
-  // are ready.
+  // Starts the measurement of a gang (a job on several nodes). Call this once the processes on all
+  // nodes are ready.
   virtual void Go(std::string token) = 0;
   // Ends the job's processes with SIGTERM, followed by SIGKILL if necessary. The job's outcome then
   // contains the failure `why`, unless the job has already failed or ended.

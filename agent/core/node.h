@@ -1,5 +1,5 @@
-// The agent's description of its node. This is the only source of facts about the node for messages
-// to coordinators, the inventory, results and metrics.
+// The agent's description of its node. Messages to coordinators, the inventory, results and metrics
+// all take the facts about the node from here.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class Node {
  public:
   // `description` must not contain health.
   explicit Node(v1::NodeDescription description);
-  // Creates a simulated node, which shares `benchmarks` with others. `description` must contain
-  // none.
+  // Creates a simulated node. Simulated nodes share one list of `benchmarks`, so `description` must
+  // not contain a list of its own.
   Node(v1::NodeDescription description, std::shared_ptr<const Benchmarks> benchmarks);
 
   // Returns the constant part of the description: health and the address of /metrics are empty.
@@ -36,15 +36,15 @@ class Node {
   // Returns the description with the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Returns the message with which the node introduces itself to a coordinator. The message
-  // contains only a hash of the list of benchmarks, because most nodes of a fleet have the same
-  // list.
+  // Returns the message with which the agent introduces its node to a coordinator. The message
+  // contains only a hash of the node's list of benchmarks, because most nodes of a fleet have the
+  // same list.
   v1::Hello Greeting() const;
   // Returns the list of benchmarks whose hash is in the greeting.
   const v1::Schemas& Schemas() const { return benchmarks_->schemas; }
 
-  // Replaces the health findings of earlier checks with `findings`. Keeps permanent findings, such
-  // as the finding that the runner program does not answer.
+  // Replaces the health findings of earlier checks with `findings`. Keeps permanent findings, for
+  // example that the runner program does not answer.
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 

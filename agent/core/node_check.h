@@ -10,10 +10,10 @@
 
 namespace assay::agent {
 
-// Runs the preflight checks on all GPUs of the node and asks the runner program for its list of
-// benchmarks, as at the start of the agent. Stores the findings in `node`. The returned message
-// contains a failure if a finding is an ERROR or if the runner does not return its list. Blocks for
-// up to 80 s if neither the driver nor the runner responds.
+// Checks whether the node can run benchmarks: checks the health of its GPUs and of the host, and
+// asks the runner program for its list of benchmarks. Stores the findings in `node`. The returned
+// message contains a failure if one of the findings is an ERROR or the runner does not answer.
+// Blocks for up to 80 s if neither the driver nor the runner responds.
 v1::NodeChecked CheckNode(const std::string& runner, const Preflight& preflight, Node* node);
 
 // Returns the indices of the node's GPUs.

@@ -20,8 +20,8 @@ class Occupancy {
   bool TryEnterDirect();
   void LeaveDirect();
 
-  // Sets a callback that runs when a direct job has left, on that job's thread. Call this once,
-  // before use.
+  // Sets a callback that is called when a direct job (one that a user started with RunJob) has
+  // ended. The callback runs on that job's thread. Call this once, before use.
   void OnDirectLeft(std::function<void()> callback) { on_direct_left_ = std::move(callback); }
 
  private:

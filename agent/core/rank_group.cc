@@ -192,9 +192,9 @@ void RankGroup::TakeRequests() {
 }
 
 void RankGroup::Serve(RankState* state) {
-  // Check whether the runner has exited before reading its pipes. If the check came second, a
-  // runner could write something and exit between the two, and that output would be lost. If the
-  // runner has written more than Service reads at once, the rest is dropped.
+  // Check first whether the runner process has exited, and read its pipes afterwards. In the other
+  // order, the process could write something and exit between the two steps, and that output would
+  // be lost.
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });

@@ -13,19 +13,18 @@
 
 namespace assay::agent {
 
-// Returns the name of a case for messages: "case 2 (bytes=1024, direction=reverse)". The number in
-// the name is `case_index` + 1. Lists only the parameters whose values differ between the job's
-// cases.
+// Returns a name for a case (one set of the benchmark's parameters) in messages, such as "case 2
+// (bytes=1024, direction=reverse)". The number in the name is `case_index` + 1. The name contains
+// only the parameters whose values differ between the job's cases.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
-// The ranks of a job on this node, each in its own process. The group has these states:
+// The processes (ranks) of one job that run on this node. The group has these states:
 //   - starting, until every rank of this node is ready;
-//   - waiting for Go, only if other nodes have ranks of this job too;
+//   - waiting for Go, only if the job also has ranks on other nodes;
 //   - running, until every rank has finished;
-//   - stopping, after a crash, protocol error, timeout or Stop: sends SIGTERM to all processes, and
-//     SIGKILL 2 s later.
-// When a rank fails, the other ranks usually fail too, in any order. They get one second to end by
-// themselves. The group then reports the failure that is most informative about the cause.
+//   - stopping, after an error, a timeout or Stop. Sends SIGTERM, and SIGKILL 2 s later.
+// When one rank fails, the others usually fail too, in any order. The group gives them one second
+// to exit, and then reports the failure that says most about the cause.
 class RankGroup {
  public:
   struct Rank {
@@ -93,8 +92,8 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  // Returns the time at which the ranks must be ready or, once they are, must begin. Returns max()
-  // once they have begun.
+  // Returns the deadline by which the ranks must be ready or, if they are, must have been told to
+  // begin. Returns max() once they have begun.
   MonotonicTime PrepareDeadline() const;
   // How much a failure says about the cause of the group's end, in ascending order.
   enum class Detail {

@@ -32,8 +32,8 @@ class RankProcess {
   RankProcess(RankProcess&&) = default;
   RankProcess& operator=(RankProcess&&) = default;
 
-  // Queues a command. Service writes it to the process as soon as the pipe has room. Does nothing
-  // if the process has ended.
+  // Queues a command, which Service() writes to the process as soon as the pipe has room. Does
+  // nothing if the process has ended.
   void Send(const v1::RunnerCommand& command);
   // Closes the process's stdin, which tells the runner to stop.
   void CloseInput();
@@ -41,9 +41,9 @@ class RankProcess {
   // Adds the descriptors that Service waits for to `fds`, for poll(2).
   void AddPollFds(std::vector<pollfd>* fds) const;
 
-  // Reads and writes as much as possible without blocking, and calls `on_event` for each event.
-  // Returns DATA_LOSS if an event is malformed. If `on_event` returns an error, returns that error.
-  // After an error, no further events are read.
+  // Reads and writes as much as possible without blocking, and calls `on_event` for each event that
+  // the process sent. Returns DATA_LOSS if an event is malformed. If `on_event` returns an error,
+  // returns that error. After an error, no further events are read.
   using OnEvent = std::function<Status(const v1::RunnerEvent&)>;
   Status Service(const OnEvent& on_event);
 

@@ -44,9 +44,9 @@ void NameGpu(v1::Environment* environment) {
   environment->set_gpu_form_factor(gpu.form_factor);
 }
 
-// Sets the UUID of every rank's GPU. For ranks on this node, the UUIDs known to the agent replace
-// those that the runner reported. If the runner did not report one UUID per rank, sets the UUIDs
-// only if all ranks are on this node.
+// Sets the UUIDs of the GPUs that ran the job. The agent knows the UUIDs of this node's GPUs; the
+// runner reports those of all nodes. If the runner's list is incomplete, sets the UUIDs only if the
+// whole job ran on this node.
 void CompleteGpuUuids(const ResultContext& context, v1::Provenance* provenance) {
   auto& uuids = *provenance->mutable_gpu_uuids();
   const auto own = static_cast<int>(context.gpus.size());

@@ -10,9 +10,8 @@
 
 namespace assay::agent {
 
-// Returns the environment variables for a runner process. Of the agent's own variables, passes on
-// only PATH, the locale, NCCL_*, CUDA_* and a few others, so that no secret leaks. Sets
-// CUDA_DEVICE_ORDER to PCI bus order. Parameters:
+// Returns the environment variables for a runner process. From the agent's own environment, passes
+// on only PATH, the locale, NCCL_*, CUDA_* and a few others, so that no secret leaks. Parameters:
 //   visible_gpus  The value of CUDA_VISIBLE_DEVICES: UUIDs separated by commas. Empty for no GPUs.
 //                 If not set, the agent's own value is passed on.
 //   cache_folder  A folder in which runners cache measurements of this node. Empty for no cache.
@@ -21,20 +20,20 @@ std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& vis
                                            const std::string& cache_folder = "",
                                            const std::map<std::string, std::string>& nccl = {});
 
-// Returns the NCCL variables that must be set for a job: those that the job requests and, for GPU
-// jobs on several nodes, also
-//   NCCL_HOSTID         set to `host_id`, so that NCCL treats two agents on one host as two hosts
-//                       and uses only transports between hosts;
-//   NCCL_SOCKET_IFNAME  set to the network interface of `advertise_address`, unless the job or
-//                       the agent's environment sets it already.
+// Returns the NCCL environment variables for a job. These are the variables that the job itself
+// requests and, for GPU jobs on several nodes, also
+//   NCCL_HOSTID         The value `host_id`. With it, NCCL treats two agents on one host as two
+//                       hosts, and uses only transports that work between hosts.
+//   NCCL_SOCKET_IFNAME  The network interface of `advertise_address`, unless the job or the agent's
+//                       environment sets this variable.
 std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
                                                    const std::string& host_id,
                                                    const std::string& advertise_address);
 
-// Returns the NCCL variables to record in a result: the variables in `given`, which GangEnvironment
-// returned, and those variables of the agent's environment that a campaign may set. Omits
-// NCCL_HOSTID if its value is the node's id, because results of different nodes would otherwise
-// never be comparable. Returns an empty map unless the job uses several GPUs.
+// Returns the NCCL variables that were in effect for a job, to be recorded in its results. These
+// are the variables in `given` (from GangEnvironment) and the known NCCL variables of the agent's
+// environment. Omits NCCL_HOSTID if its value is the node's id, because results of different nodes
+// would otherwise never be comparable. Returns an empty map unless the job uses several GPUs.
 std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
                                                  const std::map<std::string, std::string>& given,
                                                  const std::string& node_id);

@@ -16,8 +16,8 @@
 namespace assay::agent {
 namespace {
 
-// The runner's exit code for parameters that contradict each other. The runner uses the same code
-// for an unknown command. In that case, its error message begins with the program's name.
+// The runner's exit code for parameters that contradict each other. An unknown command has the same
+// exit code, but its error message begins with kRefusal.
 constexpr int kExitUsage = 2;
 constexpr const char* kRefusal = "assay-runner: ";
 

@@ -28,15 +28,15 @@ struct ReconnectRequest {
   std::string address;  // HOST:PORT of the coordinator to try first; empty: none is named.
 };
 
-// The stream that connects a session with its coordinator. All methods may be called from any
-// thread and return immediately.
+// The stream to the coordinator in one session. All methods may be called from any thread and
+// return immediately.
 class Link {
  public:
   virtual ~Link() = default;
   // Queues a message. A new AgentState replaces one that is still queued.
   virtual void Send(v1::AgentMessage message) = 0;
   // Ends the stream after all queued messages have been sent. If the agent opened the connection,
-  // the agent then reconnects as `reconnect` says.
+  // it then reconnects; `reconnect` says when, and to which coordinator.
   virtual void Close(const std::string& reason, std::optional<ReconnectRequest> reconnect) = 0;
 };
 
@@ -61,8 +61,9 @@ struct AssignedJob {
 
   Id id() const { return {spec.job_id(), spec.epoch()}; }
   v1::RunningJob Progress() const;
-  // Returns the time at which to begin stopping the job's processes. They must have ended before
-  // the job's lease expires, and ending them takes a few seconds.
+  // Returns the time at which the agent must begin to stop the job's processes. Ending them takes a
+  // few seconds, and they must have ended before the job's lease (the time-limited permission to
+  // run it) expires.
   MonotonicTime StopTime() const;
   // Extends the lease until `length` after `from`, unless it already ends later.
   void Extend(MonotonicTime from, Duration length);
@@ -94,13 +95,16 @@ struct AssignedJob {
 //        ^                                       |        results and ends are sent--> Live
 //        +-----------Disconnected, Reconnect, no HelloAck within 30 s------------------+
 //
-// A newer link replaces an older one. Without a link, jobs keep running until they are done, are
-// cancelled, are replaced by a newer epoch, or lose their lease. The same applies to jobs that were
-// assigned by another fleet than the current coordinator's. The current coordinator learns neither
-// of these jobs nor of their results.
+// Hello introduces the agent, and HelloAck is the coordinator's answer. Spooled results wait on
+// disk until it acknowledges them. A newer link (a stream to a coordinator) replaces an older one.
 //
-// Call all methods except stats() on the executor, and destroy the session there as well. The
-// executor must have exactly one thread. The destructor stops all jobs and waits for them.
+// Jobs keep running without a connection to the coordinator. A job ends when it is done, is
+// cancelled, is assigned again with a newer epoch (the number of the assignment), or loses its
+// lease (the permission to run it). If the agent connects to another fleet, the jobs of the old
+// fleet keep running, but the new coordinator learns nothing about them or their results.
+//
+// Call all methods except stats() on the executor, which must have exactly one thread. Destroy the
+// session there too. The destructor stops all jobs and waits for them.
 class Session {
  public:
   struct Options {
@@ -130,15 +134,14 @@ class Session {
   void Received(const std::shared_ptr<Link>& link, const v1::CoordinatorMessage& message);
   void Disconnected(const std::shared_ptr<Link>& link);
 
-  // Gives all jobs back to the coordinator, because the agent is stopping. Sends GoingAway, stops
-  // the runners, and accepts no new jobs. Closes the link for good when the coordinator has
-  // acknowledged the end of every job, or after 8 s at the latest. Then calls `done` on the
-  // executor.
+  // Gives all jobs back to the coordinator, because the agent is stopping. Stops the processes of
+  // the jobs and accepts no new jobs. Closes the link when the coordinator has acknowledged the end
+  // of every job, or after 8 s at the latest. Then calls `done` on the executor.
   void HandBack(const std::string& reason, std::function<void()> done);
 
-  // Returns the longest time that the agent may wait before it reconnects. While the agent has jobs
-  // or results, this is two heartbeat periods, so that it is back before the coordinator gives up
-  // its jobs. Otherwise there is no limit, and the function returns nullopt.
+  // Returns the longest time that the agent may wait before it reconnects, or nullopt if there is
+  // no limit. An agent with jobs or unsent results must reconnect within two heartbeat periods.
+  // Otherwise the coordinator could give up on its jobs.
   std::optional<Duration> ReconnectWithin() const;
 
   SessionStats stats() const;
@@ -151,8 +154,8 @@ class Session {
     std::function<void()> done;  // Empty after it was called.
     MonotonicTime deadline;
   };
-  // A link from a node check to the session. The link becomes null if the session is destroyed
-  // first.
+  // A pointer to the session for a node check that runs on another thread. The pointer becomes null
+  // if the session is destroyed before the check is done.
   struct CheckGate {
     Mutex mutex;
     Session* session ASSAY_GUARDED_BY(mutex) = nullptr;
@@ -180,9 +183,8 @@ class Session {
   void OnOutcome(const JobId& id, const JobOutcome& outcome);
   void End(AssignedJob* job, const JobOutcome& outcome);
 
-  // Sends a State message, which is also a heartbeat. The first State in each heartbeat period
-  // contains the state of the GPUs. The end of a job is not part of it, but reported by
-  // JobFinished.
+  // Sends a State message, which lists the running jobs and is also the heartbeat. Includes the
+  // state of the GPUs at most once per heartbeat period.
   void SendState();
   void UpdateStats();
   void SendGangReady(const AssignedJob& job);
@@ -201,17 +203,17 @@ class Session {
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
-  // Keeps a result in the spool although the coordinator does not know its job, because the
-  // coordinator's database may still be restored from a backup that contains the job. The result is
-  // deleted when it is a week old.
+  // Keeps a result on disk although the coordinator does not know its job. The coordinator's
+  // database may still be restored from a backup that contains the job. The result is deleted when
+  // it is a week old.
   void KeepUnknown(const ResultKey& key);
   bool DeleteIfOld(const ResultKey& key);
   void DeleteUnknown(MonotonicTime now);
   MonotonicTime NextDeadline() const;
   void Arm();
   AssignedJob* Find(const std::string& job_id, int64_t epoch);
-  // Returns the job if it belongs to the fleet of the current session, and null otherwise. Use this
-  // for messages of a coordinator.
+  // Returns the job if the current coordinator's fleet assigned it, and null otherwise. Use this
+  // for messages from a coordinator, which must not affect the jobs of another fleet.
   AssignedJob* FindOfFleet(const std::string& job_id, int64_t epoch);
   void Post(std::function<void()> task);
 
@@ -232,8 +234,9 @@ class Session {
   std::map<uint64_t, MonotonicTime> sent_states_;  // When each of the last States was sent.
 
   std::map<JobId, AssignedJob> jobs_;
-  // Jobs whose end was acknowledged. If an Assign for one of them arrives late, it is answered from
-  // here.
+  // The final messages of the last jobs whose end the coordinator has acknowledged. If the
+  // coordinator assigns one of these jobs again, the agent sends the message again instead of
+  // running the job.
   std::deque<v1::JobFinished> recently_finished_;
   std::deque<ResultKey> unsent_;
   std::map<ResultKey, MonotonicTime> in_flight_;  // Sent but not acknowledged.

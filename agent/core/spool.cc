@@ -27,8 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "ASSAYRS2";
-// The header: a magic number, followed by the length of the fleet id, the length of the result and
-// the CRC of both, each as a little-endian 32-bit number.
+// The size of a file's header. The header consists of a magic number and three little-endian 32-bit
+// numbers: the length of the fleet id, the length of the result, and the CRC of both.
 constexpr size_t kHeaderBytes = 20;
 constexpr char kExtension[] = ".result";
 constexpr int64_t kMaxRejectedBytes = int64_t{16} << 20;

@@ -29,23 +29,22 @@ class Spool {
   virtual ~Spool() = default;
 
   // Opens `folder` and loads the results that an earlier agent process left there. Creates the
-  // folder if it does not exist. `limit_bytes` limits the total size of all files; Append refuses
-  // results beyond this limit.
+  // folder if it does not exist. Append refuses results that would make the files larger than
+  // `limit_bytes` in total. The destructor waits until all results are on disk.
   //
-  // The folder has one file per result. Each file consists of a header, with lengths and a CRC-32,
-  // the id of the fleet that assigned the job, and the serialized CaseResult. A file gets its final
-  // name only when it is complete. The destructor waits until all results are on disk. A damaged
-  // file is renamed to NAME.corrupt and kept.
+  // The folder has one file per result. A file contains a header with a CRC-32, the id of the fleet
+  // that assigned the job, and the result. A file gets its final name only when it is complete. A
+  // damaged file is renamed to NAME.corrupt and kept.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
   // A callback for results that could not be stored. Called on a thread of the spool.
   using OnLost = std::function<void(Status)>;
 
-  // Stores a result of a job that the fleet `fleet_id` assigned. Returns immediately, and counts
-  // the result as stored while a background thread writes it to disk (with fsync). If the write
-  // fails, the result no longer counts as stored, and `on_lost` gets the file system's error. Does
-  // nothing if a result with the same key is already stored. Returns RESOURCE_EXHAUSTED
-  // (SPOOL_FULL) if the spool would exceed its size limit.
+  // Stores a result of a job that the fleet `fleet_id` assigned. Returns immediately. The result
+  // then counts as stored, while a background thread writes it to disk (with fsync). If writing
+  // fails, the result is dropped and `on_lost` gets the error. Does nothing if a result with the
+  // same key is already stored. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the spool would exceed
+  // its size limit.
   virtual Status Append(const v1::CaseResult& result, const std::string& fleet_id,
                         OnLost on_lost) = 0;
 
@@ -53,14 +52,14 @@ class Spool {
   virtual void Flush() = 0;
 
   // Returns the stored result with this key, or NOT_FOUND if there is none. If the result's file is
-  // damaged, returns DATA_LOSS; the file is renamed, and the result no longer counts as stored.
+  // damaged, renames the file, removes the result from the spool and returns DATA_LOSS.
   virtual Result<v1::CaseResult> Read(const ResultKey& key) = 0;
 
   // Removes the result, if it is stored.
   virtual void Remove(const ResultKey& key) = 0;
 
-  // Moves the result's file to the folder "rejected" next to the spool's folder, where the user can
-  // inspect it. The result no longer counts as stored. If the folder "rejected" exceeds 16 MiB, its
+  // Removes the result from the spool, but keeps its file in the folder "rejected" next to the
+  // spool's folder, where the user can inspect it. If the folder "rejected" exceeds 16 MiB, its
   // oldest files are deleted.
   virtual void Reject(const ResultKey& key) = 0;
 

@@ -17,8 +17,8 @@ using Telemetry = std::vector<v1::GpuTelemetry>;
 // while the driver resets a GPU.
 Telemetry ReadTelemetry(const Nvml& nvml, const std::vector<int>& gpu_indices);
 
-// A reader of telemetry that does not block its caller. Each read runs on its own thread, which is
-// abandoned if the driver does not answer. Thread-safe.
+// A reader of the state of GPUs that never blocks its caller. Each read runs on its own thread,
+// which is abandoned if the driver hangs. Thread-safe.
 class TelemetryReader {
  public:
   // Begins the first read.
@@ -29,8 +29,8 @@ class TelemetryReader {
   TelemetryReader& operator=(const TelemetryReader&) = delete;
 
   // Returns the values of the read that the previous call started, and starts the next read. If the
-  // previous read has not ended, returns an empty list instead of older values, which would hide
-  // that the driver hangs.
+  // previous read has not ended yet, returns an empty list. Older values would hide that the driver
+  // hangs.
   Telemetry Take();
 
  private:

@@ -191,8 +191,9 @@ class BackgroundProcess {
     return got < 0;
   }
 
-  // Passes the agent's line on to the process that waits for it. Keeps back an error until the
-  // agent has ended and the data folder can be used again.
+  // Passes the agent's report of success or failure on to the process that started this background
+  // process. A failure is passed on later, by ReportFailure, when the agent has ended and the data
+  // folder can be used again.
   void PassOn(const FileDescriptor& report) {
     char bytes[4096];
     const ssize_t got = ::read(report.get(), bytes, sizeof bytes);
@@ -284,8 +285,8 @@ Status StartInBackground(const BackgroundOptions& options, Duration patience) {
   if (child < 0) return Internal("cannot start a process: " + std::string(std::strerror(errno)));
   if (child == 0) {
     report.read.Close();
-    // The second fork makes the process a child of PID 1. As it does not lead its session, it can
-    // never get a controlling terminal.
+    // Fork again, so that the new process is a child of PID 1 and does not lead its session. It can
+    // then never get a controlling terminal.
     if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
     RunDetached(options, std::move(pid_file), std::move(report.write));
   }

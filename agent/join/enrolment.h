@@ -18,10 +18,10 @@ Status CheckRole(const identity::Enrolled& enrolled);
 // Fills options that were not given with the facts that this machine's cloud provider states.
 void UseRental(const Rental& rental, AgentOptions* options);
 
-// Applies the identity in the data folder, if there is one and no TLS files were given: sets the
-// TLS files to those of the identity, and sets its coordinators if none were given. Renews the
-// certificate if it has expired. Returns an error if the identity cannot be used on this machine,
-// or if the coordinator refuses the renewal.
+// Uses the identity in the data folder, if there is one and the user gave no TLS files. Sets the
+// TLS files in `options` to those of the identity. If the user named no coordinators, also uses
+// those of the identity. Renews an expired certificate. Returns an error if the identity cannot be
+// used on this machine or the coordinator refuses the renewal.
 Status UseEnrolment(const Rental& rental, AgentOptions* options);
 
 }  // namespace assay::agent

@@ -61,8 +61,8 @@ bool SayGpus() {
   return !parts.empty();
 }
 
-// Runs the self-test of a few benchmarks on all GPUs at once, and prints the outcome. The node
-// joins even if the self-test fails, so that the problem is visible in the fleet.
+// Runs a short self-test of a few benchmarks, on all GPUs at once, and prints the outcome. The node
+// joins the fleet even if the self-test fails, so that the problem is visible there.
 void SaySelfTest(const std::string& runner, bool gpus) {
   SubprocessOptions child;
   child.argv = {runner, "selftest", "cpu_gemm"};
@@ -79,9 +79,8 @@ void SaySelfTest(const std::string& runner, bool gpus) {
   }
 }
 
-// Returns true for errors that a node can ignore if it has joined already, such as a used invite.
-// Such a join is common, because the command may be part of a script that runs at each start of the
-// machine.
+// Returns true for errors that do not matter if the node has already joined the fleet, such as a
+// used invite. They are common if a script runs the join command at each start of the machine.
 bool IsNoMatterToMembers(const Status& error) {
   switch (error.reason()) {
     case Reason::kInviteExpired:

@@ -7,9 +7,9 @@
 
 namespace assay::agent {
 
-// Enrols this node, checks its GPUs and its runner, and prints the outcomes on stdout. A node
-// without usable GPUs joins too, because it can run CPU benchmarks. Blocks for at most about a
-// minute.
+// Makes this node a member of a fleet, checks its GPUs and its runner program, and prints the
+// outcomes on stdout. A node without usable GPUs can join too, because it can run CPU benchmarks.
+// Blocks for at most about a minute.
 Status JoinFleet(const Rental& rental, const JoinOptions& options);
 
 }  // namespace assay::agent

@@ -18,18 +18,17 @@ struct MachineFacts {
 // `root` replaces "/" in tests.
 MachineFacts ReadMachine(const Rental& rental, const std::string& root = "");
 
-// Returns true if `one` and `other` describe different machines. The first of these rules that
-// applies decides:
-//   1. If the boot ids are equal, it is the same machine.
-//   2. If the provider's instance id is known for both, it decides. When a container that keeps its
-//      volume is restarted or upgraded, the instance id stays the same.
-//   3. If the machine id is known for both, it decides. In containers it is not known: the id there
-//      comes from the image, so an upgrade would change it.
-//   4. Otherwise, it counts as the same machine, because it may have been rebooted. If two agents
-//      run at the same time with one identity, the coordinator detects that.
+// Returns true if `one` and `other` describe different machines. Compares these facts, in this
+// order:
+//   1. Equal boot ids mean the same machine.
+//   2. The provider's instance ids decide if both are known. A container keeps this id when it is
+//      restarted or upgraded with the same volume.
+//   3. The machine ids decide if both are known. They are unknown in containers.
+// If no fact decides, the machine counts as the same, because it may have been rebooted. If it is a
+// copy after all, the coordinator detects that two agents use one identity at the same time.
 bool AreTwoMachines(const MachineFacts& one, const MachineFacts& other);
 
-// Compares this machine with the one on which the identity in `folder` was made, and records the
+// Checks that this is the machine on which the identity in `folder` was made, and records the
 // current boot. Returns FAILED_PRECONDITION with reason COPIED_FOLDER if it is another machine.
 Status CheckMachine(const std::string& folder, const MachineFacts& present);
 

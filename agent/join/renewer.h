@@ -12,8 +12,8 @@
 
 namespace assay::agent {
 
-// The ways to renew the certificate, and callbacks for the outcome. All functions are called on the
-// renewer's thread. The first two may block.
+// The two ways to renew the certificate, which may block, and the callbacks for the outcome. All of
+// these functions are called on the renewer's thread.
 struct Renewal {
   // Renews with a gRPC call, which requires that the current certificate is valid.
   std::function<Result<identity::Enrolled>()> by_session;
@@ -26,11 +26,11 @@ struct Renewal {
 };
 
 // A schedule for the renewal of a certificate. Renews after two thirds of the certificate's life,
-// or randomly up to a tenth earlier, so that nodes that joined together do not all renew at the
-// same time. After a failure, tries again after a thirtieth of the life (at least 1 s, at most 5
-// min). If `by_session` fails in the last sixth of the life or after its end, also tries `by_key`.
-// Measures time on the monotonic clock, so a wrong wall clock has no effect after the first
-// renewal. Not thread-safe.
+// or randomly up to a tenth earlier, so that nodes that joined together do not all renew at once.
+// After a failure, tries again after a thirtieth of the life (at least 1 s, at most 5 min). Renews
+// with Renewal::by_session. In the last sixth of the life, falls back to Renewal::by_key. After the
+// life, uses only the latter. Measures time on the monotonic clock, so changes of the system time
+// have no effect after the first renewal. Not thread-safe.
 class RenewalSchedule {
  public:
   RenewalSchedule(const Clock& clock, const identity::Enrolled& enrolled, Renewal renewal,
@@ -51,8 +51,8 @@ class RenewalSchedule {
   MonotonicTime end_;
 };
 
-// Runs a RenewalSchedule on a thread of its own. The destructor does not wait for a renewal in
-// progress, but no callback is called after it.
+// Runs a RenewalSchedule on its own thread. The destructor does not wait for a renewal in progress.
+// After the destructor, no callbacks are called.
 class Renewer {
  public:
   Renewer(const identity::Enrolled& enrolled, const Renewal& renewal);
@@ -65,9 +65,9 @@ class Renewer {
   const std::shared_ptr<State> state_;
 };
 
-// If `status` means that a coordinator has refused this node for good, returns the error with
-// reason BANNED or NO_IDENTITY. If the refusal came before the call was handled, gRPC 1.51 loses
-// the reason, so this function derives it from the error code.
+// Returns the error with reason BANNED or NO_IDENTITY if `status` means that a coordinator has
+// refused this node permanently. Otherwise returns nullopt. gRPC 1.51 loses the reason of some
+// refusals. The reason is then derived from the error code.
 std::optional<Status> ExpulsionOf(const Status& status);
 
 }  // namespace assay::agent

@@ -23,7 +23,7 @@ struct AgentMetricsSources {
   std::shared_ptr<const Nvml> nvml;  // Null without GPUs.
 };
 
-// A collector of the agent's metrics. Exports up to 38 series per GPU and 5 for the agent.
+// A collector of the agent's metrics. Exports up to 38 time series per GPU and 5 for the agent.
 // Thread-safe.
 class AgentMetrics : public prometheus::Collectable {
  public:

@@ -31,12 +31,10 @@ class ServerStream
   void End() override { Finish(grpc::Status::OK); }
 };
 
-// One RunJob call, which runs a single case and streams its progress and result to the caller.
-//   - If this node cannot run the case, the call fails. If the runner program finds that the
-//     parameters are wrong as well, the error is about the parameters.
-//   - Otherwise the job runs until its processes have ended or the caller disconnects.
-//   - At the end, the queued messages are written, and then the call is finished.
-// All steps run on the executor. The object deletes itself after the last callback from gRPC.
+// One RunJob call, which runs a single case (a benchmark with fixed parameters) and streams
+// progress and the result to the caller. The job ends early if the caller disconnects. If this node
+// cannot run the case, the call fails. All steps run on the executor. The object deletes itself
+// after the last callback from gRPC.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                      public std::enable_shared_from_this<RunJobStream> {
  public:
@@ -92,9 +90,9 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
   }
 
   // Ends the call with the error `lack`, which says why this node cannot run the benchmark. If the
-  // runner program finds invalid parameters, reports those instead. Does not start that program
-  // while a job is running, because that would disturb the measurement. Uses a separate thread, so
-  // that the executor can continue to renew leases.
+  // parameters are invalid too, reports that instead. Only the runner program can check parameters.
+  // It is not started while a job runs, because it would disturb the measurement, and it runs on a
+  // separate thread, so that the executor is not blocked.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
     std::thread([self = shared_from_this(), request, lack] {

@@ -1,5 +1,5 @@
-// The agent's gRPC service. Coordinators use this service to open sessions. Users can query the
-// node's inventory and benchmarks, or run single jobs without a coordinator.
+// The agent's gRPC service. Coordinators use this service to open sessions with the agent. Users
+// can query the node's inventory and benchmarks, or run single jobs without a coordinator.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace assay::agent {
 
-// The parts of the agent that direct jobs (those without a coordinator) need. They must outlive
-// every call.
+// The parts of the agent that are needed to run direct jobs (those without a coordinator). They
+// must outlive every call.
 struct DirectJobHost {
   std::shared_ptr<Node> node;
   JobLauncher* launcher = nullptr;

@@ -71,8 +71,9 @@ class AttachClient::Stream
 
   void OnNoMoreReading() override { RemoveHold(); }
 
-  // Trust only servers with the certificate of a coordinator or of a proxy, which forwards messages
-  // of coordinators, because an acknowledgement makes the agent delete a result.
+  // Returns true if the server's certificate is that of a coordinator of this fleet, or of a proxy
+  // that forwards a coordinator's messages. Other servers must not be trusted, because the agent
+  // deletes a result when the server acknowledges it.
   bool IsTrusted() const override {
     if (fleet_.empty()) return true;
     const Identity server = rpc::ServerOf(context_);
@@ -130,8 +131,8 @@ void AttachClient::BeginRound() {
 Result<v1::FleetService::Stub*> AttachClient::StubOf(const std::string& address) {
   const auto known = targets_.find(address);
   if (known != targets_.end()) {
-    // Skip gRPC's own pause before reconnecting, which may be longer than a short lease. Backoff
-    // alone determines the delays.
+    // Skip gRPC's own delay before it reconnects, because it may be so long that this agent loses
+    // its jobs. Backoff alone determines the delays.
     grpc::experimental::ChannelResetConnectionBackoff(known->second.channel.get());
     return known->second.stub.get();
   }
@@ -179,8 +180,8 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
 
   const auto session = session_.lock();
   std::optional<Duration> within;
-  // Do not limit the delay if this session was replaced. If two agents have the same node id, they
-  // would otherwise replace each other all the time.
+  // Do not limit the delay if another agent with the same node id may have taken over the session.
+  // Otherwise, the two agents would keep replacing each other.
   if (session != nullptr && !replaced) within = session->ReconnectWithin();
   Duration delay = end.reconnect ? end.reconnect->after : Duration::zero();
   if (round_.empty()) delay = std::max(delay, backoff_.Next(within));
@@ -197,8 +198,8 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
 
 void AttachClient::PreferNamed(const std::string& address, bool next_round) {
   if (address.empty()) return;
-  // An address is tried once per round, so two coordinators that name each other cause no fast
-  // loop.
+  // Do not try an address twice in one round. Two coordinators that refer the agent to each other
+  // would otherwise make it reconnect in a fast loop.
   if (next_round || tried_.contains(address)) {
     named_ = address;
     return;

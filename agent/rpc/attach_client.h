@@ -20,15 +20,13 @@
 
 namespace assay::agent {
 
-// A client that keeps a session open. It opens a stream and, whenever the stream ends, opens
-// another one. It tries the coordinators in rounds. A round tries each coordinator at most once, in
-// this order:
+// A client that keeps a session open with one of the coordinators. When a session ends, the client
+// tries the coordinators in rounds, with a delay before each round (see Backoff). In a round, it
+// tries each coordinator at most once, in this order:
 //   1. the coordinator that a Reconnect message named,
 //   2. the coordinator of the last session,
 //   3. all others, in the order of the list.
-// After a failed try, the next coordinator of the round is tried immediately. The next round begins
-// after a delay (see Backoff). Use and destroy this object on the executor, except that AwaitEnd
-// must be called from another thread.
+// Use and destroy this object on the executor. Call only AwaitEnd from another thread.
 class AttachClient {
  public:
   // Creates a channel to HOST:PORT. The error says why that is impossible.
@@ -45,9 +43,9 @@ class AttachClient {
   AttachClient(const AttachClient&) = delete;
   AttachClient& operator=(const AttachClient&) = delete;
 
-  // Registers a callback for the ends of calls. Call this before Start. The callback runs on the
-  // executor. Its arguments are the coordinator's address, the error (OK if the coordinator ended
-  // the call without one), and true if there has been a session since Start.
+  // Registers a callback that is called on the executor when a call to a coordinator ends. Its
+  // arguments are the coordinator's address, the error (OK if the coordinator ended the call
+  // normally), and whether there has been a session since Start. Call this before Start.
   using CallEnded =
       std::function<void(const std::string& address, const Status& why, bool had_session)>;
   void OnCallEnd(CallEnded callback) { call_ended_ = std::move(callback); }

@@ -1,5 +1,5 @@
-// Logs exceptions from callbacks of gRPC (reactions), which would otherwise be lost without a
-// trace.
+// Logs exceptions that are thrown in callbacks from gRPC. Without this, such exceptions would be
+// lost without a trace.
 #pragma once
 
 #include <exception>

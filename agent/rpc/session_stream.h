@@ -16,9 +16,9 @@
 
 namespace assay::agent {
 
-// A FIFO queue of messages to send. A new AgentState message replaces a queued one. If only the
-// queued message contains the state of the GPUs, the new message takes it over. The queue itself
-// has no size limit, but the session limits the number of unacknowledged results. Not thread-safe.
+// A queue of messages to send. A new AgentState message replaces one that is still queued. If only
+// the old message contains the state of the GPUs, the new one takes it over. The queue has no size
+// limit, but the session limits the number of unacknowledged results. Not thread-safe.
 class Outbox {
  public:
   void Push(v1::AgentMessage message) {
@@ -48,9 +48,9 @@ class Outbox {
 };
 
 // The gRPC stream of a session. `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor.
-// `kReadsToTheEnd` must be true for a client, which has to continue reading after End to notice
-// that the call has ended. Callbacks from gRPC only post tasks to the executor, on which the
-// session lives. The stream keeps itself alive until the last callback.
+// Set `kReadsToTheEnd` for a client, which notices the end of the call only if it keeps reading.
+// Callbacks from gRPC only post tasks to the executor, where the session runs. The stream keeps
+// itself alive until the last callback.
 template <typename Reactor, bool kReadsToTheEnd>
 class SessionStream : public Reactor,
                       public Link,

@@ -35,17 +35,14 @@ struct Fault {
   bool IsOf(const std::string& name) const { return node == "*" || node == name; }
 };
 
-// Parses the YAML text of a file such as:
+// Parses a YAML file of faults. `file` is its name for error messages, which also contain the line
+// number. `text` is its content, for example:
 //   faults:
 //     - slow_gpu: {node: sim-0007, gpu: 3, factor: 0.9, since: 2026-11-20}
 //     - slow_link: {node: sim-0001, peer: sim-0002, factor: 0.5}
 //     - driver_step: {node: "*", driver: "590.10", factor: 1.02, since: 2026-11-24}
-//     - lying_node: {node: sim-0003, factor: 3}
 //     - vanishing_node: {node: sim-0004, after: 30s, returns_after: 90s}
-//     - failing_node: {node: sim-0005}
-//     - memory_errors: {node: sim-0006, gpu: 1}
-//     - link_errors: {node: sim-0006, gpu: 2}
-// `file` is the file's name. Error messages contain this name and the line number.
+// The other kinds of Fault are written in the same way.
 Result<std::vector<Fault>> ParseFaults(const std::string& file, const std::string& text);
 
 }  // namespace assay::agent

@@ -11,8 +11,9 @@
 namespace assay::agent {
 namespace {
 
-// A simulated job. Each of these steps is a task on the executor:
-//   begin --gang of several nodes: GangReady, then Go--> one task per case --> finished
+// A simulated job. Each step is a task on the executor:
+//   begin --> one task per case --> finished
+// A job on several nodes reports GangReady after `begin`, and waits for Go before its first case.
 class Job : public std::enable_shared_from_this<Job> {
  public:
   Job(std::shared_ptr<SimulatedLauncher::Shared> shared, v1::JobSpec spec, JobEvents events)

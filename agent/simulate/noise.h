@@ -23,19 +23,19 @@ class Random {
 // Returns a hash of `text` and `seed`.
 uint64_t HashOf(uint64_t seed, const std::string& text);
 
-// The noise of one case on one node. The case determines the kind of noise and its strength:
-//   independent        normal, 0.3% to 1%
-//   autocorrelated     AR(1) with a coefficient of 0.5 or 0.8, the same strength
+// The random variation between runs of one case (a benchmark with fixed parameters) on one node.
+// The case determines the kind of noise and its strength:
+//   independent        normal, with a standard deviation of 0.3% to 1%
+//   autocorrelated     same strength, but AR(1) with a coefficient of 0.5 or 0.8
 //   spikes             independent, but 3% of the runs are slower by 6% on average (exponential)
 //   two modes          normal with 0.4%, but 30% of the runs are 3% slower
 class CaseNoise {
  public:
-  // `case_seed` selects the kind of noise. `series_seed`, a hash of the case and the hardware,
-  // selects the random numbers.
+  // `case_seed` selects the kind of noise and its strength. `series_seed` selects the random
+  // numbers. It is a hash of the case, the node and the GPUs that it uses.
   CaseNoise(uint64_t case_seed, uint64_t series_seed);
 
-  // Returns the factor by which to multiply the time of run number `run`, from 0. The mean is about
-  // 1.
+  // Returns a factor, with a mean of about 1, for the simulated time of run number `run` (from 0).
   double RunFactor(uint64_t run) const;
   // Returns one factor per sample of the run, by which to multiply the time of the run.
   std::vector<double> SampleFactors(uint64_t run, int samples) const;

@@ -29,12 +29,12 @@ CampaignFile ParseCampaign(std::string_view text);
 // content are in the returned object's `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// Returns the text of a campaign file. ParseCampaign converts this text back to `spec`, except that
-// line numbers may differ. Omits fields with default values. `spec` must have benchmarks.
+// Converts `spec` to the text of a campaign file. ParseCampaign converts the text back to an equal
+// spec, except for line numbers. Omits fields with default values. `spec` must contain a benchmark.
 std::string CampaignYaml(const v1::CampaignSpec& spec);
 
-// Formats at most kMaxYamlFaults errors in a campaign file, one per line, for example "FILE:7:12:
-// benchmarks[1].gemm.m: description", where 7 is the line and 12 is the column in the file.
+// Formats at most kMaxYamlFaults errors in a campaign file, one per line. For example, in the line
+// "FILE:7:12: benchmarks[1].gemm.m: description", 7 is the line and 12 the column in the file.
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults);
 
 // Formats the errors that the coordinator found in a campaign, one per line: "FILE:7: field:

@@ -20,8 +20,8 @@ class FieldReader {
 
   void Fault(Position at, std::string field, std::string description);
 
-  // Records the fault `what` (for example "no such field"), with the known name that is most
-  // similar as a suggestion.
+  // Records an error about an unknown name. `what` describes the error, for example "no such
+  // field". Suggests the most similar of the `known` names.
   void UnknownName(Position at, const std::string& field, const std::string& what,
                    const std::vector<std::string>& known);
 
@@ -39,8 +39,8 @@ class FieldReader {
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
   // Reads an integer between `least` and `most`. If the value is invalid, records an error and
-  // returns nullopt. If `most` is not set, does not check an upper bound, because the coordinator
-  // checks it later.
+  // returns nullopt. If `most` is not set, any larger value is accepted, because the coordinator
+  // checks the upper bound later.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 
@@ -49,9 +49,9 @@ class FieldReader {
 };
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
-// each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
-// Checks the names and values of variables by the same rules as the coordinator. `field` is the
-// name of the map in error messages.
+// each variable to `settings`. Also adds its line number to `lines`, under the key
+// "SPEC_FIELD.NAME". Names and values must satisfy the same rules as in the coordinator. Error
+// messages refer to the map as `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);

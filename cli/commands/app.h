@@ -80,8 +80,8 @@ void AddCompletionCommand(CLI::App& app);
 // string if the last argument may be a file name.
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
 
-// Prints an error about the campaign file `path` and returns the exit code. Prints violations,
-// which the coordinator found, with line numbers and in the same format as syntax errors.
+// Prints an error about the campaign file `path` and returns the exit code. Errors that the
+// coordinator found in the file are printed like syntax errors, with line numbers.
 ExitCode ReportOfFile(const std::string& path, const Status& status);
 
 // Adds --request-id to a command that must not be executed twice.

@@ -40,8 +40,7 @@ struct Hardware {
   std::string form_factor;  // Empty if the sheet does not say it.
 };
 
-// Returns all benchmarks that this version of Assay declares, including those that this machine
-// cannot run.
+// Returns all benchmarks of this version of Assay, including those that this machine cannot run.
 Result<v1::RunnerDescription> DeclaredBenchmarks() {
   ASSAY_ASSIGN_OR_RETURN(Pipe events, MakePipe());
   SubprocessOptions options;
@@ -142,9 +141,9 @@ bool IsAboutGpus(const Filter& filter) {
   return std::all_of(filter.children.begin(), filter.children.end(), IsAboutGpus);
 }
 
-// Checks the campaign on imaginary nodes that have the given hardware. If the node filter uses
-// fields that --like does not determine, such as names, assumes that all these nodes match the
-// filter and sets `assumed`.
+// Checks the campaign as if the fleet consisted of nodes with the given hardware (option --like).
+// The campaign's filter for nodes may use other properties, such as node names. In that case,
+// ignores the filter and sets `assumed`.
 Result<v1::Campaign> CheckLike(const v1::CampaignSpec& spec, const Hardware& hardware,
                                const v1::RunnerDescription& runner, bool& assumed) {
   const std::vector<v1::Node> nodes = NodesLike(hardware, runner);

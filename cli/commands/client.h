@@ -44,10 +44,9 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// True if the client may send a request of this type again when it does not know whether the server
-// has executed it. RemoveNode, RemoveIdentity and DeleteSchedule cannot be repeated, because the
-// second call would fail with "no such node" or a similar error. CreateSchedule would fail because
-// its own schedule already exists, and CreateAnnotation would add a second annotation.
+// True if the client may repeat a request of this type when it does not know whether a server has
+// executed it. For example, a repeated RemoveNode or DeleteSchedule would fail with an error such
+// as "no such node", and a repeated CreateAnnotation would add a second annotation.
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest> &&
                                     !std::is_same_v<Request, v1::RemoveIdentityRequest> &&
@@ -55,14 +54,15 @@ inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeReque
                                     !std::is_same_v<Request, v1::DeleteScheduleRequest> &&
                                     !std::is_same_v<Request, v1::CreateAnnotationRequest>;
 
-// A client that owns a channel to each server, with the gRPC stubs. Sends all calls to the same
-// server until that server cannot be reached. Then sends the failed call (if kRepeatable) and all
-// later calls to the next server. Has the same thread-safety as gRPC's stubs.
+// A client with a channel to each server. Sends all calls to the same server until that server
+// cannot be reached. Then sends the failed call and all later calls to the next server. A call that
+// is not kRepeatable fails instead. Has the same thread-safety as gRPC's stubs.
 class Client {
  public:
-  // Creates a client for the coordinators in `options`, or, if there are none, in the user's
-  // context (see cli/contexts). Does not connect yet, but may renew the certificate of the context.
-  // Returns an error if an address, the TLS files or the context are invalid.
+  // Creates a client for the coordinators in `options`. If there are none, uses those of the user's
+  // context, which is a stored configuration for one fleet (see cli/contexts). Does not connect
+  // yet, but may renew the context's certificate. Returns an error if an address, the TLS files or
+  // the context are invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
   // Makes a client of the agent at HOST:PORT. Contexts do not apply.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);
@@ -102,8 +102,9 @@ class Client {
     return failure;
   }
 
-  // Returns a gRPC error with a hint about what the user can do. If the server cannot be reached
-  // and has never answered, connects to it to find out why, for example because it speaks TLS.
+  // Converts a gRPC error to a Status with a hint about what the user can do. If no server has ever
+  // answered, may make a test connection to find out the cause, for example that the server
+  // requires TLS.
   Status Explain(const grpc::Status& status) const;
 
   // Records that a server has answered a streaming call, which does not go through Call. Later

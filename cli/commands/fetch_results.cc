@@ -20,8 +20,8 @@ constexpr char kSimulatedToo[] = "simulated = true";
 // The coordinator stops counting results at this number.
 constexpr int kMostCounted = 10'000;
 
-// Adds a limit on the end time of results to `filter`. Converts an age, such as "12h", to a time
-// here, so that the requests for all pages contain the same limit.
+// Restricts `filter` by the end time of results. If `text` is an age, such as "12h", converts it to
+// a time once, so that the requests for all pages of results contain the same limit.
 Status AddTime(std::string& filter, const std::string& option, std::string_view comparator,
                const std::string& text) {
   if (text.empty()) return Status::Ok();
@@ -31,9 +31,9 @@ Status AddTime(std::string& filter, const std::string& option, std::string_view 
   return Status::Ok();
 }
 
-// Returns true if the query would also match results that were imported from other tools. The
-// coordinator excludes these unless the filter mentions them. Returns false on errors, because the
-// answer only decides whether to print a hint, and the user's own query has already succeeded.
+// Returns true if imported results, which come from other benchmark programs, would also match the
+// query. The coordinator excludes them unless the filter mentions them. Returns false on errors,
+// because the answer only decides whether to print a hint.
 bool ImportedMatch(Client& client, ResultsQuery query) {
   if (!query.campaign.empty()) return false;
   const Result<Filter> filter = ParseFilter(query.filter);
@@ -47,8 +47,9 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   return results.ok() && !results->empty();
 }
 
-// Returns true if the query would also match simulated results. The coordinator excludes these
-// unless the filter mentions them. Returns false on errors, for the same reason as ImportedMatch.
+// Returns true if simulated results would also match the query. The coordinator excludes them
+// unless the filter mentions them. Returns false on errors, because the answer only decides whether
+// to print a hint.
 bool SimulatedMatch(Client& client, ResultsQuery query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || Mentions(*filter, "simulated")) return false;

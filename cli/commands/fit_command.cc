@@ -100,8 +100,9 @@ struct RooflineFitOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// The points of cases that have the same roofs, by the name of these roofs: the GPU model, which
-// determines the memory roof, and the compute roof, such as "H200 SXM, bf16".
+// Points of a roofline plot, grouped by the roofs (hardware limits) that apply to them. The key of
+// a group names the GPU model, which determines the memory roof, and the compute roof. An example
+// is "H200 SXM, bf16".
 using PointsByRoof = std::map<std::string, std::vector<predict::IntensityPoint>>;
 
 // Returns a label for a case, with the parameters that have several values in `values`.

@@ -47,8 +47,9 @@ std::string ParameterOf(const v1::CaseResult& result, const char* name) {
   return found == result.parameters().end() ? "" : found->second;
 }
 
-// Returns true if the case is typical of the hardware: random data, a cold cache, a single product
-// (gemm), and a single node and operation (all_reduce).
+// Returns true if the case shows the hardware's typical performance. Its data must not be all
+// zeros, and the cache must be cold. A gemm must compute a single product. An all_reduce must run
+// on a single node, one operation at a time.
 bool IsPlainCase(const v1::CaseResult& result) {
   if (ParameterOf(result, "fill") == "zeros" || ParameterOf(result, "cache") == "hot") return false;
   const std::string& benchmark = result.benchmark();
@@ -73,8 +74,8 @@ std::string SourceOf(const v1::ResultGroup& group, const FigureOptions& options)
   return count < kFew ? text + " (fewer than 3)" : text;
 }
 
-// Returns the fields of the group's benchmark, or null if its results cannot be used as figures of
-// this GPU.
+// Returns the entry of BenchmarksOfFigures() for the group's benchmark. Returns null if the group's
+// results are not suitable as performance figures of this GPU.
 const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   const v1::CaseResult& best = group.best().case_result();
   if (!group.has_median() || !(group.low() > 0) || best.prediction().spec() != spec.name ||
@@ -87,7 +88,7 @@ const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   return nullptr;
 }
 
-// Returns the cases of the groups. For a case with several groups, which differ in the driver, uses
+// Converts groups of results to measured cases. A case has one group per driver version. Uses only
 // the group with the newest result.
 std::vector<MeasuredCase> CasesOf(const v1::GroupResultsResponse& response, const GpuSpec& spec,
                                   const FigureOptions& options) {
@@ -166,8 +167,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
     const predict::Figure& rate = measured.figure;
     predict::MeasuredAllReduce& of_ranks = by_ranks[static_cast<int>(ranks)];
     of_ranks.ranks = static_cast<int>(ranks);
-    // Use one data type per size, because the time depends on the number of bytes, and hardly on
-    // the type of the elements.
+    // The time depends on the number of bytes, and hardly on the type of the elements. Use only one
+    // data type per size.
     if (std::any_of(of_ranks.sizes.begin(), of_ranks.sizes.end(),
                     [&](const auto& size) { return size.bytes == bytes; })) {
       continue;
@@ -195,8 +196,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
   }
 }
 
-// A source of figures for predictions: the fleet's measurements, and spec sheets where the fleet
-// has none.
+// A source of performance figures for predictions. Uses figures that were measured in the fleet,
+// and spec sheets where there are none.
 class FleetWorld {
  public:
   FleetWorld(Context& context, const FigureOptions& options)
@@ -231,9 +232,9 @@ class FleetWorld {
       ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context_.client));
       client_ = std::make_unique<Client>(std::move(client));
     }
-    // A plan may look up every spec sheet, but the fleet has results for few of them. From the
-    // second lookup on, ask once which sheets have results, instead of querying the results of each
-    // sheet.
+    // A plan may look up every GPU model, but the fleet has results for few of them. From the
+    // second lookup on, ask once which models have results, instead of querying the results of each
+    // model.
     if (++lookups_ > 1) {
       if (!measured_) {
         ASSAY_ASSIGN_OR_RETURN(measured_, MeasuredSheets(*client_, options_.simulated));

@@ -18,8 +18,8 @@ struct FigureOptions {
   std::string node;
   // Uses results of simulated nodes instead of real ones.
   bool simulated = false;
-  // Paths of JSON files in the format of Hugging Face's config.json. Each file defines a model,
-  // which is named like the file.
+  // Paths of model descriptions in the format of Hugging Face's config.json. Each model is named
+  // after its file.
   std::vector<std::string> model_files;
 };
 
@@ -36,9 +36,9 @@ struct MeasuredCase {
 };
 
 // Fetches the results of gemm, memory_bandwidth and all_reduce of the last 30 days on GPUs with
-// this spec sheet, and summarizes them by case. If a case ran with several drivers, uses only the
-// driver with the newest result. Excludes results whose flags make them doubtful, such as
-// "shared_gpu". The range of a figure extends from the 5th to the 95th percentile of its results.
+// this spec sheet, and summarizes the results of each case. If a case ran with several drivers,
+// uses only the driver with the newest result. Excludes doubtful results, for example those with
+// the flag "shared_gpu". A figure's range extends from the 5th to the 95th percentile.
 Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
                                                      const FigureOptions& options);
 
@@ -48,10 +48,10 @@ Result<std::vector<const GpuSpec*>> MeasuredSheets(Client& client, bool simulate
 // Replaces those figures of `gpu` that were measured by the measured values.
 void UseMeasured(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu);
 
-// Returns the source of figures for predictions, which prefers the fleet's measurements to spec
-// sheets. If no coordinator can be reached and the user did not name one, uses only spec sheets and
-// says so once on stderr. The returned object refers to `context` and `options`, which must outlive
-// it.
+// Returns a source of performance figures for predictions. It prefers the fleet's measurements to
+// spec sheets. If the user named no coordinator and none can be reached, it uses only spec sheets
+// and says so once on stderr. The returned object refers to `context` and `options`, which must
+// outlive it.
 Result<predict::World> MakeWorld(Context& context, const FigureOptions& options);
 
 }  // namespace assay::cli

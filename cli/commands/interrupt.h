@@ -12,10 +12,10 @@
 
 namespace assay::cli {
 
-// Handles SIGINT and SIGTERM while this object exists. The first signal is only recorded; the
-// second terminates the program. Create this object before any thread is started, including the
-// threads of a gRPC client. The signals are blocked only in threads that start later, so an earlier
-// thread might receive them. Thread-safe.
+// A handler of SIGINT and SIGTERM, which is active while this object exists. The first signal is
+// only recorded. The second one terminates the program. Create this object before any thread is
+// started, including the threads of a gRPC client. Only threads that start later have the signals
+// blocked, so an earlier thread might receive a signal instead. Thread-safe.
 class Interrupt {
  public:
   Interrupt();
@@ -29,10 +29,9 @@ class Interrupt {
   // 143 for SIGTERM. Requires requested().
   ExitCode exit_code() const { return ExitCodeOfSignal(signal_); }
 
-  // Sets a function that runs on another thread when the first signal arrives. If that signal has
-  // already arrived, runs `action` immediately. Replaces the previous function. If the previous
-  // function is running, waits until it has returned. A null `action` only removes the previous
-  // function.
+  // Sets a function that runs on another thread when the first signal arrives. If a signal has
+  // already arrived, runs `action` immediately. Replaces the previous function, and waits for it to
+  // return if it is running. A null `action` only removes the previous function.
   void SetAction(std::function<void()> action);
 
   // Blocks for `duration` or until a signal arrives. Returns true for a signal.

@@ -1,5 +1,7 @@
-// assay node invite | invites | revoke | ban | unban | identities | attempts, and
-// assay user invite | list | remove | ban | unban
+// Implements the commands that manage who may join a fleet:
+//
+//   assay node invite, invites, revoke, ban, unban, identities, attempts
+//   assay user invite, list, remove, ban, unban
 #include <unistd.h>
 
 #include <memory>
@@ -212,8 +214,9 @@ Result<ExitCode> ListUsers(Context& context, const IdentityOptions& options) {
 
 Result<ExitCode> RemoveUser(Context& context, const IdentityOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // RemoveIdentity cannot be sent again to another coordinator. This harmless call makes the client
-  // choose a coordinator that answers.
+  // Look up the identity first. If a coordinator does not answer, the client retries this call at
+  // another one. It cannot retry RemoveIdentity, because the first call may have succeeded, and a
+  // second one would then fail.
   ASSAY_ASSIGN_OR_RETURN(const auto all, FetchIdentities(client, ""));
   for (const v1::EnrolledIdentity& one : all) {
     if (one.name() == options.name && one.role() == "node") {

@@ -1,6 +1,6 @@
-// Functions for calls of IdentityService that several commands make. Errors name the options of the
-// command line instead of the fields of the request. If the coordinator has no certificate
-// authority, the error says how to start it with one.
+// Functions that call IdentityService and are shared by several commands. Their errors name
+// command-line options instead of request fields. If the coordinator has no certificate authority,
+// the error says how to start it with one.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace assay::cli {
 
-// If the error's reason is NO_AUTHORITY, adds a hint that says how to start a coordinator with a
-// certificate authority. Returns other errors unchanged.
+// Adds a hint to an error with the reason NO_AUTHORITY. The hint says how to start a coordinator
+// that has a certificate authority. Returns other errors unchanged.
 Status WithCure(const Status& status);
 
 // Adds labels, each "KEY=VALUE", to the scope.

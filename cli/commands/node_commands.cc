@@ -98,7 +98,7 @@ Result<ExitCode> Add(Context& context, const AddressOptions& options) {
   return kExitDone;
 }
 
-// Removes the identity of a node that has joined the fleet but has never opened a session. Returns
+// Removes the identity of a node that was enrolled in the fleet but has never connected. Returns
 // NOT_FOUND if there is no such identity.
 Status RemoveUnattached(Client& client, const std::string& node) {
   ASSAY_ASSIGN_OR_RETURN(const auto identities, FetchIdentities(client, "node"));
@@ -112,8 +112,9 @@ Status RemoveUnattached(Client& client, const std::string& node) {
 
 Result<ExitCode> Remove(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // RemoveNode cannot be sent again to another coordinator. This harmless call makes the client
-  // choose a coordinator that answers.
+  // Look up the node first. If a coordinator does not answer, the client retries this call at
+  // another one. It cannot retry RemoveNode, because the first call may have succeeded, and a
+  // second one would then fail.
   v1::GetNodeRequest get;
   get.set_node(options.node);
   const Result<v1::GetNodeResponse> found = client.Call(&v1::NodeService::Stub::GetNode, get);

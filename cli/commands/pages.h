@@ -27,8 +27,8 @@ template <typename Page>
 using Items = std::vector<
     typename std::remove_reference_t<decltype(ItemsOf(std::declval<Page&>()))>::value_type>;
 
-// Calls `method` repeatedly, until the last page or until `limit` items have been read (kNoLimit
-// for all items). Passes each page to `use`. If `use` returns an error, stops and returns that
+// Calls `method` for one page after another and passes each page to `use`. Stops after the last
+// page or after `limit` items (kNoLimit for all). If `use` returns an error, stops and returns that
 // error.
 template <typename Stub, typename Request, typename Response, typename Use>
 Status ForEachPage(Client& client,

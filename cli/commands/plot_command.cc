@@ -37,8 +37,9 @@ void PrintRemaining(int remaining, const std::string& remedy) {
   if (remaining > 0) PrintError(Counted(remaining, "more result") + "; " + remedy + "\n");
 }
 
-// Explains on stderr why there is nothing to plot. If results match but cannot be plotted, prints
-// `needed`, a sentence that says what they lack. `hint` says how to obtain suitable results.
+// Explains on stderr why there is nothing to plot. If results match the query but cannot be
+// plotted, prints the sentence `needed`, which says what they lack. Then prints `hint`, which says
+// how to obtain suitable results.
 void ExplainNothing(Client& client, ResultsQuery query, const std::string& needed,
                     const std::string& hint) {
   query.limit = 1;

@@ -9,9 +9,9 @@
 
 namespace assay::cli {
 
-// Adds --check to `assay predict`. With --check, the command shows for each case how far the
-// predicted time is from the time measured in this fleet. Without --check, the command requires a
-// topic.
+// Adds the option --check to `assay predict`. With it, the command shows for each benchmark case
+// how far the predicted time is from the time measured in this fleet. Without it, the command
+// requires a topic (a kind of question).
 void AddPredictCheck(CLI::App& predict, Context& context);
 
 // Returns the name of the spec sheet of the first GPU of `options.node`. Returns an error if the

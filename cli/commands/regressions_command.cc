@@ -79,8 +79,8 @@ Result<std::string> FindIncident(Client& client, const RegressionsOptions& optio
                          JoinSome(ids, 4));
 }
 
-// Removes the incidents of which no regression is listed. The coordinator lists the incidents of
-// all nodes, even if the regressions are limited to one node.
+// Removes incidents that have no regression in the list. The coordinator sends the incidents of all
+// nodes, even if the user asked for the regressions of only one node.
 void KeepIncidentsOfRegressions(v1::ListRegressionsResponse& found) {
   std::set<std::string> ids;
   for (const v1::Regression& one : found.regressions()) ids.insert(one.incident_id());

@@ -1,5 +1,5 @@
-// Creates the command that answers a topic, which is one kind of question for `assay predict` and
-// similar commands.
+// Adds commands for topics. A topic is one kind of question that `assay predict` or a similar
+// command answers.
 #pragma once
 
 #include "cli/commands/app.h"

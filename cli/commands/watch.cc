@@ -70,8 +70,8 @@ class EventLines : public WatchOutput {
   }
 };
 
-// Displays the progress of a campaign on stderr. On a terminal, a background thread redraws the
-// display every second. Otherwise, prints one line per event, and every minute a progress line if
+// A display of a campaign's progress on stderr. On a terminal, a background thread redraws it every
+// second. Otherwise, one line is printed per event, and once a minute a line with the progress if
 // something has changed. Thread-safe.
 class LiveDisplay : public WatchOutput {
  public:

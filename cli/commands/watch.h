@@ -21,15 +21,14 @@ enum class Summary {
 
 // Shows a campaign's progress until the campaign ends, then prints a summary. If the connection is
 // lost, tries each coordinator in turn for up to a minute. Set `created` if the campaign is known
-// to exist, because this program has just created or read it. Returns exit code 0 if the campaign
-// passed, 1 if it failed, 3 if no coordinator could be reached, 4 if the campaign does not exist
-// (or was deleted), Interrupt::exit_code if a signal stopped the watch, and 124 if `deadline`
-// passed. After 3, 124 or a signal, the campaign itself continues.
+// to exist. Returns 0 if the campaign passed, 1 if it failed, 3 if no coordinator could be reached,
+// 4 if the campaign does not exist, 124 if `deadline` passed, or Interrupt::exit_code after a
+// signal. The campaign itself continues even if the watch stops early.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout,
                        std::optional<WallTime> deadline = std::nullopt);
 
-// Returns a list of exit codes for the help text of a command that can watch campaigns. The
+// Returns a help text that lists the exit codes of a command that can watch campaigns. The
 // arguments describe the codes 0, 1 and 4, whose meaning depends on the command.
 std::string WatchExitStatus(const std::string& done, const std::string& failed,
                             const std::string& refused, bool timeout = false);

@@ -1,15 +1,10 @@
-// Contexts: the fleets that a user works with, and how to reach each one. They are kept in
-// ~/.config/assay/config, which people may edit:
+// Reads and writes the user's contexts. A context says how to reach one fleet. All contexts are in
+// the file ~/.config/assay/config, which users may edit:
 //
-//   current: gpu.example.com
+//   current: lab
 //   contexts:
-//     gpu.example.com:
-//       identity: identities/gpu.example.com
-//     lab:
-//       coordinator: 10.0.0.1:7900
-//       tls-ca: /etc/assay/ca.pem
-//       tls-cert: /etc/assay/ann.pem
-//       tls-key: /etc/assay/ann.key
+//     gpu.example.com: {identity: identities/gpu.example.com}
+//     lab: {coordinator: 10.0.0.1:7900, tls-ca: ca.pem, tls-cert: ann.pem, tls-key: ann.key}
 #pragma once
 
 #include <functional>
@@ -24,11 +19,11 @@ namespace assay::cli {
 
 // Addresses and files with which to reach a fleet.
 struct FleetContext {
-  // HOST:PORT, or several separated by commas. May be empty if `identity` is set, because the
-  // identity contains the addresses of the fleet's coordinators.
+  // The fleet's coordinator as HOST:PORT, or several separated by commas. May be empty if
+  // `identity` is set, because the identity contains the addresses of the coordinators.
   std::string coordinator;
-  // The folder with the identity of an enrolled user (see identity/enrolled.h). Empty if there is
-  // none. A context has either an identity or TLS files. Relative paths are relative to the folder
+  // The folder with the user's identity in this fleet (see identity/enrolled.h), or empty. A
+  // context cannot have both an identity and TLS files. A relative path is relative to the folder
   // of the contexts.
   std::string identity;
   rpc::TlsFiles tls;
@@ -39,8 +34,8 @@ struct ContextFile {
   std::map<std::string, FleetContext> contexts;
 };
 
-// Returns an error unless `name` can name a context: 1 to 100 letters, digits and "._-:@", the
-// first of which is a letter or digit.
+// Returns an error unless `name` is a valid name of a context: 1 to 100 letters, digits and
+// "._-:@", beginning with a letter or digit.
 Status CheckContextName(const std::string& name);
 
 // Parses the text of a file named `path`. Returns INVALID_ARGUMENT with one violation per mistake.
@@ -53,8 +48,9 @@ std::string ContextFolder();
 // Reads the contexts in `folder`. Returns none if there is no file.
 Result<ContextFile> LoadContexts(const std::string& folder);
 
-// Changes the contexts in `folder`, and creates the folder if it does not exist. Several programs
-// may call this at once. If `change` returns an error, stores nothing and returns the error.
+// Applies `change` to the contexts in `folder` and stores them. Creates the folder if it does not
+// exist. If `change` returns an error, stores nothing and returns the error. Several programs may
+// call this at once.
 Status ChangeContexts(const std::string& folder,
                       const std::function<Status(ContextFile& file)>& change);
 

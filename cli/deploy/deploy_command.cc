@@ -48,8 +48,8 @@ std::string ScriptOf(const std::string& command, const std::string& wget_command
          command + " --detach\nelse\n" + wget_command + " --detach\nfi; } </dev/null\nexit $?\n";
 }
 
-// Returns the last non-blank line of `output`. If that line is only the hint that Assay prints
-// after an error, returns the line before it as well.
+// Returns the last non-blank line of `output`. If this is only the hint that Assay prints after an
+// error, returns the preceding line too.
 std::string LastLine(const std::string& output) {
   std::string last;
   for (const std::string_view line : Split(output, '\n')) {
@@ -60,8 +60,8 @@ std::string LastLine(const std::string& output) {
   return Cut(last, 500);
 }
 
-// Runs the script on the host. Returns the last line of its output. If the script fails, returns an
-// error that contains this line.
+// Runs the script on the host through ssh. Returns the last line of its output. If the script
+// fails, returns an error with this line as the message.
 Result<std::string> RunOnHost(const DeployHost& host, const std::string& script) {
   ASSAY_ASSIGN_OR_RETURN(Pipe input, MakePipe());
   // The script is smaller than the pipe's buffer.
@@ -92,9 +92,10 @@ Result<bool> IsConnected(Client& client, const std::string& name) {
   return response.status();
 }
 
-// Waits until the node has a session. `last` is the last line of the command's output on the host,
-// for the error message. The error needs this line because the command may have failed although the
-// shell reported success: in a pipe, the shell ignores the exit code of the download.
+// Waits until the node has connected to the coordinator. `last` is the last line that the command
+// for joining printed on the host. It is part of the error message, because the command may have
+// failed although the shell reported success: in a pipe, the shell ignores the exit code of the
+// download.
 Status AwaitSession(Client& client, const std::string& name, const std::string& last) {
   const Clock& clock = Clock::Real();
   const MonotonicTime deadline = clock.Now() + kSessionTimeout;

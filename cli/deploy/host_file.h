@@ -1,4 +1,4 @@
-// The list of machines for `assay deploy`, one per line:
+// The list of machines that `assay deploy` adds to a fleet, one per line:
 //
 //   # Comments and empty lines do not matter.
 //   root@10.0.0.7:2222  name=gpu-7 label=rack=3 label=row=b price=2.49
@@ -20,14 +20,14 @@ struct DeployHost {
   std::string user;  // Empty: ssh decides.
   std::string host;
   int port = 0;  // 0: ssh decides.
-  // The scope of the host's invite: the role "node", the node's name, labels and price. The name is
-  // that of the host, unless the line contains another name.
+  // The role ("node"), name, labels and price that the invite for this host grants. The node is
+  // named like the host, unless the line contains another name.
   v1::InviteScope scope;
 
   // Returns "[USER@]HOST[:PORT]".
   std::string ToString() const;
   // Returns the ssh command that runs a shell on the host. The shell reads its script from standard
-  // input. ssh cannot mistake the names of the host and user for options.
+  // input. The command prevents ssh from mistaking the host or user for an option.
   std::vector<std::string> SshCommand() const;
 };
 

@@ -52,9 +52,9 @@ class JsonValue {
   JsonValue Member(const std::string& name) const;
   std::vector<JsonValue> Array(const std::string& name) const;
 
-  // These functions read the member `name` of this object or, if `name` is empty, this value
-  // itself. A number may also be given as a string. A string may have at most 200 bytes and must
-  // not contain control characters.
+  // Return the member `name` of this object or, if `name` is empty, this value itself. A number may
+  // also be given as a string. A string may have at most 200 bytes and must not contain control
+  // characters.
   double Number(const std::string& name = "") const;
   int64_t Integer(const std::string& name, int64_t least = 0, int64_t most = kMaxInteger) const;
   std::string Text(const std::string& name = "") const;

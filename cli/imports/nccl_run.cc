@@ -18,9 +18,9 @@ struct Collective {
   bool rooted = false;
   // `count` is one rank's share of `size`, not the whole.
   bool shared = false;
-  // This factor appears in nccl-tests' definition of bus bandwidth for n ranks:
+  // The factor in nccl-tests' definition of bus bandwidth for n ranks (processes):
   //   busbw = algbw * passes * (n - 1) / n
-  // If it is 0, busbw equals algbw. Source: doc/PERFORMANCE.md and getBw in each program.
+  // If it is 0, busbw equals algbw. See doc/PERFORMANCE.md and getBw in each program of nccl-tests.
   int passes = 0;
 };
 

@@ -45,17 +45,16 @@ bool IsKnown(const std::string& test) {
 }
 
 // Returns the direction of a test that copies between host and GPU: "h2d" or "d2h". For a
-// bidirectional test, this is the direction that is timed; the copies in the other direction only
+// bidirectional test, returns the direction that is timed. The copies in the other direction only
 // generate load.
 std::string HostDirection(const Matrix& matrix) {
   return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }
 
 // Returns true if a GPU-to-GPU test copies to the GPU of the table's row, and false if it copies
-// from that GPU. Read and latency tests copy to the row's GPU, and write tests copy from it. As an
-// exception, bidirectional write tests within a node use the buffers of the read test, so their
-// first copy goes to the row's GPU (see testcases_ce.cpp, testcases_sm.cpp and
-// multinode_testcases.cpp).
+// from that GPU. Read and latency tests copy to the row's GPU. Write tests copy from it, except for
+// bidirectional ones within a node, which use the buffers of the read test. See testcases_ce.cpp,
+// testcases_sm.cpp and multinode_testcases.cpp of nvbandwidth.
 bool GoesToRow(const Matrix& matrix) {
   if (matrix.latency || matrix.Has("read")) return true;
   return !matrix.first.empty() && !matrix.IsMultinode();

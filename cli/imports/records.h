@@ -20,14 +20,14 @@ struct Machines {
   std::string nccl;
 };
 
-// Sets the environment, provenance and times of `imported`. `source` is the program that measured
-// the results, with its version, for example "nccl-tests 2.17.6". `origin` contains facts that the
-// user gave. Returns INVALID_ARGUMENT if these facts contradict the file, or if neither the user
-// nor the file names the GPU model.
+// Sets the fields of `imported` that say where, when and by which program the results were
+// measured. `source` is this program with its version, for example "nccl-tests 2.17.6". `origin`
+// contains facts that the user gave. Returns INVALID_ARGUMENT if these facts contradict the file,
+// or if neither the user nor the file names the GPU model.
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported);
 
-// Adds a measurement of `metric` whose only sample is `value`. `timer` says how the time was
+// Adds a measurement of `metric` with the single sample `value`. `timer` says how the time was
 // measured. `batch` is the number of iterations that were timed together (see v1.Method).
 void AddMeasurement(const std::string& metric, const std::string& unit, double value,
                     const std::string& timer, int batch, v1::CaseResult* result);

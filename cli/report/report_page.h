@@ -1,5 +1,6 @@
-// Renders the page of `assay report`: one HTML file that can be read without JavaScript, network
-// and Assay. console/src/report_data.ts describes the data that the page's script expects.
+// Renders the page of `assay report`: one HTML file that can be read without a network, without
+// JavaScript and without Assay. console/src/report_data.ts describes the data that the page's
+// script expects.
 #pragma once
 
 #include <optional>

@@ -25,9 +25,9 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added);
 // A running server. Destruction kills it.
 class ChildProgram {
  public:
-  // Starts the server and blocks until it is ready. If `signals`, a signalfd, becomes readable
-  // before that, returns an error at once. If the server cannot start, returns the code, reason and
-  // hint that it reported. If it reported nothing, the hint is the end of its log.
+  // Starts the server and blocks until it is ready. Returns an error early if `signals` (a
+  // signalfd) becomes readable. If the server cannot start, returns the error that it reported,
+  // with its code, reason and hint. If it reported nothing, the hint is the end of its log.
   static Result<ChildProgram> Start(const ChildOptions& options, int signals);
 
   const ServedAddresses& addresses() const { return addresses_; }

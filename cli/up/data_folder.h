@@ -1,4 +1,4 @@
-// Opens the data folder of `assay up`, which contains
+// Opens the data folder of `assay up`, which runs a fleet's programs on this machine:
 //
 //   postgres     the database
 //   agent        the agent's state without --public

@@ -73,9 +73,9 @@ Result<std::string> FindPrograms() {
       .WithHint("install the package postgresql, or set ASSAY_POSTGRES_BIN to their folder");
 }
 
-// Returns the user that runs the server: `account` if this process runs as root, because PostgreSQL
-// refuses to run as root. `account` must not be a user that also runs other programs, such as
-// "nobody", because these programs could connect as superusers.
+// Returns the user that runs the PostgreSQL server. PostgreSQL refuses to run as root, so if this
+// process runs as root, returns `account`. No other programs should run as that user, because they
+// could connect to the database as superusers.
 Result<User> ChooseUser(const std::string& account) {
   if (::geteuid() != 0) return User();
   if (const passwd* entry = ::getpwnam(account.c_str()); entry != nullptr && entry->pw_uid != 0) {
@@ -114,7 +114,8 @@ Status CheckReachable(const std::string& folder, const User& user) {
 }
 
 // Creates a folder with mode 0700 that belongs to `user`, or to the current user if `user` is not
-// set. Returns an error if `path` is a symbolic link or an existing folder of another user.
+// set. If the folder exists, changes its owner and mode. Returns an error if `path` is a symbolic
+// link or belongs to a third user.
 Status MakePrivateFolder(const std::string& path, const User& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailedPrecondition("cannot make the folder " + path + ": " + ErrnoText(errno));
@@ -153,9 +154,9 @@ std::vector<std::string> LinesOf(const std::string& path) {
   return lines;
 }
 
-// Returns an error if a PostgreSQL server is running on the data folder. Otherwise removes the lock
-// file that a crash may have left behind. PostgreSQL itself would only check whether a process with
-// the id in the lock file exists, but by now that id may belong to another program.
+// Returns an error if a PostgreSQL server is running on the data folder. Otherwise, removes the
+// lock file that a crash may have left behind. PostgreSQL itself would refuse to start if a process
+// with the id in the lock file existed, but by now that id may belong to another program.
 Status CheckNotRunning(const std::string& data) {
   const std::string lock = data + "/postmaster.pid";
   const std::vector<std::string> lines = LinesOf(lock);
@@ -322,8 +323,8 @@ void PrivatePostgres::Stop() {
 
 void PrivatePostgres::Kill() {
   if (!process_ || process_->Wait(Duration(0))) return;
-  // Kill PostgreSQL's child processes too. They run in other sessions than the server, so they
-  // would survive it, and no new server can start on the same data while one of them is alive.
+  // PostgreSQL's child processes run in other sessions than the server, so they would survive it.
+  // Kill them too, because no new server can start on the same data while one of them is alive.
   const std::string pid = std::to_string(process_->pid());
   std::ifstream list("/proc/" + pid + "/task/" + pid + "/children");
   std::vector<FileDescriptor> children;

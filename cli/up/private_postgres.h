@@ -22,7 +22,7 @@ namespace assay {
 struct PrivatePostgresOptions {
   // Without fsync, a crash of the machine can destroy the cluster. For tests only.
   bool fsync = true;
-  // If set, the server also listens on this TCP port of 127.0.0.1. Only the read-only role
+  // The TCP port of 127.0.0.1 on which the server also listens, if set. Only the read-only role
   // assay_reader can connect there.
   std::optional<int> tcp_port;
   // The account that the server uses if this process runs as root.
@@ -39,12 +39,10 @@ struct PrivatePostgresOptions {
 class PrivatePostgres {
  public:
   // Starts a server in `directory` and blocks until it accepts connections. Creates a database
-  // cluster first if `directory` contains none. PostgreSQL refuses to run as root, so if this
-  // process runs as root, the server runs as `options.account`, which becomes the owner of
-  // `directory`. Uses the newest PostgreSQL in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to
-  // this program, the PATH, and /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not
-  // installed. Returns FAILED_PRECONDITION if a server already runs in `directory`, or if the
-  // server's user does not exist or cannot access `directory`.
+  // cluster first if there is none. PostgreSQL refuses to run as root, so if this process runs as
+  // root, the server runs as `options.account`, which becomes the owner of `directory`. Returns
+  // NOT_FOUND if PostgreSQL is not installed. Returns FAILED_PRECONDITION if a server already runs
+  // in `directory`, or if the server's user does not exist or cannot access `directory`.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 
@@ -89,8 +87,8 @@ class PrivatePostgres {
   std::unique_ptr<Subprocess> process_;
 };
 
-// Returns the last lines of a log file, each indented by two spaces. Ignores everything before the
-// byte offset `begin`, such as the output of earlier runs. Returns an empty string if the file
+// Returns the last lines of a log file, each indented by two spaces. Ignores the first `begin`
+// bytes of the file, which may be the output of earlier runs. Returns an empty string if the file
 // cannot be read.
 std::string LogTail(const std::string& path, size_t begin = 0);
 

@@ -1,5 +1,6 @@
 // Sets up a fleet that other machines and users can join, for `assay up --public`. The coordinator
-// has a certificate authority. The agent and the user of this machine are enrolled like all others.
+// has a certificate authority. The agent and the user of this machine enrol in the same way as
+// those of other machines.
 #pragma once
 
 #include <string>
@@ -26,13 +27,13 @@ struct PublicFleet {
   // Returns the coordinator's options.
   std::vector<std::string> CoordinatorOptions() const;
 
-  // Enrols the key in `folder` as a node, unless it is enrolled already. Requires that the
-  // coordinator runs on `database`, in which this function creates an invite for the node.
+  // Enrols the key in `folder` as a node of the fleet, unless it is enrolled already. Creates the
+  // necessary invite in `database`, which a running coordinator must use.
   Status EnrolAgent(const std::string& folder, const std::string& database) const;
 
-  // Logs this machine's user in as an admin, unless the user is logged in already. In that case,
-  // does not change the current context. Returns the name of the context, which is the advertised
-  // host.
+  // Logs this machine's user in as an admin of the fleet, and returns the name of the user's
+  // context for it, which is the advertised host. If the user is logged in already, does not change
+  // the current context.
   Result<std::string> EnrolUser(const std::string& database) const;
 
  private:

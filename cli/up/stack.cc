@@ -14,10 +14,9 @@
 namespace assay::cli {
 namespace {
 
-// Returns the secret that opens the console: $ASSAY_CONSOLE_TOKEN if that is set, or a new random
-// secret. Returns an empty string if the console listens only on loopback and the fleet is not
-// public, because a program that can reach the console can then also call the coordinator, unless
-// the coordinator asks for certificates.
+// Returns the secret that opens the web console: $ASSAY_CONSOLE_TOKEN if that is set, or a new
+// random secret. Returns an empty string if the console listens only on loopback and the fleet is
+// not public. In this case, a program that can reach the console can call the coordinator anyway.
 std::string ConsoleToken(const UpOptions& options) {
   const char* const given = std::getenv("ASSAY_CONSOLE_TOKEN");
   if (given != nullptr && *given != '\0') return given;

@@ -1,5 +1,5 @@
-// Functions that describe what a campaign covers, which of its jobs are waiting for nodes, and
-// which cases it leaves out.
+// Functions that describe a campaign: which nodes it covers, which of its jobs are waiting for
+// nodes, and which benchmark cases it leaves out.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace assay::cli {
 
 // Describes queued jobs that wait for absent nodes, for example "3 jobs wait for node g3
-// (disconnected since 2026-11-21 08:30:05)" or "1 job waits for 1 of the nodes g1 (removed from the
-// fleet), g2 (...)". Names at most three nodes. Replaces control characters.
+// (disconnected since 2026-11-21 08:30:05)". Names at most three nodes. Replaces control
+// characters.
 std::string WaitingText(const v1::WaitingJobs& waiting);
 
 // Says that a campaign is paused, since when and by whom, and how to resume it. Empty if it is not.
@@ -28,22 +28,22 @@ std::string SizeText(const v1::Campaign& campaign);
 int64_t LeftOutCases(const v1::Campaign& campaign);
 
 // Describes which nodes a campaign covers, for example "  Nodes: 12 of 13 matching nodes; absent:
-// g31". Names at most 20 nodes. Wraps lines at `width` columns, or not at all if `width` is 0.
-// Replaces control characters. Returns an empty string if the coverage is unknown.
+// g31". Names at most 20 nodes and replaces control characters. Wraps lines at `width` columns, or
+// not at all if `width` is 0. Returns an empty string if the coverage is unknown.
 std::string CoverageText(const v1::Campaign& campaign, int width);
 
 // Describes how often the campaign was run again, and which jobs the last rerun queued. Wraps lines
-// like CoverageText. Returns an empty string if there was no rerun.
+// at `width` columns, or not at all if `width` is 0. Returns an empty string if there was no rerun.
 std::string RerunText(const v1::Campaign& campaign, int width);
 
 // Names the schedule that created the campaign. Returns an empty string if a user did.
 std::string ScheduleOriginText(const v1::Campaign& campaign, int width);
 
-// Describes the cases that a campaign leaves out because too few nodes can run them. The first line
-// is "  Left out: 12 cases that no matching node can take". The next lines list some of the
-// reasons. Each reason names the affected benchmarks and their lines in the campaign file. Wraps
-// lines like CoverageText. Replaces control characters. Returns an empty string if no case is left
-// out.
+// Describes the cases (benchmarks with parameters) that a campaign leaves out because too few nodes
+// can run them. The first line gives their number. The next lines give some of the reasons, and
+// name the affected benchmarks and their lines in the campaign file. Replaces control characters.
+// Wraps lines at `width` columns, or not at all if `width` is 0. Returns an empty string if no case
+// is left out.
 std::string LeftOutText(const v1::Campaign& campaign, int width);
 
 }  // namespace assay::cli

@@ -9,7 +9,7 @@
 namespace assay::cli {
 
 // Describes the remaining time of a campaign, for example "about 12 min left, from earlier runs of
-// 40 cases". `age_seconds` is the time since the estimate was made, and is subtracted.
+// 40 cases". Subtracts `age_seconds`, the time since the estimate was made.
 std::string TimeLeftText(const v1::Estimate& estimate, double age_seconds);
 
 // Describes how long a campaign would take and what it would cost, followed by a table of at most

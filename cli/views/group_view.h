@@ -15,8 +15,8 @@ struct GroupedResults {
   std::vector<v1::ResultGroup> groups;
 };
 
-// Sorts the groups of each case by their medians, with the best first and groups without a median
-// last. Groups of the same case must be adjacent, as the coordinator sends them.
+// Sorts the groups of results of each case by their medians, with the best first. Groups without a
+// median come last. Groups of the same case must be adjacent, as the coordinator sends them.
 void SortBestFirst(std::vector<v1::ResultGroup>& groups);
 
 // Renders one row per group: its median, its range, and how many results, nodes and GPUs it has.

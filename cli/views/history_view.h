@@ -9,13 +9,14 @@
 
 namespace assay::cli {
 
-// Renders a plot of each case (see HistoryPlot), followed by one table of the steps at all places.
-// If there are many cases, plots only the first of them and says so.
+// Renders a plot of each benchmark case (see HistoryPlot), followed by one table of the steps
+// (lasting changes) at all places. If there are many cases, plots only the first of them and says
+// so.
 std::string HistoryText(const v1::GetHistoryResponse& history, const PlotStyle& plot,
                         const Style& style);
 
-// Returns one CSV record per run, after a header. If a step begins with this run, the column "step"
-// contains the ratio of the performance after the step to the performance before.
+// Returns one CSV record per run, after a header. If a step (a lasting change) begins with this
+// run, the column "step" contains the performance after the step divided by the performance before.
 std::string HistoryCsv(const v1::GetHistoryResponse& history);
 
 }  // namespace assay::cli

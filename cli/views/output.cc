@@ -18,7 +18,7 @@ bool IsNumber(std::string_view text) {
 
 // Returns the text as a CSV cell that is safe to display. Replaces control characters, because a
 // terminal would interpret them. If a spreadsheet would run the text as a formula, puts an
-// apostrophe in front, so that the spreadsheet shows the text instead.
+// apostrophe in front of it. The spreadsheet then shows the text instead.
 std::string SafeCell(const std::string& text) {
   const bool formula =
       !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;

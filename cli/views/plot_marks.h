@@ -20,10 +20,9 @@ struct PlotMark {
 // Returns seconds since 1970, clamped to the years 1970 to 2200.
 double SecondsOf(const google::protobuf::Timestamp& time);
 
-// Returns the marks in the order of time. Steps share a mark if they are less than `resolution`
-// seconds apart and go in the same direction. Driver changes share a mark if they are as close
-// together and lead to the same driver. Returns at most 9 marks of steps, 5 of drivers and 10 of
-// annotations.
+// Returns the marks for the time axis in chronological order. Steps (lasting changes) in the same
+// direction share a mark if they are less than `resolution` seconds apart. So do changes to the
+// same driver. Returns at most 9 marks of steps, 5 of drivers and 10 of annotations.
 std::vector<PlotMark> FindPlotMarks(const CaseHistory& places,
                                     const std::vector<const v1::Annotation*>& annotations,
                                     double resolution);

@@ -38,8 +38,8 @@ std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
   return text;
 }
 
-// Returns the duration of a job in the form " in 25.3s". Returns an empty string if the duration is
-// not positive, which happens for imported jobs and if the clocks of different machines disagree.
+// Returns how long a job took, for example " in 25.3s". Returns an empty string if the duration is
+// not positive. This happens for imported jobs, and if the clocks of different machines disagree.
 std::string Took(double from, double to) {
   if (to <= from) return "";
   const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // Fits the cast.
@@ -195,8 +195,9 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
     waits.insert(std::move(bytes));
   }
-  // Report waits that begin, but not their ends. The start of each job is reported anyway, and
-  // after a restart, a coordinator does not know at once which jobs are waiting.
+  // Report when jobs begin to wait for nodes, but not when they stop waiting. The start of each job
+  // is reported anyway, and a coordinator that has just restarted does not know at once which jobs
+  // are waiting.
   told_waits_ = std::move(waits);
   return WaitingLines(fresh);
 }

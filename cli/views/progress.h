@@ -27,16 +27,16 @@ struct JobEvent {
 // The latest known state of one campaign. Not thread-safe.
 class CampaignProgress {
  public:
-  // Updates the progress with a message from the coordinator and returns what changed. Returns no
-  // changes if the message only repeats known facts, for example after a reconnect.
+  // Updates the campaign's progress with a message from the coordinator and returns what changed.
+  // Returns no changes if the message only repeats known facts, for example after a reconnect.
   // `now` is in seconds since 1970.
   std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message, double now = 0);
 
   const v1::Campaign& campaign() const { return campaign_; }
   // Returns the estimate of the remaining time in the last message, or null if there was none.
   const v1::Estimate* estimate() const { return estimate_ ? &*estimate_ : nullptr; }
-  // Returns true if the campaign was cancelled, or if it is complete and its rules have been
-  // applied.
+  // Returns true if the campaign was cancelled, or if all its jobs have ended and it is known
+  // whether the campaign passed.
   bool ended() const;
   // Returns true if every job has ended but the rules have not been applied yet.
   bool awaits_verdict() const;
@@ -55,8 +55,8 @@ class CampaignProgress {
   // Returns one line with the outcome: "Campaign nightly (ID): PASSED in 3m20s".
   std::string Headline(const Style& style) const;
 
-  // Returns a text with the verdict, the job counts, the covered nodes, the cases left out, the
-  // nodes that jobs wait for, and the outcomes of the rules.
+  // Returns a text with the campaign's verdict, the job counts, the covered nodes, the cases left
+  // out, the nodes that jobs wait for, and the outcomes of the accept rules.
   std::string Summary(const Style& style) const;
 
   static constexpr size_t kMostJobs = 16;
@@ -86,8 +86,8 @@ std::string JobStateName(v1::JobState state);
 // Returns "node-a GPU 0-3,6", or less if less is known.
 std::string PlacementOf(const v1::Job& job);
 
-// Describes an attempt that ended because the agent was stopped or the node was drained. The job
-// then runs again without using up a retry. Returns an empty string for other failures.
+// Describes an attempt at a job that ended because the agent was stopped or the node was drained.
+// The job then runs again without using up a retry. Returns an empty string for other failures.
 std::string MovedText(const v1::Failure& failure);
 
 // Returns "gemm on node-a GPU 3, repetition 2". Printable.

@@ -14,9 +14,9 @@ bool HasConfirmed(const v1::ListRegressionsResponse& found);
 // Renders one row per incident. Ids are shortened to 8 characters, by which commands accept them.
 std::string IncidentsTable(const v1::ListRegressionsResponse& found, const Style& style);
 
-// Renders each regression as a paragraph: what became slower and where, since when, what changed
-// together with it, its reruns, and who acknowledged it. Renders at most `limit`, and says how many
-// more there are.
+// Renders each regression as a paragraph: what became slower, where and since when, what else
+// changed at that time, the reruns, and who acknowledged the regression. Renders at most `limit`
+// paragraphs, and says how many more regressions there are.
 std::string RegressionsText(const v1::ListRegressionsResponse& found, int limit,
                             const Style& style);
 

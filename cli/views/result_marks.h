@@ -12,8 +12,8 @@
 
 namespace assay::cli {
 
-// The limit of noise. A result is noisy if half the 95% confidence interval of its median, divided
-// by the median, exceeds this limit. Two noisy results that differ by 5% cannot be told apart.
+// The limit above which a result is noisy. The limit applies to half the 95% confidence interval of
+// the median, divided by the median. Two noisy results that differ by 5% cannot be told apart.
 inline constexpr double kNoisy = 0.025;
 
 // A flag that tables show as a letter.
@@ -30,10 +30,10 @@ std::span<const Mark> AllMarks();
 // vendor's data sheet, "recalled" if they were not, or "" if there is no spec sheet with this name.
 std::string SpecCertainty(const std::string& spec);
 
-// Returns the names of everything that makes a result special or questionable: first the flags that
-// were recorded with the result, then those of the following that apply: "hot_cache", "zeros",
-// "quick", "graph", "noisy" (see kNoisy), "recalled_spec" (see SpecCertainty), "imported" and
-// "simulated".
+// Returns the names of everything that makes a result special or questionable. The flags that were
+// recorded with the result come first. Then come those of the following that apply: "hot_cache",
+// "zeros", "quick", "graph", "noisy" (see kNoisy), "recalled_spec" (see SpecCertainty), "imported"
+// and "simulated".
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 
 // The marks of one table. Equal flags have equal letters, and equal notes have equal numbers.

@@ -16,10 +16,10 @@ class SeriesMedians {
   explicit SeriesMedians(const std::vector<v1::StoredResult>& results);
 
   // Returns true if the median of `result` differs from the median of the other listed results of
-  // its series by more than kNoisy, and also by more than the uncertainty of `result`. The
-  // uncertainty alone would not do as a limit: a run may repeat its own value closely, and so have
-  // a very narrow confidence interval, although other runs differ. Returns false for counts, and if
-  // the list contains no other results of this series.
+  // its series (comparable results). The difference must exceed both kNoisy and the uncertainty of
+  // `result`. The uncertainty alone is not a good limit: the samples of one run may agree closely,
+  // and so have a narrow confidence interval, although other runs differ. Returns false for counts,
+  // and if the list contains no other results of this series.
   bool IsOff(const v1::StoredResult& result) const;
 
  private:

@@ -65,8 +65,8 @@ class Table {
   bool empty() const { return rows_.empty(); }
 
   // Renders the header and the rows, one line each. Omits columns that are empty in every row. If
-  // the table is too wide, drops other columns (see expendable) and names them in an additional
-  // last line.
+  // the table is still too wide, drops more columns (see Column::expendable). An additional last
+  // line then names the dropped columns.
   std::string Render(const Style& style) const;
 
   // Returns the rows without header and line ends.

@@ -17,14 +17,13 @@
 
 namespace assay::coordinator {
 
-// Keeps all identities of the fleet and their bans in memory, so that every call can be checked.
-// Reads changes from the database every two seconds. While the database is unreachable, the last
-// state stays in use. Thread-safe.
+// Keeps all identities of the fleet and their bans in memory, so that every call can be checked
+// quickly. Reads changes from the database every two seconds. While the database is unreachable,
+// the last known state stays in use. Thread-safe.
 //
-// A coordinator without an authority has no BanList: another authority decides who is in the fleet,
-// and every certificate that it signs may call. With an authority, nodes and users that are not
-// enrolled are refused. Coordinators and proxies are not enrolled; anyone who can read the
-// authority's folder can create their certificates.
+// Only a coordinator with its own certificate authority has a BanList. Other coordinators accept
+// every certificate that their external authority has signed. The BanList refuses nodes and users
+// that are not enrolled. Coordinators and proxies are not enrolled and may always call.
 class BanList : public std::enable_shared_from_this<BanList> {
  public:
   // All arguments must outlive the BanList.
@@ -35,17 +34,17 @@ class BanList : public std::enable_shared_from_this<BanList> {
   // If the first read fails, returns its error and tries again later.
   Status Start();
 
-  // Returns OK if the caller may call. Does not block. Use it before every call, and for every open
-  // stream when OnChange's callback runs. The errors are
+  // Returns OK if the caller may call. Does not block. Check every call, and check every open
+  // stream again when the callback of OnChange runs. The errors are
   // - PERMISSION_DENIED if the caller is banned;
   // - UNAUTHENTICATED if the caller is not enrolled, or is enrolled with another key;
-  // - UNAVAILABLE for some seconds if it is not known but may have been enrolled just now by
-  //   another coordinator, and before the identities have been read.
+  // - UNAVAILABLE if the caller is unknown, but another coordinator may have just enrolled it;
+  // - UNAVAILABLE if the identities have not been read yet.
   Status Check(const Identity& caller);
 
   // Registers a callback for changes that may end a caller's permission. The callback runs on the
-  // thread that found the change, with no lock held, and must return quickly. Call OnChange()
-  // before Start().
+  // thread that found the change, with no lock held, and must return quickly. Register all
+  // callbacks before Start().
   void OnChange(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
   // Reads changes now. Blocks on the database.
@@ -67,8 +66,8 @@ class BanList : public std::enable_shared_from_this<BanList> {
   static Entry EntryOf(const v1::EnrolledIdentity& identity);
   // Returns true if the enrolment of an identity has ended since the previous call.
   bool HasOneEnded(WallTime now) ASSAY_REQUIRES(mutex_);
-  // Records that a caller was unknown after this number of refreshes. Returns the number at which
-  // the caller was first recorded.
+  // Records an unknown caller together with `refreshes`, a number of refreshes. A caller that is
+  // already recorded keeps its earlier number. Returns the recorded number.
   int64_t NoteUnknown(const std::string& key, const std::string& key_hash, int64_t refreshes)
       ASSAY_REQUIRES(mutex_);
   void RefreshLater();

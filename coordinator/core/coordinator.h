@@ -1,6 +1,6 @@
 // The core of the coordinator, which schedules campaigns, keeps sessions with agents and stores
 // results. This code depends neither on gRPC nor on PostgreSQL. The gRPC server is in
-// coordinator/rpc, and main.cc opens the database.
+// coordinator/rpc, and process.cc opens the database.
 #pragma once
 
 #include <memory>
@@ -34,22 +34,22 @@
 namespace assay::coordinator {
 
 // The main object of a coordinator process. Thread-safe. Methods that return a Result or a Status
-// block on the database. The executor's tasks use this object, so stop the executor before
-// destroying the object.
+// block on the database. Stop the executor before destroying this object, because tasks on the
+// executor use it.
 class Coordinator {
  public:
   Coordinator(const Environment& environment, Options options);
 
   // Stands for election, and starts scheduling when elected. Blocks on the database.
   void Start(Place place = {});
-  // Gives up scheduling, closes all sessions with agents, and asks the agents to reconnect after
+  // Stops scheduling, closes all sessions with agents, and asks the agents to reconnect after
   // `reconnect_after`. Running jobs continue on their agents, and the next coordinator process
   // takes them over. Blocks on the database.
   void Shutdown(Duration reconnect_after);
 
   // Creates the session for a new stream between this coordinator and an agent. Messages to the
-  // agent go to `sink`. `dial_address` is the agent's address if the coordinator opened the stream,
-  // or empty if the agent did.
+  // agent are sent to `sink`. `dial_address` is the agent's address if the coordinator opened the
+  // stream. It is empty if the agent opened the stream.
   std::shared_ptr<Session> OpenSession(std::shared_ptr<SessionSink> sink,
                                        const std::string& dial_address);
   Sessions& sessions() { return sessions_; }
@@ -59,7 +59,7 @@ class Coordinator {
   Executor& executor() const { return environment_.executor; }
   const Options& options() const { return options_; }
 
-  // Must be called when the database reports that another coordinator process has queued jobs,
+  // Handles a notification from the database that another coordinator process has queued jobs,
   // freed nodes or advanced a campaign.
   void OnNotification();
 
@@ -69,8 +69,9 @@ class Coordinator {
   // The following methods implement the requests of CampaignService, NodeService and ResultService.
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request,
                                       const Identity& caller = kLocalAdmin);
-  // Answers a request with `validate_only` set. The response contains no estimate if the database
-  // is too slow. Reads earlier results, so call this on a thread for queries of results.
+  // Handles a request with `validate_only` set: checks the campaign and estimates its duration,
+  // but does not create it. If the database is too slow, the response contains no estimate. Call
+  // this on a thread for slow queries, because it reads earlier results.
   Result<v1::CreateCampaignResponse> PreviewCampaign(const v1::CreateCampaignRequest& request);
   const Estimator& estimator() const { return estimator_; }
   // Returns a campaign, with the reasons why its queued jobs wait.
@@ -95,10 +96,10 @@ class Coordinator {
   // Stores all results or none.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
   // Returns the object that answers questions about comparisons, histories, costs and baselines.
-  // Its methods read many runs, so call them on a thread for queries of results.
+  // Call its methods on a thread for slow queries, because they read many runs.
   const Questions& questions() const { return questions_; }
   // Returns the object that answers queries for figures and large tables. Call its methods on a
-  // thread for queries of results.
+  // thread for slow queries.
   const Figures& figures() const { return figures_; }
   // Returns the judge of new results. Call its methods on a separate thread.
   Judge& judge() { return judge_; }
@@ -120,14 +121,15 @@ class Coordinator {
                                    const PageRequest& request);
   // Returns a node, with its telemetry if its agent has a session with this coordinator.
   Result<v1::Node> GetNode(const std::string& id_or_name);
-  // Returns the object that knows the state of all nodes. Its methods read many rows, so call them
-  // on a thread for queries of results.
+  // Returns the object that knows the state of all nodes. Call its methods on a thread for slow
+  // queries, because they read many rows.
   FleetView& fleet_view() { return fleet_view_; }
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);
-  // Deletes the node and its identity, and ends its session. The answer contains its dial address.
-  // Returns FAILED_PRECONDITION if the agent is connected and has neither an identity nor a dial
-  // address, because such an agent would connect again at once.
+  // Deletes the node and its identity, and ends its session. Returns the node as it was,
+  // including its dial address. Returns FAILED_PRECONDITION if the agent is connected and would
+  // connect again at once. This is the case if the node has neither an identity nor a dial
+  // address.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
   // The next methods return the node as it is after the change.
   Result<v1::Node> CordonNode(const v1::CordonNodeRequest& request, const Identity& caller);
@@ -177,9 +179,10 @@ class Coordinator {
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Converts results that another program measured to a campaign with one job per benchmark and one
-// case per result. Drops fields that are not listed in the documentation of ImportResultsRequest.
-// If schema::CheckImport rejects the request, returns its error.
+// Converts results that another program measured into a campaign, so that they can be stored. The
+// campaign gets one job per benchmark and one case (a single measurement) per result. Drops
+// fields that the documentation of ImportResultsRequest does not list. If schema::CheckImport
+// rejects the request, returns its error.
 Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
                                                      WallTime now);
 

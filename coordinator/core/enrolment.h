@@ -21,41 +21,32 @@ namespace assay::coordinator {
 inline constexpr Duration kNodeCertificate = std::chrono::hours(1);
 inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 
-// Implements the requests of IdentityService and POST /enrol. Only a coordinator with an authority
-// has one. Thread-safe. All methods block on the database.
+// Implements the requests of IdentityService and POST /enrol, by which nodes and users join the
+// fleet. Only a coordinator with its own certificate authority has this object. Thread-safe. All
+// methods block on the database.
 //
-// A refused attempt to enrol or renew is stored with the peer's address. It fails with one of these
-// errors; the quoted word is the field that the error's violation names:
-//   INVALID_ARGUMENT, BAD_INVITE_TOKEN      the token is malformed: "token"
-//   INVALID_ARGUMENT, BAD_CERTIFICATE       the certificate request is bad: "certificate_request"
-//   NOT_FOUND, UNKNOWN_INVITE               no such invite: "token"
-//   FAILED_PRECONDITION, INVITE_EXPIRED     the invite has expired: "token"
-//   FAILED_PRECONDITION, CLOCK_SKEW         the sender's clock is wrong: "time"
-//   PERMISSION_DENIED, INVITE_USED          another key has used the invite: "token"
-//   PERMISSION_DENIED, INVITE_REVOKED       the invite was revoked: "token"
-//   PERMISSION_DENIED, BANNED               the key is banned: "identity"
-//   ALREADY_EXISTS, NODE_NAME_TAKEN         another identity has the name: "name"
-//   ALREADY_EXISTS, KEY_TAKEN               another identity has the key: "certificate_request"
-//   UNAUTHENTICATED, NO_IDENTITY            the key is not enrolled, or its enrolment has ended
-// A further attempt can succeed only after UNAVAILABLE and INTERNAL, which are not stored.
+// Refused attempts to enrol or renew are stored with the peer's address. A refusal has a reason,
+// such as INVITE_EXPIRED, and its violation names the field that is wrong, such as "token". It is
+// useless to try again, except after UNAVAILABLE and INTERNAL, which are not stored.
 class Enrolment {
  public:
-  // All references must outlive this object. `coordinators` are the addresses, HOST:PORT, that are
-  // returned to enrolled nodes and users. `node_certificate` is the lifetime of a node's
+  // All references must outlive this object. `coordinators` lists the addresses (HOST:PORT) that
+  // are returned to enrolled nodes and users. `node_certificate` is the lifetime of a node's
   // certificate.
   Enrolment(const identity::Authority& authority, const Clock& clock, storage::IdentityStore& store,
             BanList& bans, std::vector<std::string> coordinators,
             Duration node_certificate = kNodeCertificate);
 
-  // Enrols a key with the token of an invite. Without a token, renews the certificate of an
-  // enrolled key, which is possible until 30 days after it has expired. `address` is the peer's.
+  // Enrols a key if the request contains the token of an invite. Otherwise, renews the
+  // certificate of a key that is already enrolled. Renewal is possible until 30 days after the
+  // certificate has expired. `address` is the peer's address.
   Result<v1::EnrolResponse> Enrol(const v1::EnrolRequest& request, const std::string& address);
   // Renews the caller's certificate. The request must be for the caller's own key.
   Result<v1::RenewCertificateResponse> Renew(const v1::RenewCertificateRequest& request,
                                              const Identity& caller, const std::string& address);
 
-  // Returns a response without `command`. The caller adds it with AddCommands, because only the
-  // caller knows the join listener's address.
+  // Creates an invite. Leaves the field `command` of the response empty. The caller sets it with
+  // AddCommands, because only the caller knows the address of the join listener.
   Result<v1::CreateInviteResponse> CreateInvite(const v1::CreateInviteRequest& request,
                                                 const Identity& caller);
   Result<std::vector<v1::Invite>> ListInvites();
@@ -69,10 +60,10 @@ class Enrolment {
   Status RemoveIdentity(const std::string& id_or_name);
   Result<std::vector<v1::EnrolmentAttempt>> ListAttempts() { return store_.ListAttempts(); }
 
-  // Removes ephemeral nodes that have been absent for an hour, and old records. The leader calls
-  // this in every poll. Removes nothing during the hour after the first call or after a failed
-  // call, because heartbeats may not have been recorded before that. Also removes nothing during
-  // the hour after the wall clock was set.
+  // Removes old records, and ephemeral nodes that have been absent for an hour. The leader calls
+  // this in every poll. Removes nothing during the hour after the first call, after a failed
+  // call, or after a change of the wall clock. In these cases, a node may only seem to have been
+  // absent.
   Status RemoveGone();
 
  private:
@@ -106,8 +97,8 @@ class Enrolment {
   const Duration node_certificate_;
 
   Mutex mutex_;
-  // Number of refused attempts that may be stored now. The limit keeps peers from filling the
-  // database.
+  // Number of refused attempts that may still be stored now. This limit keeps peers from filling
+  // the database.
   double budget_ ASSAY_GUARDED_BY(mutex_);
   MonotonicTime budget_time_ ASSAY_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> watched_since_ ASSAY_GUARDED_BY(mutex_);

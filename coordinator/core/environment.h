@@ -30,8 +30,8 @@ class Observer {
                         Duration /*running*/) {}
   // Called when a job has finished, to report the time that was not spent on measuring.
   // `start_delay` is the time from the arrival of the job at the agent to the start of the first
-  // runner process. `outside_runner` is the part of the job's total time in which no runner process
-  // ran.
+  // runner process. `outside_runner` is the part of the job's total time in which no runner
+  // process existed.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
@@ -61,26 +61,26 @@ struct Options {
   std::string coordinator_id;
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
-  // Time for which agents continue a job without the coordinator or its database. The leases in the
-  // database are shorter, so another node may start the job again in the meantime. Each attempt has
-  // its own epoch, which ensures that only one of the attempts counts.
+  // Time for which an agent continues a job while the coordinator or its database is away. The
+  // job's lease in the database expires earlier, so another node may start the job meanwhile.
+  // Each attempt has its own number (epoch), which ensures that only one of the attempts counts.
   Duration outage = std::chrono::minutes(5);
-  // Interval of the poll that finds lost notifications, expired leases and campaigns without a
-  // verdict.
+  // Interval of the poll that finds expired leases, campaigns without a verdict, and work whose
+  // notification was lost.
   Duration poll = std::chrono::seconds(3);
-  // Time limit within which all agents of a job on several nodes must be ready. When it expires,
-  // the attempt fails and its nodes become free. The limit is longer than the agents' own limit,
+  // Time limit within which all agents of a job on several nodes must be ready to start. When it
+  // expires, the attempt fails and its nodes become free. The agents' own limit is shorter,
   // because an agent knows the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
   // Reruns that confirm regressions, as a fraction of all runs. 0: none.
   double rerun_share = 0.02;
-  // Time between two reruns of a case. Runs in short succession may suffer from the same
-  // disturbance.
+  // Time between two reruns of the same measurement. If they followed each other closely, the
+  // same disturbance could affect both.
   Duration rerun_spacing = std::chrono::minutes(10);
   // Age from which the state of the fleet is read again when a viewer requests it.
   Duration fleet_period = std::chrono::seconds(5);
-  // Time after which a stream to a viewer sends something even if nothing changed. A browser that
-  // was closed is noticed only then.
+  // Time after which a stream to a browser sends a message even if nothing has changed. Only a
+  // failed message shows that the browser was closed.
   Duration repeat_period = std::chrono::seconds(15);
 
   // Returns the time without a message after which a node counts as absent. It is shorter than the

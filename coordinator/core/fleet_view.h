@@ -1,5 +1,5 @@
 // Provides the state of the whole fleet to viewers, such as browsers. All viewers share one
-// snapshot, so that the load on the database hardly depends on their number.
+// snapshot, so the load on the database hardly depends on their number.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class FleetView {
     v1::FleetNode node;
     // Description and state of the node, without benchmarks. Filters are applied to these fields.
     v1::Node facts;
-    // The number of the snapshot in which the row last changed by more than noise: a temperature
-    // that moves by a degree is no change, nor is a heartbeat.
+    // The number of the snapshot in which this row last changed. Small changes do not count, such
+    // as a new heartbeat or a temperature that moves by one degree.
     int64_t changed = 0;
     // The node in that snapshot.
     std::shared_ptr<const v1::FleetNode> reference;
@@ -52,12 +52,12 @@ class FleetView {
   FleetView(const Environment& environment, const Options& options, const Sessions& sessions,
             Sources sources);
 
-  // Returns the latest snapshot. If it is older than Options::fleet_period, first replaces it with
-  // a new one. Blocks on the database. No snapshots are read while this is not called.
+  // Returns the latest snapshot. If it is older than Options::fleet_period, first reads a new
+  // one, which blocks on the database. While there are no viewers to call this, nothing is read.
   Result<std::shared_ptr<const Snapshot>> Latest();
 
-  // Returns the rows that match a filter over nodes. Blocks on the database if the filter names
-  // benchmarks.
+  // Returns the rows of `snapshot` whose nodes match `filter`. Blocks on the database if the
+  // filter mentions benchmarks.
   Result<Rows> Matching(const Snapshot& snapshot, const std::string& filter);
 
  private:
@@ -84,12 +84,12 @@ class FleetView {
   std::shared_ptr<const Snapshot> latest_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// The record of what one viewer has seen of the fleet, which yields the changes since then. Not
-// thread-safe.
+// Keeps the state of the fleet as one viewer has last seen it, and computes what has changed
+// since then. Not thread-safe.
 class FleetChanges {
  public:
-  // The rows that are new or changed since the previous call of Since(), and the ids of nodes that
-  // matched then but do not match now.
+  // The rows that are new or changed since the previous call of Since(), and the ids of nodes
+  // that matched the viewer's filter then but do not match it now.
   struct Changes {
     FleetView::Rows rows;
     std::vector<std::string> removed;

@@ -9,9 +9,9 @@
 
 namespace assay::coordinator {
 
-// Runs `body` and returns its Status. If `body` throws, logs the exception and returns INTERNAL. A
-// periodic task can then still schedule its next run, and gRPC cannot silently swallow the
-// exception.
+// Runs `body` and returns its Status. If `body` throws, logs the exception and returns INTERNAL.
+// Without this, an exception would keep a periodic task from scheduling its next run, or gRPC
+// would silently swallow it.
 template <typename Body>
 Status Guarded(const char* what, Body&& body) {
   try {

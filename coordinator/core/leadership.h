@@ -12,9 +12,9 @@ namespace assay::coordinator {
 
 // The addresses of a coordinator process.
 struct Place {
-  // The host of the process and the address that it listens on. If the leader's seat is this
-  // process's own seat, the leader was an earlier process that has stopped listening there and so
-  // must be dead. This process then becomes the leader immediately.
+  // The host and the listening address of the process. Only one process at a time can have a
+  // seat. If the leader has the same seat as this process, the leader must be an earlier process
+  // that has died. This process then becomes the leader immediately.
   std::string seat;
   // HOST:PORT at which agents reach the process.
   std::string address;
@@ -29,9 +29,9 @@ struct Place {
 //   +----------+ <--------------------------------------- +--------+
 //                 another was elected, Resign
 //
-// While a leader cannot reach the database, it remains the leader. If another coordinator is
-// elected in the meantime, the old leader's SQL statements have no effect, because they contain an
-// outdated term.
+// A leader that cannot reach the database still considers itself the leader. If another
+// coordinator is elected in the meantime, the old leader's SQL statements have no effect, because
+// they contain an outdated term (the number of an election).
 class Leadership {
  public:
   Leadership(const Environment& environment, const Options& options)

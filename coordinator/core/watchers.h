@@ -13,8 +13,8 @@
 namespace assay::coordinator {
 
 // A registry of callbacks that run when a campaign changes. Thread-safe. A callback runs on the
-// thread that calls Notify, with no lock held, and must return quickly. It may run once more after
-// Unsubscribe has returned.
+// thread that calls Notify, with no lock held, and must return quickly. A callback may run once
+// more even after Unsubscribe has returned.
 class Watchers {
  public:
   using Callback = std::function<void()>;

@@ -1,6 +1,6 @@
-// Exports nodes and their GPUs, as agents report them with their heartbeats, so that Prometheus
-// also sees nodes that it cannot reach. These metrics are served on a separate path, because there
-// are about 25 time series per GPU.
+// Exports metrics of all nodes and their GPUs to Prometheus. The values come from the agents'
+// heartbeats, so they include nodes that Prometheus cannot reach. These metrics are served on a
+// separate path, because there are about 25 time series per GPU.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ inline constexpr Duration kLostNodeAge = std::chrono::hours(1);
 
 struct FleetMetricsSources {
   std::vector<SessionState> sessions;
-  // Contains what only the database knows: jobs, cordons, quarantines, prices and lost nodes. Null
-  // if that is not available.
+  // The facts that only the database knows: jobs, cordons, quarantines, prices and lost nodes.
+  // Null if they are not available.
   std::shared_ptr<const FleetView::Snapshot> snapshot;
   WallTime now{};
   // A node counts as lost if its last heartbeat is older than this.
@@ -29,9 +29,9 @@ struct FleetMetricsSources {
 // The content type of Prometheus' text format.
 inline constexpr char kTextFormat[] = "text/plain; version=0.0.4; charset=utf-8";
 
-// Returns a function whose calls return the metrics in Prometheus' text format, one family after
-// the other, and then "". The text is returned in parts, because with thousands of nodes a single
-// family takes megabytes.
+// Returns a function that returns the metrics in Prometheus' text format. Each call returns one
+// family (a metric with all its samples), and the last call returns "". The text is divided
+// because, with thousands of nodes, a single family takes megabytes.
 std::function<std::string()> FleetMetrics(FleetMetricsSources sources);
 
 }  // namespace assay::coordinator

@@ -26,8 +26,8 @@ using prometheus::Histogram;
 template <typename Metric>
 using Family = prometheus::Family<Metric>;
 
-// Maximum number of benchmark names that are used as labels, because the names come from agents.
-// The label of any further benchmark is "other".
+// Maximum number of benchmark names that are used as labels. There must be a limit, because the
+// names come from agents. Any further benchmark has the label "other".
 constexpr size_t kMaxBenchmarks = 64;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -57,8 +57,8 @@ std::map<std::string, std::string> DiscoveryLabels(const v1::NodeDescription& no
   if (!node.inventory().gpus().empty()) {
     labels["__meta_assay_model"] = node.inventory().gpus(0).model();
   }
-  // Sort the labels. If two of them have the same name for Prometheus, the same one is then always
-  // kept.
+  // Two labels of a node may get the same name in Prometheus. Only the first one is kept, so sort
+  // the labels to always keep the same one.
   const std::map<std::string, std::string> own(node.labels().begin(), node.labels().end());
   for (const auto& [name, value] : own) {
     labels.emplace("__meta_assay_label_" + LabelName(name), value);
@@ -254,8 +254,8 @@ void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
       {"connected", counts.connected, counts.simulated_connected},
       {"disconnected", counts.disconnected - counts.cordoned_disconnected,
        counts.simulated_disconnected - counts.simulated_cordoned_disconnected},
-      // An operator may switch off a node that is cordoned. Such nodes have a separate state, so
-      // that no alert counts them.
+      // Operators may switch off nodes after they have cordoned them (so that they get no jobs).
+      // These nodes have a separate state, so that no alert counts them as disconnected.
       {"cordoned", counts.cordoned_disconnected, counts.simulated_cordoned_disconnected}};
   impl_->cordoned.Add({}).Set(counts.cordoned - counts.simulated_cordoned);
   const prometheus::Labels simulated_cordoned = Marked({}, true);

@@ -1,5 +1,5 @@
-// Limits the calls that one peer may have in progress, so that no peer can prevent the calls of
-// others.
+// Limits the number of calls that one peer may have in progress, so that no peer can keep the
+// calls of others from being answered.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -13,12 +13,12 @@
 
 namespace assay::coordinator::rpc {
 
-// Name of the gRPC metadata in which the console names the browser for which it calls. The value is
-// "SECRET ADDRESS".
+// Name of the gRPC metadata by which the web console says for which browser it makes a call. The
+// value is "SECRET ADDRESS".
 inline constexpr char kViewer[] = "x-assay-viewer";
 
-// Returns the value of kViewer for a client at this IP address. Its secret is known only in this
-// process, so no other caller can speak for a viewer.
+// Returns the value of kViewer for a browser at this IP address. It contains a secret that only
+// this process knows, so that no other caller can pretend to act for a browser.
 std::string ViewerMark(const std::string& address);
 
 // Returns the key under which a caller's calls are counted: the identity in the caller's

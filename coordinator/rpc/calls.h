@@ -45,32 +45,32 @@ class Calls {
     if (counter_) counter_(method, code);
   }
   Executor& executor() const { return executor_; }
-  // Returns the executor for work that may take long. It has its own threads, so that such work
-  // does not delay lease renewals and other calls.
+  // Returns the executor for slow work. It has its own threads, so that slow work does not delay
+  // lease renewals and other calls.
   Executor& readers() const { return readers_; }
 
   // Runs `body` on the executor, where it may block, and answers the call with the Status that
   // `body` returns. The request and the response stay valid until then. While the database is
-  // unreachable, `body` is retried for about three seconds, so it must fill the response only after
-  // its last step that can fail. If too many calls are in progress, answers RESOURCE_EXHAUSTED
-  // immediately.
+  // unreachable, runs `body` again and again for about three seconds. Therefore, `body` must not
+  // fill the response before its last step that can fail. If too many calls are in progress,
+  // answers RESOURCE_EXHAUSTED immediately.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
     return AnswerOn(executor_, calls_, context, method, std::move(body));
   }
 
-  // Like Answer, but for queries of results, which may take long. These queries run on a few
-  // separate threads, so that they delay neither lease renewals nor other calls.
+  // Answers a call like Answer(), but runs `body` on a few separate threads for slow queries of
+  // results. These delay neither lease renewals nor other calls.
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerRead(grpc::CallbackServerContext* context, const char* method,
                                        Body body) const {
     return AnswerOn(readers_, reads_, context, method, std::move(body));
   }
 
-  // Like Answer, but `body` may return before the result is known. `body` gets a Done function,
-  // which it must call exactly once with the result. Only four such calls may be in progress at a
-  // time.
+  // Answers a call like Answer(), but `body` may return before the result is known. `body` gets a
+  // Done function, which it must call exactly once with the result. At most four of these calls
+  // may be in progress at a time.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,
@@ -99,8 +99,8 @@ class Calls {
   Admission& fleet_watches() const { return fleet_watches_; }
 
  private:
-  // With RetryDelay in between, these attempts take about three seconds, which is less than clients
-  // wait.
+  // Number of times that a call is tried while the database is unreachable. With RetryDelay in
+  // between, this takes about three seconds, which is less than clients wait.
   static constexpr int kTries = 6;
 
   template <typename Body>
@@ -142,8 +142,8 @@ class Calls {
     reactor->Finish(assay::rpc::ToGrpc(ForUsers(status)));
   }
 
-  // Replaces errors of the database, because users need not know its address and the names of
-  // queries.
+  // Replaces the texts of database errors, because users need not know the database's address and
+  // the names of queries.
   static Status ForUsers(const Status& status) {
     switch (status.reason()) {
       case Reason::kDatabaseUnavailable:

@@ -25,8 +25,8 @@ namespace assay::coordinator::rpc {
 
 class DialTarget;
 
-// The dialer of all agents that the coordinator connects to. Thread-safe. Call Stop before
-// destruction.
+// The part of the coordinator that connects to agents, rather than waiting for them to connect.
+// Thread-safe. Call Stop before destruction.
 class Dialer {
  public:
   Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls, bool insecure);
@@ -37,14 +37,14 @@ class Dialer {
   // address is malformed, or another error if the credentials do not allow connecting to it.
   Status Dial(const std::string& address);
 
-  // Waits for a session with the agent at `address`; Dial must already have been called for it.
-  // Calls `answered` exactly once: with the agent as soon as a session is open, or with an error if
-  // `patience` expires or the dialer stops.
+  // Waits for a session with the agent at `address`, for which Dial must already have been
+  // called. Calls `answered` exactly once: with the agent as soon as a session is open, or with
+  // an error if `patience` expires or the dialer stops.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
-  // Starts and stops dialing so that exactly the stored addresses are dialed, plus those that
-  // AddNode is trying. Call this regularly, because other coordinators also add and remove
+  // Starts and stops dialing so that exactly the addresses in `stored` are dialed, plus those
+  // that AddNode is trying. Call this regularly, because other coordinators also add and remove
   // addresses. Only the leader dials agents, so other coordinators must pass an empty list.
   void Follow(const std::vector<std::string>& stored);
 

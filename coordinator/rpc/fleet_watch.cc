@@ -20,8 +20,8 @@ using FleetReactor = grpc::ServerWriteReactor<FleetResponse>;
 // Maximum size of an answer. It fits into a message of gRPC and of the console.
 constexpr size_t kMaxAnswerBytes = 12 << 20;
 
-// The state of one WatchFleet call. It may outlive its reactor, so that a late task finds a valid
-// object.
+// The state of one WatchFleet call. It may outlive the call's gRPC reactor, so that a task that
+// ends late still finds a valid object.
 class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
  public:
   FleetWatch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,

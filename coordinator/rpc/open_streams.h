@@ -1,5 +1,5 @@
-// The open streams of callers with certificates. A stream is ended when its caller loses the
-// permission to call.
+// Keeps the open streams of callers with certificates. A stream is ended when its caller loses
+// the permission to call.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class OpenStreams : public std::enable_shared_from_this<OpenStreams> {
 
   // The registration of a stream, which ends when its last copy is destroyed.
   using Place = std::shared_ptr<void>;
-  // Registers a stream. `end` is called at most once, with the error, when the caller's certificate
-  // expires or the caller fails the check. `end` must return quickly. It may run before this
-  // function returns, or even after the place has been destroyed.
+  // Registers a stream. When the caller's certificate expires or the caller loses its permission,
+  // calls `end` with the error, at most once. `end` must return quickly. It may run before this
+  // function returns, or even after the returned place has been destroyed.
   Place Add(const Identity& caller, std::function<void(const Status&)> end);
 
   // Checks all callers again. Call this when `check` may return other results than before.

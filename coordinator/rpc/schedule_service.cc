@@ -14,8 +14,8 @@ class ScheduleServiceImpl : public CoordinatorService<v1::ScheduleService::Callb
 
   Unary* CreateSchedule(Context* context, const v1::CreateScheduleRequest* request,
                         v1::CreateScheduleResponse* response) override {
-    // All attempts use the same id, so that an attempt succeeds even if an earlier one was stored
-    // but its answer from the database was lost.
+    // If the database does not answer, the request is tried again with the same id. It then
+    // succeeds even if the first try stored the schedule and only the database's answer was lost.
     const std::string schedule_id = NewUuid();
     return calls_.Answer(context, "CreateSchedule", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.schedules().Create(

@@ -38,8 +38,8 @@ class Server {
   // Returns the listening address with the actual port.
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
-  // Returns a channel to this server inside the process, for as long as the server runs. Calls on
-  // it need no certificate.
+  // Returns a channel for callers in the same process. It works for as long as the server runs.
+  // Calls on the channel need no certificate.
   std::shared_ptr<grpc::Channel> LocalChannel() const;
 
   // Returns OK if the server is working, that is, if its port accepts a connection within a second

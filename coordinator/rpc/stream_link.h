@@ -26,8 +26,8 @@
 namespace assay::coordinator::rpc {
 
 // A FIFO queue of messages to one agent. A new message replaces a queued message with the same
-// purpose, for example an older lease renewal or an older assignment of the same job. If an agent
-// stops reading, its queue therefore grows only with the answers to its own requests. Not
+// purpose, for example an older lease renewal or an older assignment of the same job. Therefore,
+// if an agent stops reading, its queue grows only with the answers to its own requests. Not
 // thread-safe.
 class OutboundQueue {
  public:
@@ -44,8 +44,9 @@ class OutboundQueue {
   std::deque<Item> queue_;
 };
 
-// Returns the IP address in `uri`, gRPC's name of a peer, such as "ipv4:10.0.0.7:40312". Returns an
-// empty string if the peer has no IP address, for example because it uses a local socket.
+// Returns the IP address in `uri`, the form in which gRPC names a peer, such as
+// "ipv4:10.0.0.7:40312". Returns an empty string if the peer has no IP address, for example
+// because it uses a local socket.
 std::string AddressOfPeer(std::string_view uri);
 
 // The operations of a gRPC stream that StreamLink needs. The operations must return immediately and
@@ -59,8 +60,8 @@ class StreamOperations {
   virtual void Write(const v1::CoordinatorMessage* message) = 0;
   // Returns the identity of the peer. Called only after a message has arrived from the peer.
   virtual Identity Peer() const = 0;
-  // Returns the peer as gRPC writes it: "ipv4:10.0.0.7:40312", "ipv6:%5B::1%5D:40312". Empty if the
-  // peer is a proxy.
+  // Returns the peer's address as gRPC writes it, such as "ipv4:10.0.0.7:40312" or
+  // "ipv6:%5B::1%5D:40312". Returns an empty string if the peer is a proxy.
   virtual std::string PeerUri() const = 0;
   // Ends the stream. Called only once. After that, only Cancel may be called.
   virtual void Finish(const Status& status) = 0;
@@ -68,8 +69,8 @@ class StreamOperations {
   virtual void Cancel() = 0;
 };
 
-// The link between a session, whose sink it is, and the reactor of the session's stream. Both own
-// the link. Thread-safe.
+// The link between a session and the gRPC reactor of its stream. The session sends its messages
+// through the link. Both own the link. Thread-safe.
 class StreamLink : public SessionSink {
  public:
   // `operations` is used until OnDone.
@@ -92,8 +93,8 @@ class StreamLink : public SessionSink {
   // Handle the reactor's events. `message` is the message that was read.
   void OnReadDone(bool ok, v1::AgentMessage message);
   void OnWriteDone(bool ok);
-  // Handles the loss of the peer or of the transport. Drops the queued messages, which cannot be
-  // sent.
+  // Handles the loss of the connection. Drops the queued messages, because they cannot be sent
+  // any more.
   void OnBroken();
   void OnDone();
 

@@ -20,13 +20,13 @@ using Reactor = grpc::ServerWriteReactor<Response>;
 
 // Age at which an estimate is replaced by a new one.
 constexpr Duration kEstimateAge = std::chrono::seconds(5);
-// A watch reads the campaign twice a second at most, after the first few reads. A campaign changes
-// with every job, and each read costs the database several statements.
+// Minimum time between two reads of a campaign by the same watch, after the first few reads. A
+// campaign changes with every job, and each read costs the database several statements.
 constexpr Duration kLoadPeriod = std::chrono::milliseconds(500);
 constexpr int kQuickLoads = 5;
 
-// The state of one WatchCampaign call. It may outlive its reactor, so that a late notification
-// finds a valid object.
+// The state of one WatchCampaign call. It may outlive the call's gRPC reactor, so that a late
+// notification still finds a valid object.
 class Watch : public std::enable_shared_from_this<Watch> {
  public:
   Watch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
@@ -186,8 +186,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     return Status::Ok();
   }
 
-  // Adds the latest estimate if the campaign has not ended. If that estimate is old, starts to make
-  // a new one.
+  // Adds the latest estimate of the remaining work if the campaign has not ended. If that
+  // estimate is old, starts to make a new one.
   void AddEstimate(Response& response) ASSAY_REQUIRES(mutex_) {
     if (response.campaign().state() != v1::CAMPAIGN_STATE_ACTIVE) return;
     if (estimate_) *response.mutable_estimate() = *estimate_;
@@ -246,7 +246,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
   const Calls& calls_;
   grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
   const bool without_jobs_;
-  // Used by Load, of which at most one call runs at a time, and by others only while Load does not
+  // The campaign to watch. No mutex guards this member and the next ones, because Load uses them
+  // and only one call of Load runs at a time. Other functions use them only while Load does not
   // run.
   std::string campaign_;
   int64_t revision_ = -1;

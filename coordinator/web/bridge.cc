@@ -134,8 +134,8 @@ std::string ConnectCode(Code code) {
   return name;
 }
 
-// Returns an error as JSON in Connect's format. Each detail is also given as readable JSON in
-// "debug".
+// Returns an error as JSON in the format of the Connect protocol. The field "debug" of a detail
+// contains the detail as readable JSON.
 json ErrorJson(const grpc::Status& status) {
   json error = {{"code", ConnectCode(static_cast<Code>(status.error_code()))},
                 {"message", status.error_message()}};
@@ -285,8 +285,8 @@ struct Bridge::Shared {
     MutexLock lock(mutex);
     return calls;
   }
-  // Converts answers to JSON on separate threads, because gRPC's threads are also needed for
-  // leases.
+  // The threads that convert answers to JSON. They are separate from gRPC's threads, which are
+  // also needed to renew leases.
   const std::unique_ptr<Executor> converter = NewThreadPool(2, "console");
 };
 

@@ -25,8 +25,8 @@
 
 namespace assay::coordinator::web {
 
-// The archive of the node's programs. The file is kept open, so that replacing it has no effect
-// until the next start.
+// The archive of the programs that run on a node. The file is kept open, so that replacing it has
+// no effect until the next start.
 struct Archive {
   FileDescriptor file;
   size_t size = 0;
@@ -96,8 +96,7 @@ http::Response JoinError(const Status& status) {
   return response;
 }
 
-// Parses the body of POST /enrol. Ignores fields that it does not know, which a newer agent may
-// send.
+// Parses the body of POST /enrol. Ignores unknown fields, because a newer agent may send them.
 Result<v1::EnrolRequest> ParseEnrolRequest(const std::string& body) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
@@ -142,8 +141,8 @@ class JoinServer::Impl {
     server.response_patience = kResponsePatience;
     server.tls_certificate = options_.certificate;
     server.tls_key = options_.key;
-    // The script contains the actual port. Requests that arrive before it is known wait for this
-    // mutex.
+    // The script that is served contains the actual port, which is known only after the server
+    // has started. Requests that arrive before that wait for this mutex.
     MutexLock lock(mutex_);
     ASSAY_ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(server)));
     HostPort reached = options_.advertise.value_or(server_->address());

@@ -1,12 +1,11 @@
-// The listener for machines and users that have no certificate yet. HTTPS:
+// The HTTPS listener for machines and users that have no certificate yet:
 //
 //   GET /join             a shell script that downloads the node's programs and enrols
 //   GET /assay-node.deb   the node's programs
 //   POST /enrol           v1::EnrolRequest in JSON -> v1::EnrolResponse in JSON
 //
-// Errors have the status of HttpStatus and a body in JSON:
-//   {"code":"NOT_FOUND","reason":"UNKNOWN_INVITE","message":"..","hint":"..",
-//    "violations":[{"field":"token","description":".."}]}
+// Errors have the status of HttpStatus. Their body is a JSON object with the fields "code",
+// "reason", "message", "hint" and "violations", a list of objects with "field" and "description".
 #pragma once
 
 #include <memory>
@@ -35,8 +34,8 @@ struct JoinServerOptions {
 };
 
 // The HTTPS server of the join listener. It serves until it is destroyed. Anyone can connect, so
-// each client address is limited to 64 connections, to 10 s for a request of at most 32 KiB, and to
-// a number of refused requests (see RefusalLimit). Thread-safe.
+// there are limits: 64 connections per client address, 10 s for a request, 32 KiB for its body,
+// and a number of refused requests (see RefusalLimit). Thread-safe.
 class JoinServer {
  public:
   // Starts to serve. `enrolment` and `clock` must outlive the server. The error names the address

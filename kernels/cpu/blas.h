@@ -1,7 +1,7 @@
-// Matrix multiplication on the CPU with OpenBLAS. The program does not link to OpenBLAS but loads
-// it at the first call, because loading the library starts one thread per CPU. If the address space
-// is limited, these threads retry failing allocations forever, and a call of fork() hangs because
-// it waits for the threads.
+// Matrix multiplication on the CPU with OpenBLAS. The library is not linked but loaded on the
+// first call, because a linked OpenBLAS would start one thread per CPU at the start of the
+// program. If the address space is limited, these threads retry failing allocations forever, and
+// fork() hangs because it waits for them.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ std::string WhyNoBlas();
 // Cooperlake". Returns nullopt if there is no BLAS library.
 std::optional<std::string> BlasVersion();
 
-// Corrects OpenBLAS's choice of CPU type, `core`. OpenBLAS recognizes CPUs by their model, and for
-// a CPU that is newer than the library it chooses an old type without AVX. In that case, returns
-// `by_instructions`, the type that matches the CPU's instruction set. Otherwise, returns "".
+// Returns the CPU type that OpenBLAS should use instead of `core`, its own choice, or "" if `core`
+// is right. OpenBLAS recognizes CPUs by their model. For a CPU that is newer than the library, it
+// chooses an old type without AVX. The right choice is then `by_instructions`, the type that
+// matches the CPU's instruction set.
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
   // OpenBLAS uses these CPU types, of 2004 to 2008, for CPUs that it does not recognize.
   const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";

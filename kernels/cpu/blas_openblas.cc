@@ -68,8 +68,8 @@ std::string CoreByInstructions() {
   return "";
 }
 
-// Loads OpenBLAS. Sets environment variables while the library is loaded, because it reads them
-// only at that time.
+// Loads OpenBLAS. Sets environment variables only while the library is being loaded, because
+// OpenBLAS reads them at that time.
 Result<OpenBlas> Load() {
   // Keeps OpenBLAS from starting threads before SetBlasThreads() is called.
   const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");

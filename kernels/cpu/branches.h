@@ -23,9 +23,9 @@ inline int64_t BranchSteps(int64_t period) {
   return (kLeast + period - 1) / period * period;
 }
 
-// Starts with a sum of 0. In each step i from 0 to steps - 1, adds i to the sum if adds[i] is 1,
-// and subtracts i otherwise. Returns the sum. A branch in the machine code chooses between the two,
-// each of which is one instruction.
+// Returns a sum over the steps i from 0 to steps - 1, to which a step adds i if adds[i] is 1, and
+// from which it subtracts i otherwise. A branch in the machine code chooses between the two, each
+// of which is one instruction.
 int64_t SumByBranches(const uint8_t* adds, int64_t steps);
 
 }  // namespace assay

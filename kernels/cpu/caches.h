@@ -12,17 +12,18 @@
 namespace assay {
 
 // Returns true if the data of an iteration, `bytes` in total, may stay in the CPU's caches until
-// the next iteration. Assumes that little of the data stays if `bytes` is at least twice the size
-// of the last-level cache. If that size is unknown, assumes a cache of 4 GiB, so that cached data
-// is never reported as uncached.
+// the next iteration. Little of the data stays if `bytes` is at least twice the size of the
+// last-level cache. If that size is unknown, assumes 4 GiB, so that cached data is never reported
+// as uncached.
 inline bool StaysInCpuCaches(double bytes, const HostCpu& cpu = Cpu()) {
   constexpr int64_t kLargerThanAny = int64_t{4} << 30;
   return bytes < 2 * static_cast<double>(cpu.last_level_cache_bytes.value_or(kLargerThanAny));
 }
 
-// Returns how many buffer sets, of `set_bytes` each, a benchmark must rotate through so that each
+// Returns how many sets of buffers, of `set_bytes` each, a benchmark must use in turn so that each
 // iteration finds its set outside the caches. The other sets then fill the last-level cache at
-// least twice. Returns 1 if the cache size is unknown. In that case, the data may stay cached.
+// least twice. Returns 1 if the size of this cache is unknown. In that case, the data may stay
+// cached.
 inline int64_t ColdSets(double set_bytes, const HostCpu& cpu = Cpu()) {
   if (!cpu.last_level_cache_bytes) return 1;
   const auto cache = static_cast<double>(*cpu.last_level_cache_bytes);

@@ -14,13 +14,11 @@ namespace assay {
 // with so many loads.
 inline constexpr int64_t kCpuChaseLoads = 65536;
 
-// Returns the size in bytes of a working set that belongs to `level` ("l1", "l2", "l3" or "dram").
-// `caches` contains the sizes of the data caches, starting with L1. For "l1", the set is half as
-// large as the cache. For "l2" and "l3", its size is the geometric mean of the sizes of that cache
-// and of the next smaller cache. Such a set is far too large for the smaller cache, and fits in the
-// larger one even if other virtual machines use a part of it. For "dram", the set is eight times as
-// large as the last cache, but at least 256 MiB. Returns nullopt if the CPU does not have that
-// cache or if the sizes are unknown.
+// Returns the size in bytes of a working set for measuring the latency of `level` ("l1", "l2",
+// "l3" or "dram"). `caches` contains the sizes of the data caches, starting with L1. The working
+// set does not fill its cache, because other virtual machines may use a part of it, but is far too
+// large for the next smaller cache. For "dram", it is much larger than the last cache. Returns
+// nullopt if the CPU does not have that cache or if the sizes are unknown.
 inline std::optional<int64_t> ChaseBytes(const std::string& level,
                                          const std::vector<int64_t>& caches) {
   if (caches.empty()) return std::nullopt;

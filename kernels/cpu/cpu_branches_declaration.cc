@@ -1,5 +1,5 @@
-// Declares the cpu_branches benchmark. It measures the cost of branches that the CPU can predict
-// and of branches that it cannot predict.
+// Declares the cpu_branches benchmark, which measures the cost of branches that the CPU can
+// predict and of branches that it cannot predict.
 #include "kernels/cpu/branches.h"
 #include "kernels/declaration.h"
 

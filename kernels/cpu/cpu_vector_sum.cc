@@ -19,8 +19,8 @@ class CpuVectorSumCase : public TeamCase {
   explicit CpuVectorSumCase(const RunContext& context)
       : CpuVectorSumCase(context, VectorSumSizeOf(context.parameters)) {}
 
-  // The inputs are whole numbers. Their sum over all passes is below 2^53, so fp64 holds it
-  // exactly, in any order.
+  // Compares the sum with the exact result. The inputs are whole numbers whose sum over all passes
+  // is below 2^53, so fp64 holds it exactly, regardless of the order of additions.
   Result<Verdict> VerifyLast() override {
     int64_t expected = 0;
     for (int64_t i = 0; i < elements_; ++i) {

@@ -17,8 +17,8 @@ Work CpuVectorSumWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Returns the work of `additions` additions. One thread performs 2^25 or slightly more, for which
-// it reads 256 MiB.
+// Returns the work of an iteration with `additions` additions. Each thread performs at least 2^25
+// of them, for which it reads 256 MiB.
 Work OfAdditions(double additions) {
   return {.flops = additions,
           .peak = Peak::kFp64Vector,

@@ -45,11 +45,10 @@ class HostBuffer {
   int64_t size_ = 0;
 };
 
-// Checks that `bytes` of memory are available. Returns OUT_OF_MEMORY if the machine, the control
-// group or the process's address space limit does not allow that much. Without this check, the
-// system might kill the process when it touches the memory. `what_fits` converts the available
-// bytes to a hint for the error message. `mapped_by_libraries` is the address space that libraries
-// will need in addition.
+// Returns OUT_OF_MEMORY if this process cannot get `bytes` of memory, because of the machine, a
+// control group or the address space limit. Without this check, the system might kill the process
+// when it touches the memory. `what_fits` converts the available bytes to a hint for the error
+// message. `mapped_by_libraries` is the address space that libraries will need in addition.
 Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);

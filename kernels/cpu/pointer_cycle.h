@@ -8,9 +8,9 @@
 
 namespace assay {
 
-// A cycle of `elements` elements, one every `stride` bytes from `base` on. `base` must be aligned
-// for an Element. Each element points to another one, and all of them together form a single random
-// cycle. The memory is not owned.
+// A random cycle of pointers through `elements` elements in memory, one every `stride` bytes,
+// starting at `base`. Each element points to the next one in the cycle. `base` must be aligned for
+// an Element. The memory is not owned.
 struct PointerCycle {
   struct Element {
     const Element* next = nullptr;
@@ -29,10 +29,10 @@ struct PointerCycle {
   // Returns the element whose position is 0, or null if there is none.
   const Element* First() const;
 
-  // Checks every element, and that a walk ended at an element of the cycle, `end`, whose position
-  // is `expected`. A null `end` means that there was no walk, which is an error. Each element must
-  // point to the element with the next position, and the last to position 0. A walk thus visits
-  // every element once before it returns to the first.
+  // Checks that the elements still form one cycle: each must point to the element with the next
+  // position, and the last one to position 0. Also checks that a walk through the cycle ended at
+  // the right element: `end` must be in the cycle, at the position `expected`. A null `end` means
+  // that there was no walk, which is an error.
   Verdict Check(const Element* end, int64_t expected) const;
 
  private:

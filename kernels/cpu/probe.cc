@@ -26,8 +26,8 @@ template <typename T, int Bytes>
 [[gnu::always_inline]] inline T MultiplyAdds(int64_t rounds) {
   typedef T Vector __attribute__((vector_size(Bytes)));
   Vector chains[kChains];
-  // The start values depend on an argument. If they were constants, the compiler could remove a
-  // chain whose value stays at 1.
+  // Start with values that depend on an argument. If they were constants, the compiler could
+  // remove the chain that starts with 1, because its value never changes.
   for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + static_cast<T>(rounds + i);
   const Vector factor = Vector{} + static_cast<T>(0.999);
   const Vector term = Vector{} + static_cast<T>(0.001);
@@ -78,9 +78,8 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the FLOP/s of all threads together, while all of them run. This is the sum over threads
-// of each thread's best try. Taking the best try excludes tries in which the thread was
-// interrupted.
+// Returns the FLOP/s of all threads together, while all of them run. Adds up the best try of each
+// thread, because a thread may be interrupted in its other tries.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();

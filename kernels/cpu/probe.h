@@ -8,14 +8,14 @@
 namespace assay {
 
 // Measures the best rates of the CPU with `threads` threads: fused multiply-adds with the widest
-// vectors (fp64 if `fp64`, else fp32) and memory reads. Returns the best of a few tries, which take
-// about 0.2 s. Reuses rates that the calling thread has measured within the last minute. Leaves a
-// rate unset if there is too little memory to measure it or if the threads cannot be started.
+// vectors (fp64 if `fp64`, else fp32) and memory reads. Takes about 0.2 s, unless the calling
+// thread has measured the same rates within the last minute; then returns those. Leaves a rate
+// unset if it cannot be measured, for example because there is too little memory.
 Ceilings ProbeCpu(int threads, bool fp64);
 
 // Returns the median time of one call of `iterate`, in seconds, over 21 batches of calls. A batch
-// lasts at least about `min_sample_seconds`. Compared with that, the time to read the clock must be
-// negligible. If `iterate` does no work, the result is the overhead of an iteration
+// lasts at least about `min_sample_seconds`, which must be long compared with the time to read the
+// clock. If `iterate` does no work, the result is the overhead of an iteration
 // (Ceilings::fixed_seconds).
 double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds);
 

@@ -1,5 +1,5 @@
-// A team of threads that run a function at the same time. Starting a function on them takes little
-// time, so that it can be repeated often.
+// A team of threads that run a function at the same time. The team keeps its threads, so that
+// starting a function on them takes little time and can be repeated often.
 #pragma once
 
 #include <atomic>

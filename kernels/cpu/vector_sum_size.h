@@ -12,8 +12,8 @@ namespace assay {
 
 struct VectorSumSize {
   int64_t elements = 0;  // All threads together.
-  // The number of times that an iteration reads every element. Each thread that has elements reads
-  // at least 256 MiB, compared with which the time to wake up the threads is negligible.
+  // The number of times that an iteration reads every element. It is chosen so that each thread
+  // that has elements reads at least 256 MiB. The time to wake up the threads is then negligible.
   int64_t passes = 0;
 };
 

@@ -41,8 +41,8 @@ std::vector<OutputBlock> OfPrevious(const Place& place) {
   return {{(place.rank + place.ranks - 1) % place.ranks, 0, 0, place.count}};
 }
 
-// Returns the output that consists of one block per rank, in the order of ranks. Each block is
-// copied from element `source_first` on of that rank's input.
+// Returns the layout of an output that consists of one block per rank, in rank order. Each block is
+// copied from that rank's input, starting at element `source_first`.
 std::vector<OutputBlock> OfEach(const Place& place, int64_t source_first) {
   std::vector<OutputBlock> blocks;
   for (int source = 0; source < place.ranks; ++source) {
@@ -205,11 +205,10 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // With the following algorithms, the number of bytes sent over the links, averaged over the
-  // ranks, is exactly the number that the bus factor counts. For a ring, this is true by
-  // definition. A tree all-reduce uses two trees, each of which moves half of the array up and down
-  // n - 1 edges. With PAT and point-to-point calls, each rank's share is sent to every other rank
-  // once.
+  // The bus factor is a number of link bytes per byte of payload. With these algorithms, the ranks
+  // send exactly as many bytes on average. For a ring, this is true by definition. A tree
+  // all-reduce uses two trees, each of which moves half of the array up and down n - 1 edges. With
+  // PAT and point-to-point calls, each rank's share is sent to every other rank once.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }

@@ -1,10 +1,10 @@
 // Runs and times an NCCL collective, with one process per rank. Verifies every element of every
 // rank's output before and after the timing.
 //
-// An iteration is a group of collectives, each with its own buffers. The parameter "aggregate" is
-// their number. Successive iterations rotate through several sets of buffers. The "assay" policy
-// times iterations with GPU events and reports the time of the slowest rank. The "nccl_tests"
-// policy times 20 iterations with the host's clock and reports the mean time of the ranks.
+// The parameter "aggregate" is the number of collectives in an iteration. Each has its own buffers,
+// and successive iterations use different buffers. The "assay" policy times iterations with GPU
+// events and reports the time of the slowest rank. The "nccl_tests" policy times 20 iterations with
+// the host's clock, as nccl-tests does, and reports the mean time of the ranks.
 #pragma once
 
 #include <memory>
@@ -51,8 +51,8 @@ class CollectiveCase : public Case {
   OutputRange LastOutput();
 
  protected:
-  // A hook for tests, which use it to delay a rank. Enqueues extra work on `stream` before every
-  // iteration. That work is included in the time, and must be allowed during graph capture.
+  // Enqueues extra work on `stream` before every iteration. Tests override this to delay a rank.
+  // The work is included in the measured time, and must be allowed while a CUDA graph is captured.
   virtual Status BeforeIteration(cudaStream_t /*stream*/) { return Status::Ok(); }
 
  private:
@@ -75,12 +75,11 @@ class CollectiveCase : public Case {
   Buffers BuffersOf(int64_t set, int64_t piece) const;
   // Fills the inputs of all collectives of `set`.
   Status Fill(int64_t set);
-  // Fills the outputs of `set` with 0xff bytes, which no correct output contains. If the collective
-  // runs in place, fills the inputs again.
+  // Fills the output buffers of `set` with 0xff bytes, so that elements that are not written are
+  // detected. If the collective runs in place, this destroys the inputs, so they are filled again.
   Status Poison(int64_t set);
-  // Returns true if the output can be verified after any number of iterations. This is not the case
-  // for an in-place reduction, because each iteration reduces the previous result, so that the sums
-  // overflow.
+  // Returns true if the output can be verified after any number of iterations. This is impossible
+  // for an in-place reduction: each iteration reduces the previous result, so the sums overflow.
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
   // Launches one iteration without a graph.
   Status Iterate();
@@ -99,8 +98,8 @@ class CollectiveCase : public Case {
   Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);
   Status TimeInside(int64_t iterations, std::vector<double>* seconds);
-  // Runs several in-place collectives of this kind on `buffer` (kProbeBytes bytes) and returns the
-  // best bus bandwidth, in bytes per second.
+  // Runs a collective of the given kind several times, in place on `buffer`, which has kProbeBytes
+  // bytes. Returns the best bus bandwidth, in bytes per second.
   Result<double> Probe(CollectiveKind kind, void* buffer);
   Result<Verdict> Check(int64_t set);
   Result<Verdict> CheckBlock(const OutputBlock& block, const Buffers& buffers);
@@ -133,11 +132,11 @@ class CollectiveCase : public Case {
   int64_t last_set_ = 0;       // The last set of the latest launch.
   int64_t captured_last_ = 0;  // The last set of a replay.
   int64_t verified_set_ = 0;
-  // Graphs must be destroyed before the communicator whose calls they contain. If the communicator
-  // was aborted, they are leaked.
+  // The captured CUDA graph, or null. Must be destroyed before the communicator, whose calls it
+  // contains. If the communicator was aborted, the graph is leaked.
   std::unique_ptr<CudaGraph> captured_;
-  // A graph of one iteration, which is verified if the result of captured_ cannot be. Null
-  // otherwise.
+  // A second graph, of one iteration, that is verified if the results of captured_ cannot be. Null
+  // if it is not needed.
   std::unique_ptr<CudaGraph> verified_;
 };
 

@@ -15,10 +15,10 @@ namespace assay {
 
 // One rank's NCCL communicator. Must be used by a single thread. Waiting fails with UNAVAILABLE
 // (PEER_LOST) if another rank is lost, or with DEADLINE_EXCEEDED (NCCL_TIMEOUT) after the timeout.
-// Any error while waiting aborts the communicator. Example of a call on stream `s`:
-//   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), s));
-// Callers must keep fewer than about 1000 kernels queued on a stream. If the queue is full, a
-// launch blocks, and the loss of a rank is not noticed.
+// These failures, and errors that NCCL reports, abort the communicator. Example:
+//   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), stream));
+// Callers must keep fewer than about 1000 kernels queued on a stream. If the queue is full, the
+// next launch blocks, and the loss of a rank is not noticed.
 class Communicator {
  public:
   // The way in which Wait() polls the stream. kSleep sleeps between polls. kSpin polls
@@ -30,7 +30,7 @@ class Communicator {
   ~Communicator();
 
   // Connects all ranks. Each rank must call this at about the same time, after making its GPU
-  // current. `peers` sends NCCL's unique id from rank 0 to the other ranks. It must outlive the
+  // current. Rank 0 sends NCCL's unique id to the other ranks over `peers`, which must outlive the
   // communicator. NCCL's kernels use `ctas` thread blocks, one per multiprocessor. If `ctas` is 0,
   // NCCL chooses the number.
   static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
@@ -40,8 +40,8 @@ class Communicator {
   const NcclLibrary& nccl() const { return nccl_; }
   int rank() const { return peers_.rank(); }
   int ranks() const { return peers_.world_size(); }
-  // Returns true after Abort() or after a wait has failed. From then on, do not call NCCL, and do
-  // not destroy CUDA graphs that captured NCCL calls.
+  // Returns true if the communicator was aborted, either by Abort() or because a wait failed. Do
+  // not use it with NCCL after that, and do not destroy CUDA graphs that captured its calls.
   bool aborted() const { return comm_ == nullptr; }
   // Ends this communicator's kernels on this GPU, even if they are waiting for other ranks. Must be
   // called if another communicator of the same ranks was aborted.
@@ -63,8 +63,8 @@ class Communicator {
   // Waits until `query` no longer returns cudaErrorNotReady.
   Status WaitUntilReady(const std::function<cudaError_t()>& query, const char* what,
                         Duration timeout, Polling polling);
-  // Returns an error if a wait that has lasted `waited` must end because of a failure, a lost rank
-  // or the timeout.
+  // Returns the error that must end a wait: a failure of NCCL, a lost rank, or the timeout. Returns
+  // OK if the wait may continue. `waited` is its duration so far.
   Status Trouble(Duration waited, Duration timeout) const;
 
   const NcclLibrary& nccl_;

@@ -19,8 +19,8 @@ class LaunchQueue {
   Status MakeRoom(Communicator& communicator, cudaStream_t stream, Duration timeout);
 
  private:
-  // An event is recorded after every kStep launches. The limit is well below the thousand launches
-  // or so that CUDA can queue.
+  // The number of launches between two events that are recorded on the stream. Waiting for an event
+  // kSteps events ago keeps the queue well below the thousand launches or so that CUDA accepts.
   static constexpr int64_t kStep = 64;
   static constexpr size_t kSteps = 4;
 

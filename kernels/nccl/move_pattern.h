@@ -9,9 +9,9 @@
 
 namespace assay {
 
-// Defines the input data for collectives that only move data. Each element is a random bit pattern
-// that depends on the seed, the rank and the element's index. No element has all bits set. Outputs
-// are filled with 0xff bytes beforehand, so that elements that were never written are detected.
+// The input data for collectives that only move data. Each element is a random bit pattern that
+// depends on the seed, the rank and the element's index. No element has all bits set. Outputs are
+// filled with 0xff bytes beforehand, so elements that were never written are detected.
 struct MovePattern {
   uint64_t seed = 0;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8.

@@ -70,8 +70,7 @@ Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expr
   if (result == ncclSuccess) return Status::Ok();
   std::string message = std::string("NCCL: ") + nccl.get_error_string(result) + " from nccl " +
                         CallSite(expression, file, line);
-  // The argument can be null because NCCL ignores it. The last error is global rather than per
-  // communicator.
+  // NCCL ignores the argument, so it can be null. The last error does not belong to a communicator.
   const char* detail = nccl.get_last_error(nullptr);
   if (detail != nullptr && *detail != '\0') message += std::string("; last error: ") + detail;
   return Status(CodeOf(result), Reason::kNcclError, std::move(message));

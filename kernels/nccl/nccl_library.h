@@ -51,8 +51,8 @@ struct NcclLibrary {
 // Thread-safe.
 Result<const NcclLibrary*> LoadNccl();
 
-// Returns the reason why LoadNccl() fails, for Benchmark::UnsupportedReason(), or an empty text if
-// it succeeds.
+// Returns the reason why NCCL cannot be loaded, or an empty text if it can. The text is suitable
+// for Benchmark::UnsupportedReason().
 std::string WhyNoNccl();
 
 // Loads the library and returns its version, such as "2.28.9". Returns nullopt if NCCL cannot be

@@ -6,9 +6,9 @@
 
 namespace assay {
 
-// Makes NCCL write its warnings, and its messages about start-up, environment and network, to a log
-// in memory. Does nothing if the user has set NCCL_DEBUG. Call this before NCCL is loaded, and
-// again in each child process, which has a log of its own.
+// Makes NCCL write a log to memory. It contains warnings, and messages about start-up, environment
+// and network. Does nothing if the user has set NCCL_DEBUG. Must be called before NCCL is loaded,
+// and again in each child process, which has its own log.
 void KeepNcclLog();
 
 // Discards the lines written so far. NcclLogTail() returns only lines written after this call.

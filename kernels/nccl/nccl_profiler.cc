@@ -51,8 +51,8 @@ struct Event {
   };
 };
 
-// Records the events that NCCL reports. NCCL calls Note() for every event that the mask enables, so
-// Note() must not block for long.
+// The receiver of the events that NCCL reports to its profiler plugin. Note() is called for every
+// event that the mask enables, so it must not block for long.
 class Listener {
  public:
   void Attach(int* mask) { mask_ = mask; }

@@ -207,8 +207,8 @@ Status OverlapCase::EnqueueTogether(Marks marks) {
 
 Status OverlapCase::EnqueueIterations(int64_t iterations) {
   ASSAY_RETURN_IF_ERROR(MakeEvents(iterations + 1));
-  // Runs one additional iteration at the beginning, in which this rank waits for all ranks. Its
-  // times are not read.
+  // The first iteration is an additional one. It waits until all ranks have started, so its times
+  // are not used.
   for (int64_t i = 0; i <= iterations; ++i) {
     const Marks marks = &events_[static_cast<size_t>(i * kMarks)];
     ASSAY_RETURN_IF_ERROR(EnqueueAlone(marks));
@@ -279,8 +279,7 @@ Result<Verdict> OverlapCase::Verify() {
   return Check();
 }
 
-// Checks the outputs that the multiplications and the collective have written while they ran at
-// once.
+// Checks the outputs of the multiplications and of the collective, which ran at the same time.
 Result<Verdict> OverlapCase::Check() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   ASSAY_ASSIGN_OR_RETURN(Verdict gemm,

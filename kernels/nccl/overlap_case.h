@@ -30,8 +30,8 @@ inline constexpr int64_t kOverlapElementBytes = 2;
 struct OverlapTimes {
   double gemm_alone = 0;
   double collective_alone = 0;
-  // The times when both run at once, from their common start to the end of the multiplications and
-  // of the collective.
+  // The times of the multiplications and of the collective when both run at once, measured from
+  // their common start.
   double gemm_beside = 0;
   double collective_beside = 0;
 
@@ -44,10 +44,10 @@ struct OverlapTimes {
   double overlap_fraction() const;
 };
 
-// Measures how well matrix multiplications and a collective overlap. Each iteration times the
-// multiplications alone, then the collective alone, then both at once on two streams. The shorter
-// of the two is repeated so that both last about as long. All ranks synchronize before each
-// collective, outside the timed part.
+// A case that measures how well matrix multiplications and a collective overlap. Each iteration
+// times the multiplications alone, then the collective alone, then both at once on two streams. The
+// shorter of the two is repeated so that both last about as long. Before a timed part with
+// collectives begins, all ranks wait for each other.
 class OverlapCase : public Case {
  public:
   // The parameters in `context` must have passed CheckParameters(), and `context.peers` must not be
@@ -70,8 +70,8 @@ class OverlapCase : public Case {
   // multiprocessors that the collective occupies.
   Result<Diagnosis> Diagnose(int64_t iterations) override;
 
-  // Return the outputs of the multiplications and of the collective. Tests corrupt them to check
-  // that VerifyLast() fails.
+  // Returns the output of the matrix multiplications. Tests corrupt it, and the output of the
+  // collective, to check that VerifyLast() fails.
   OutputRange GemmOutput() const { return {d_.data(), d_.bytes()}; }
   OutputRange CollectiveOutput() const { return {output_.data(), OutputBytes()}; }
 
@@ -92,7 +92,7 @@ class OverlapCase : public Case {
   // Returns the time of one multiplication and the time of one collective on this rank, in seconds.
   Result<std::vector<double>> TimeOneOfEach();
   // Computes how often the multiplication and the collective are repeated in an iteration. `gemm`
-  // and `collective` are the times of one of each, in seconds.
+  // and `collective` are the durations of a single one, in seconds.
   void Balance(double gemm, double collective);
   Result<double> TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue);
   Status MakeEvents(int64_t iterations);

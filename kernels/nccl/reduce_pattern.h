@@ -1,5 +1,5 @@
-// Generates inputs of reductions whose results are exact in every element type, and checks every
-// element of the results.
+// Generates the inputs of reductions and checks every element of the results. The inputs are chosen
+// so that results are exact in every element type, except for some means.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,14 +27,13 @@ enum class ReduceType {
 };
 enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 
-// Defines the inputs of a reduction. They are small whole numbers that depend on the seed, the rank
-// and the element's index. They are chosen so that every order of reduction gives the same result.
-// L is the largest number up to which the type represents every whole number, but at most 2^20.
-//   sum: 0 to L / world_size; with more than L ranks, 0 on all but at most 8 ranks.
+// The inputs of a reduction, which are small whole numbers that depend on the seed, the rank and
+// the element's index. Every order of reduction gives the same result. L is the largest allowed sum
+// for the element type, such as 256 for bf16 (see LargestWhole).
+//   sum: 0 to L / world_size. If there are more than L ranks, at most 8 have inputs other than 0.
 //   prod: 1, or 2 on at most two ranks.
 //   min, max: 0 to L. For every element, exactly one rank has the smallest or largest value.
-//   avg: 0, except L / 4 to L / 2 on at most two ranks. If world_size is not a power of two, NCCL
-//        rounds, so the check allows four roundings. A mean of integers is rounded down.
+//   avg: 0, except L / 4 to L / 2 on at most two ranks. The check allows for NCCL's rounding.
 struct ReducePattern {
   ReduceType type = ReduceType::kFloat32;
   ReduceOp op = ReduceOp::kSum;

@@ -15,7 +15,7 @@
 namespace assay {
 
 // Returns the largest value that a sum of inputs may reach. T represents every whole number up to
-// this value exactly, so sums have no rounding error. For 8-bit integers, the value is below 255,
+// this value exactly, so sums have no rounding error. For 8-bit integers, it is below 255 (0xff),
 // which marks elements that the collective has not written.
 template <typename T>
 __host__ __device__ constexpr int LargestWhole() {
@@ -38,13 +38,13 @@ __host__ __device__ constexpr double UnitRoundoff() {
   return 0;
 }
 
-// If there are too many ranks for all of them to contribute to a sum, at most this many ranks have
-// a nonzero input. The sum then does not exceed this number.
+// The maximum number of ranks with a nonzero input if there are too many ranks for all of them to
+// contribute to a sum. The sum then does not exceed this number.
 constexpr int kFewRanks = 8;
 
-// The number of roundings to allow for in a mean. NCCL rounds 1 / n, the product of each rank's
-// input with 1 / n, and the sum of the products, of which at most two are not 0. One rounding is a
-// reserve.
+// The number of rounding errors that the check of a mean allows. NCCL rounds 1 / n, the product of
+// each input and 1 / n, and the sum of the products, of which at most two are not 0. That makes
+// three rounding errors. The fourth one is a reserve.
 constexpr int kMeanRoundings = 4;
 
 // Returns true if the mean of this many floating-point numbers is rounded, because 1 / ranks cannot
@@ -74,16 +74,16 @@ struct ElementDraws {
   }
 };
 
-// Returns the input of rank `rank` for a sum, a whole number. The sum over all ranks is at most
-// `largest`.
+// Returns the input of rank `rank` for a sum. It is a whole number, and the sum over all ranks is
+// at most `largest`.
 __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, int ranks,
                                          int largest) {
   if (ranks <= largest) {
     return static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest / ranks + 1));
   }
-  // Draws kFewRanks numbers below twice the number of ranks. A rank's input is how often its own
-  // number is drawn. Numbers that are not those of a rank make the sums differ from element to
-  // element.
+  // There are too many ranks for all of them to contribute. Draws kFewRanks random numbers. A
+  // rank's input is how often its own number is drawn. Half of the possible numbers belong to no
+  // rank, so the sums differ from element to element.
   int value = 0;
   for (int slot = 0; slot < kFewRanks; ++slot) {
     const uint32_t drawn = draws.Of(slot) % (2 * static_cast<uint32_t>(ranks));
@@ -92,8 +92,8 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   return value;
 }
 
-// Returns the input of rank `rank` for a minimum, from 0 to `largest`. The position and the value
-// of the minimum vary from element to element, so leaving out any rank makes some results wrong.
+// Returns the input of rank `rank` for a minimum, from 0 to `largest`. The minimum and the rank
+// that has it vary from element to element, so leaving out any rank makes some results wrong.
 __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   const uint64_t bits = draws.Shared();
@@ -109,9 +109,9 @@ __host__ __device__ inline int FactorOf(const ElementDraws& draws, int rank, int
   return draws.IsOneOfTwo(rank, ranks + 1) ? 2 : 1;
 }
 
-// Returns the input of rank `rank` for the test of a mean over the ranks. At most two ranks have a
-// nonzero input for an element. With so few nonzero terms, the rounding error is always smaller
-// than the effect of a missing or wrong term. The sum over all ranks is at most `largest`.
+// Returns the input of rank `rank` for a mean. For each element, at most two ranks have a nonzero
+// input. With so few nonzero terms, the rounding error is always smaller than the effect of a
+// missing or wrong term. The sum over all ranks is at most `largest`.
 __host__ __device__ inline int MeanPartOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   if (!draws.IsOneOfTwo(rank, ranks)) return 0;
@@ -184,8 +184,8 @@ __host__ __device__ inline double ToDouble(double element) {
   return element;
 }
 
-// Returns true if `element` is the expected result for `output`, the value from ReduceOutput().
-// Returns false for NaN.
+// Returns true if `element` is a correct result, where `output` is the exact value from
+// ReduceOutput(). NaN is never correct.
 template <typename T>
 __host__ __device__ bool IsReduced(const ReducePattern& pattern, T element, int output) {
   const int ranks = pattern.world_size;

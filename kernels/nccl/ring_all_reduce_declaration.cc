@@ -1,10 +1,9 @@
-// Declares the ring_all_reduce benchmark: an all-reduce that is made of ncclSend, ncclRecv and an
-// addition kernel, so that its algorithm is easy to read. It is meant for comparison with NCCL's
+// Declares the ring_all_reduce benchmark: an all-reduce that is built from ncclSend, ncclRecv and
+// an addition kernel, so that its algorithm is easy to read. It is meant for comparison with NCCL's
 // own all-reduce.
 //
-// Its work is counted like that of all_reduce: each rank must send at least 2 (n - 1) / n of the
-// array, and a ring sends no more. See ring_schedule.h for the algorithm and ring_case.cc for the
-// pipeline.
+// Each rank sends 2 (n - 1) / n of the array, which is the minimum for an all-reduce. See
+// ring_schedule.h for the algorithm and ring_case.cc for the pipeline.
 #include "kernels/nccl/nccl_parameters.h"
 #include "kernels/nccl/ring_schedule.h"
 
@@ -14,8 +13,9 @@ namespace {
 constexpr int64_t kMaxRanks = 64;
 constexpr int64_t kMaxChunks = 64;
 
-// The fixed time of one step on an H200, without the transfer of its bytes. It covers the start of
-// NCCL's kernel, the synchronization of sender and receiver, and the start of the addition kernel.
+// The fixed time of one step on an H200, in seconds, not counting the transfer of data. It covers
+// the start of NCCL's kernel, the synchronization of sender and receiver, and the start of the
+// addition kernel.
 constexpr double kStepSeconds = 20e-6;
 
 Work RingAllReduceWork(const ParameterMap& parameters, int ranks) {

@@ -1,5 +1,5 @@
-// Runs the ring_all_reduce benchmark. It sends messages around a ring with ncclSend and ncclRecv,
-// and adds them with Assay's own kernel.
+// Runs the ring_all_reduce benchmark: an all-reduce that sends messages around a ring with ncclSend
+// and ncclRecv, and adds them with Assay's own kernel.
 #pragma once
 
 #include <array>
@@ -21,10 +21,9 @@
 
 namespace assay {
 
-// The number of communicators. Each one serves two rings, one per direction, whose messages are
-// sent in the same NCCL group. Every ring reduces an equal part of the array. With two
-// communicators, the messages of one keep the links busy while the other one starts its next
-// messages.
+// The number of lanes. A lane is a communicator with two rings, one per direction, whose messages
+// are sent in the same NCCL group. Every ring reduces an equal part of the array. With two lanes,
+// the messages of one lane keep the links busy while the other lane starts its next messages.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
@@ -80,8 +79,8 @@ class RingCase : public Case {
   void* ElementAt(void* base, int64_t element) const {
     return static_cast<char*>(base) + element * type_.bytes;
   }
-  // Returns the number of elements in a 16-byte vector. All pieces begin at multiples of this
-  // number.
+  // Returns the number of elements in a 16-byte vector. Every piece of the array begins at a
+  // multiple of this number.
   int64_t Granule() const { return 16 / type_.bytes; }
   Piece ChunkOf(const Ring& ring, int chunk) const {
     return PartOf(ring.piece, chunk, ring.place.ranks, Granule());
@@ -89,24 +88,24 @@ class RingCase : public Case {
   Piece MessageOf(const Ring& ring, int chunk, int message) const {
     return PartOf(ChunkOf(ring, chunk), message, messages_, Granule());
   }
-  // Returns the place in the receive buffer for `piece` of `chunk`, where it stays until it is
-  // added.
+  // Returns the address in the receive buffer for `piece`, a part of chunk number `chunk`. The
+  // piece stays there until it is added.
   void* PlaceOf(const Ring& ring, int chunk, const Piece& piece) const {
     return ElementAt(ring.received, piece.first - ChunkOf(ring, chunk).first);
   }
 
   Status FillRandomInput(int64_t set);
-  // Fills the output of `set` with 0xff bytes, which no correct output contains. Does nothing if
-  // the case runs in place.
+  // Fills the output buffer of `set` with 0xff bytes, so that elements that are not written are
+  // detected. Does nothing if the output overwrites the input.
   Status Poison(int64_t set);
   // Enqueues one all-reduce of the next set of buffers.
   Status Iterate();
   Status Enqueue(int64_t set);
-  // Enqueues the transfer of message number `message` of step `step` in both directions, and the
-  // additions.
+  // Enqueues the transfer of message number `message` in step `step`, in both rings of `lane`, and
+  // the additions that follow it.
   Status EnqueueMessages(Lane* lane, int step, int message, int64_t set);
-  // Enqueues the send and the receive of one ring. The caller puts the calls of both rings in one
-  // NCCL group.
+  // Enqueues the send and the receive of one message in one ring. The caller puts the calls of both
+  // rings of a lane in one NCCL group.
   Status SendAndReceive(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
   Status EnqueueSum(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
   // Enqueues NCCL's all-reduce of the same input, which writes its result to reference_.

@@ -1,5 +1,5 @@
-// The addition that ring_all_reduce runs after each received message, its random inputs, and the
-// check of its result.
+// The GPU kernels of the ring_all_reduce benchmark. They add received messages, generate random
+// inputs, and check the result.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,14 +25,14 @@ Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* 
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream);
 
-// Returns the largest quotient that CompareSums() accepts. It corresponds to 16 roundings, which is
-// 9.5e-7 for fp32.
+// Returns the largest relative difference that CompareSums() accepts. It corresponds to 16 rounding
+// errors, which is 9.5e-7 for fp32.
 double SumTolerance(const std::string& dtype);
 
 // Compares `count` sums with those at `reference`, which were added in another order. Each sum is
-// over random elements of `ranks` ranks. Each difference is divided by the larger of the reference
-// and the standard deviation of a sum. The verdict contains the largest quotient. Waits for
-// `stream`.
+// over random elements of `ranks` ranks. A difference is divided by the reference or, if that is
+// smaller, by the standard deviation of a sum. The verdict contains the largest such quotient.
+// Waits for `stream`.
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
                             int64_t count, int ranks, cudaStream_t stream);
 

@@ -11,8 +11,9 @@
 namespace assay {
 namespace {
 
-// Accepts `connections` connections and returns them in the order of their numbers. The greeting,
-// which normally contains the caller's rank, contains the number of the connection instead.
+// Accepts `connections` connections and returns them in the order of their numbers. The first
+// message on a connection, the greeting, normally contains the rank of the caller. Here it contains
+// the number of the connection.
 Result<std::vector<Socket>> Accept(const Socket& listener, const std::string& nonce,
                                    int connections, MonotonicTime deadline) {
   std::set<int> numbers;

@@ -22,9 +22,8 @@ class Ring {
 
   // Sets out[i] to the sum of in[i] over all ranks. Runs a reduce-scatter and then an all-gather,
   // in 2 (n - 1) steps (Patarasuk & Yuan 2009). In each step, every rank sends 1/n of the array.
-  // Ranks send and receive at the same time, so that even large arrays cannot deadlock.
-  // Returns PEER_LOST if a neighbor is lost and PEER_TIMEOUT if a neighbor sent nothing for
-  // `stall_timeout`. The error names the neighbor. Any error closes this rank's connections, so
+  // Returns PEER_LOST if a neighbor is lost, and PEER_TIMEOUT if no data moves for the duration of
+  // the stall timeout. The error names the neighbor. Any error closes this rank's connections, so
   // that the other ranks also fail at once.
   Status AllReduce(const float* in, float* out, int64_t elements);
 
@@ -41,8 +40,8 @@ class Ring {
   // `into`. If `addend` is not null, adds its elements to the received elements.
   Status Exchange(const float* data, int64_t send_elements, float* into, int64_t receive_elements,
                   const float* addend);
-  // Returns the range of elements in chunk `index` if `elements` elements are divided into one
-  // chunk per rank. `index` may be negative, because chunks are counted around the ring.
+  // Returns the range of elements in chunk `index` of an array of `elements` elements that is
+  // divided into one chunk per rank. `index` wraps around and may be negative.
   Span Chunk(int64_t elements, int index) const;
   Status Name(int offset, const Status& error) const;
 
@@ -55,11 +54,11 @@ class Ring {
 
 // Returns element `index` of rank `rank`'s input, which is a + rank * b. Here a < 1024 and b < 8
 // are random whole numbers that depend only on `seed` and `index`. Every rank can therefore compute
-// the expected sum by itself, and the sum is exact in fp32.
+// the sum over all ranks by itself. This sum is exact in fp32.
 float AllReduceInput(uint64_t seed, int rank, int64_t index);
 
-// Returns the sum of element `index` over all n ranks, n a + b n (n - 1) / 2. The sum is below 2^24
-// for up to 64 ranks, so fp32 represents it exactly.
+// Returns the sum of element `index` over the inputs of all ranks (see AllReduceInput). It is below
+// 2^24 for up to 64 ranks, so fp32 represents it exactly.
 float AllReduceSum(uint64_t seed, int world_size, int64_t index);
 
 // Compares every element of `out` with the exact sum. NaN counts as a mismatch.

@@ -45,8 +45,8 @@ RankCpus OwnCpus() {
   return own;
 }
 
-// A set of CPUs and the ranks that share them. The CPUs are those of a host, or a control group's
-// quota.
+// The ranks that share a set of CPUs. These are either all usable CPUs of a host, or the CPU quota
+// of a control group.
 struct Pool {
   std::vector<std::string> ranks;
   std::set<int> cpus;

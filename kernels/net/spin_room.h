@@ -25,8 +25,8 @@ struct RankCpus {
 // group's CPU quota is too small for its ranks.
 Status RoomToSpin(const std::vector<RankCpus>& ranks);
 
-// Checks the same for the ranks of a running benchmark. All ranks must call this function, because
-// they exchange the numbers of their CPUs over `peers`.
+// Checks that every rank of the running benchmark can busy-wait on a CPU of its own. All ranks must
+// call this function, because they exchange the numbers of their CPUs over `peers`.
 Status RoomToSpin(Peers& peers, Duration timeout);
 
 }  // namespace assay

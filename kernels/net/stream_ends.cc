@@ -111,7 +111,7 @@ Status SendingEnd::Send(int64_t iterations, int64_t bytes, const std::atomic<boo
   const Status started = threads.Start(streams_.size(), [&](size_t i) -> Status {
     Stream& stream = streams_[i];
     // Each transfer begins with a new block, even if the last block of the previous transfer was
-    // shorter.
+    // incomplete.
     stream.offset = 0;
     stream.sent = 0;
     for (;;) {
@@ -287,8 +287,8 @@ Status ReceivingEnd::Wait(const Stream& stream, bool announced) {
   const MonotonicTime deadline = Clock::Real().Now() + kStreamStall;
   pollfd entries[2] = {{stream.socket.fd(), POLLIN, 0}, {announced ? -1 : wake_, POLLIN, 0}};
   if (poll(entries, 2, PollMillis(deadline)) != 0) return Status::Ok();
-  // A single stream may be idle while the others send all blocks. Therefore, before the sent bytes
-  // are announced, the transfer fails only if all streams are idle.
+  // This stream may be idle because the other streams send all blocks. Until the sender announces
+  // how many bytes each stream has sent, the transfer therefore fails only if all streams are idle.
   const bool all_silent = std::chrono::steady_clock::now() - arrivals_->last() >= kStreamStall;
   return announced || all_silent ? PeerTimeout("nothing came for 30 s") : Status::Ok();
 }
@@ -300,8 +300,8 @@ void ReceivingEnd::Announce(bool aborted) {
   }
   announced_.store(true, std::memory_order_release);
   const uint64_t one = 1;
-  // This write cannot block, because 1 is added to the eventfd's counter at most once, so the
-  // counter cannot overflow.
+  // Wakes the threads that wait for data. This write cannot block, because the eventfd is
+  // non-blocking.
   if (write(wake_, &one, sizeof one) < 0) Shutdown();
 }
 

@@ -36,7 +36,7 @@ struct StreamMismatches {
   void Add(const StreamMismatches& other);
 };
 
-// Generates and checks the data of one stream. All blocks contain the same pseudorandom bytes,
+// The generator and checker of one stream's data. All blocks contain the same pseudorandom bytes,
 // except for the first eight bytes, which identify the block. Must be used by a single thread.
 class StreamPattern {
  public:
@@ -80,8 +80,8 @@ class StreamThreads {
 
 class SendingEnd {
  public:
-  // The streams use `sockets` and are numbered from `first_stream` on. The number and `seed`
-  // determine a stream's data.
+  // Creates a stream for each of `sockets`, numbered from `first_stream` on. The data of a stream
+  // depends on `seed` and on the stream's number.
   SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
 
   // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, continues to send
@@ -167,8 +167,8 @@ class ReceivingEnd {
   // Returns the duration of each sample of the last finished transfer, in seconds.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
-  // Returns the mismatches of the last transfer: those found while receiving, and those found now
-  // by comparing every byte of the blocks that are still in the buffers.
+  // Returns the mismatches found in the last transfer. In addition to the bytes that were compared
+  // on arrival, compares every byte of the blocks that are still in the buffers.
   StreamMismatches Check();
 
  private:

@@ -41,8 +41,8 @@ class TcpAllReduceCase : public Case {
   }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    // Writes NaN to one element per page, so that the check finds pages that the timed iterations
-    // skip.
+    // Writes NaN to one element per page of the output. The check then finds pages that the timed
+    // iterations did not write.
     for (size_t i = 0; i < out_.size(); i += 1024) out_[i] = kPoison;
     // Runs an untimed all-reduce of a few elements. It makes this rank wait until all ranks are
     // ready.

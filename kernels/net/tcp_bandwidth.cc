@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// The time that a rank which only receives waits for the sender to finish. If a stream stalls or
-// the sender's heartbeats stop, the transfer ends much earlier.
+// The maximum time for which a rank that only receives waits for the sender to finish. The transfer
+// ends much earlier if a stream stalls or the sender's heartbeats stop.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
 
@@ -51,8 +51,8 @@ class TcpBandwidthCase : public Case {
     return Status::Ok();
   }
 
-  // Reports the cache state as "none": all iterations send the same memory, which stays in the
-  // CPU's cache.
+  // Reports the cache state as "none", because the sent data always stays in the CPU's cache: all
+  // iterations send the same memory.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
   // The shortest sample, in seconds. It must be much longer than a burst, in which several
   // milliseconds' worth of data arrives at once. Bursts occur because a network card buffers data,

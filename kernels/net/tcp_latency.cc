@@ -21,8 +21,8 @@ namespace assay {
 namespace {
 
 constexpr int kStallSeconds = 30;
-// The number of bytes of the receive buffer that each round trip overwrites before it receives. It
-// is small, so that it does not affect the time.
+// The number of bytes at the start of the receive buffer that are overwritten before each round
+// trip, to detect bytes that do not arrive. It is small, so that it does not affect the time.
 constexpr size_t kPoisonedBytes = 64;
 
 class TcpLatencyCase : public Case {
@@ -38,8 +38,8 @@ class TcpLatencyCase : public Case {
       message_[i] = static_cast<char>(RandomAt(seed_, i));
   }
 
-  // Makes the socket blocking, so that a rank that sleeps while it waits needs only one system
-  // call, as in most programs, and no poll().
+  // Makes the socket blocking. A rank that sleeps while it waits then needs only one system call,
+  // as in most programs, and no poll().
   Status Prepare() {
     const int flags = fcntl(socket_.fd(), F_GETFL);
     const timeval stall = {kStallSeconds, 0};

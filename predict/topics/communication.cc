@@ -1,5 +1,5 @@
-// Topics about the data that GPUs send each other: collectives, and each way to divide a training
-// run over GPUs.
+// Topics (questions that Assay answers by calculation) about the data that GPUs send each other in
+// collectives, and in each way to divide a training run over GPUs.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -25,8 +25,8 @@ Input ElementInput() {
       .Help("type of the elements sent");
 }
 
-// Returns true if the arguments name a link or a GPU, so that the answer contains times as well as
-// bytes.
+// Returns true if the user named a link or a GPU, so that the answer can contain times in addition
+// to bytes.
 bool WantsTimes(const Arguments& arguments) {
   return arguments.Has("gpu") || arguments.Has("link");
 }
@@ -48,8 +48,8 @@ Result<AllReduceTime> AllReduceOf(const Hardware& gpu, double bytes, double rank
   return time;
 }
 
-// The amount that each GPU sends, as a fraction of the array. This is also the factor that converts
-// algorithm bandwidth to bus bandwidth.
+// A collective operation, such as an all-reduce. `factor` is the part of the array that each GPU
+// sends. It is also the ratio of bus bandwidth to algorithm bandwidth.
 struct Collective {
   double factor = 1;
   std::string formula;
@@ -305,8 +305,8 @@ Topic DataParallelTopic() {
   return topic;
 }
 
-// The FLOPs per token of the forward pass of one block, and the sizes that determine what tensor
-// parallelism (TP) sends.
+// A transformer block that tensor parallelism divides over GPUs. Contains the FLOPs per token of
+// its forward pass, and the sizes that determine how much the GPUs send.
 struct TensorParallelBlock {
   double d = 0;
   double layers = 0;

@@ -14,13 +14,13 @@ std::vector<Topic> MachineTopics();   // peak, traffic
 std::vector<Topic> NumberTopics();    // quantise, text
 std::vector<Topic> ProfileTopics();   // profile
 
-// Returns an error if the input was not given. `why` completes the text "is required ", as in "for
-// op attention".
+// Returns an error if the user did not give the input `name`. `why` completes the message "is
+// required ", as in "is required for op attention".
 Status NeedInput(const Arguments& arguments, const std::string& name, const std::string& why,
                  const std::string& remedy);
 
-// The peak and the memory bandwidth of the GPU that the inputs "gpu", "peak" and "bandwidth"
-// describe.
+// The roofline of a GPU: its peak rate and its memory bandwidth. They are given by the inputs
+// "gpu", "peak" and "bandwidth".
 struct Roof {
   Figure peak;
   Figure bandwidth;
@@ -30,8 +30,7 @@ struct Roof {
 // Returns the GPU's roofline, or an error about the input that is missing.
 Result<Roof> FindRoof(const Arguments& arguments, const std::string& dtype);
 
-// Returns the GPU's memory bandwidth. If it is unknown, returns an error about the input
-// "bandwidth".
+// Returns the GPU's memory bandwidth, or an error about the input "bandwidth" if it is unknown.
 Result<Figure> FindBandwidth(const Arguments& arguments);
 
 }  // namespace assay::predict

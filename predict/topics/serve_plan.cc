@@ -1,5 +1,5 @@
-// The topic plan serve: which GPUs can serve a model within given latencies, how many are needed,
-// and at what cost.
+// The topic "plan serve": which GPUs can serve a model within given latencies, how many of them are
+// needed, and what they cost.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -82,8 +82,8 @@ Hardware ServeDerated(Hardware gpu, double efficiency) {
   return gpu;
 }
 
-// A search for the largest batch that meets both latency goals. Uses bisection, because both
-// latencies grow with the batch.
+// A search for the largest batch that meets both latency goals: the time to the first token and the
+// time per token. Uses bisection, because both latencies grow with the batch.
 class ServeBatchSearch {
  public:
   ServeBatchSearch(const ServeGoal& goal, const Serving& serving, ServeOption& option)
@@ -126,9 +126,9 @@ class ServeBatchSearch {
  private:
   bool Meets() const { return option_.tpot <= goal_.tpot && option_.ttft <= goal_.ttft; }
 
-  // Computes the times for a batch of B requests. In steady state, B requests are in flight and
-  // each leaves after `output` steps, so each step includes the prefill of B / output prompts on
-  // average.
+  // Computes the latencies for a batch of B requests. In steady state, each request leaves after
+  // `output` steps and a new one takes its place. An average step therefore includes the prefill of
+  // B / output prompts.
   Status Set(double batch) {
     const double context = goal_.input + goal_.output / 2;
     ASSAY_ASSIGN_OR_RETURN(const StepTime step,
@@ -198,9 +198,9 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
   return option;
 }
 
-// Sorts the cheapest options first. Among equally cheap options, prefers the fewest GPUs if a
-// request rate is given, and then the most tokens per GPU. Options that do not meet the goals come
-// last.
+// Sorts the options, the cheapest first. Among equally cheap options, prefers those with fewer GPUs
+// if a request rate is given, and then those with more tokens per GPU. Options that do not meet the
+// latency goals come last.
 void SortServeOptions(const ServeGoal& goal, std::vector<ServeOption>& options) {
   const auto key = [&](const ServeOption& option) {
     const bool fails = !option.problem.empty();
@@ -256,8 +256,8 @@ Grid ServeOptionGrid(const ServeGoal& goal, const std::vector<ServeOption>& opti
   return grid;
 }
 
-// Removes the options that do not fit in memory. If no option of a GPU model fits, keeps the one
-// with the largest tensor-parallel size.
+// Removes the options (a GPU model and a number of tensor-parallel GPUs) that do not fit in memory.
+// If no option of a GPU model fits, keeps the one with the most GPUs.
 void DropSmallSizes(std::vector<ServeOption>& options) {
   std::map<std::string, int64_t> largest;
   std::map<std::string, bool> fits;
@@ -270,8 +270,8 @@ void DropSmallSizes(std::vector<ServeOption>& options) {
   });
 }
 
-// Keeps only the first option of each GPU model that meets the goals. Returns the number of GPU
-// models that have no such option.
+// Keeps only the first option of each GPU model that meets the latency goals. Returns the number of
+// GPU models of which no option meets them.
 size_t KeepBestOfEach(std::vector<ServeOption>& options) {
   std::set<std::string> kept;
   std::set<std::string> all;

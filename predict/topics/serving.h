@@ -11,8 +11,8 @@
 
 namespace assay::predict {
 
-// The largest number of tokens that one step of a server computes during prefill, if no input gives
-// it. It determines the memory for activations.
+// The largest number of tokens that a server computes in one step of prefill, unless the user gives
+// another one. It determines how much memory activations need.
 constexpr double kPrefillChunk = 2048;
 
 constexpr int64_t kMostServingTp = 128;
@@ -33,8 +33,8 @@ std::string LargestServingPart(const std::vector<std::pair<std::string, double>>
 // Returns the inputs tp, weights, kv and launch.
 std::vector<Input> ServingInputs(const std::string& launch);
 
-// Reads the inputs of ServingInputs(). Returns an error if the tensor-parallel size does not divide
-// the number of heads.
+// Reads the inputs that ServingInputs() declares. Returns an error if the tensor-parallel size does
+// not divide the model's number of heads.
 Result<Serving> ReadServing(const Arguments& arguments, const ModelShape& shape);
 
 // Returns an error if `tokens`, the value of `input`, exceeds the model's number of positions.
@@ -43,21 +43,21 @@ Status CheckServingTokens(const std::string& input, double tokens, const ModelSh
 // Returns the memory that serving may use on one GPU, or nullopt if the GPU's memory is unknown.
 std::optional<double> UsableMemory(const Hardware& gpu);
 
-// Returns an error if a configuration does not fit in memory. Its field is
-// `batch_input` (may be empty) or `context_input` if reducing that input helps, and otherwise "tp".
-// The hint says what would fit.
+// Returns an error if `batch` sequences of `context` tokens do not fit in memory. The error is
+// about the input `batch_input` (may be empty) or `context_input` if reducing that input helps, and
+// otherwise about "tp". Its hint says what would fit.
 Status CheckServingFit(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                        double batch, double context, double in_flight,
                        const std::string& batch_input, const std::string& context_input);
 
-// Returns the smallest tensor-parallel size that is a power of two, divides the heads and fits in
-// `room` bytes. Returns nullopt if none does.
+// Returns the smallest tensor-parallel size with which the model fits in `room` bytes per GPU. It
+// is a power of two and divides the number of heads. Returns nullopt if there is none.
 std::optional<int64_t> LeastServingTp(const ModelShape& shape, Serving serving, double batch,
                                       double context, double in_flight, double room,
                                       int64_t pp = 1);
 
-// Converts an error about an unknown figure of the GPU to an error about the input that gives this
-// figure.
+// Converts an error about an unknown figure of the GPU, such as its bandwidth, to an error about
+// the input by which the user can give this figure.
 Status RefuseUnknownFigure(const Status& error);
 
 // Adds the terms weights, kv, activations, needed, memory and room of one GPU.

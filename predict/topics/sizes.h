@@ -1,5 +1,4 @@
-// The size of a model, which several topics take as an input: either a model's name or a number of
-// parameters.
+// Functions that several topics share, mainly for the input that gives the size of a model.
 #pragma once
 
 #include <string>
@@ -23,12 +22,11 @@ std::vector<Input> SizeInputs();
 // Reads the inputs of SizeInputs(). Returns an error unless exactly one of them is given.
 Result<ModelSize> ModelSizeOf(const Arguments& arguments);
 
-// Returns the dense peak. If it is unknown, returns an error about the input "peak" with the
-// reason.
+// Returns the GPU's peak rate for a type, or an error about the input "peak" if it is unknown.
 Result<Figure> RequiredPeak(const Hardware& gpu, const std::string& dtype);
 
-// Converts an error about unknown hardware to an error about the input that would give the missing
-// figure.
+// Converts an error about unknown hardware to an error about `input`, by which the user can give
+// the missing figure.
 Status AsRefusal(const std::string& input, const Status& error);
 
 // Appends `more` to `inputs`.

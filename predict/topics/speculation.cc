@@ -27,8 +27,8 @@ class PassCosts {
   // Returns true if the costs depend on the batch.
   bool modelled() const { return modelled_; }
   bool gpu_is_assumed() const { return gpu_is_assumed_; }
-  // Returns true if the vocabularies have different sizes, so that the models seem to have
-  // different tokenizers.
+  // Returns true if the draft model and the target model have vocabularies of different sizes. They
+  // then seem to have different tokenizers.
   bool VocabulariesDiffer() const { return target_.vocab != draft_.vocab; }
   // Returns the largest batch that fits in memory, at most 65,536.
   double LargestBatch(int64_t k) const;
@@ -172,9 +172,9 @@ Result<BestDraft> FindBestDraft(const PassCosts& costs, double alpha, int64_t le
   return best;
 }
 
-// Returns the least batch, up to `most`, at which no K from `least_k` to `most_k` gives a speed-up,
-// or nullopt if there is none. First doubles the batch until there is no speed-up, then bisects
-// between the last two batches. It does not start with the largest batch, because the speed-up may
+// Returns the smallest batch, up to `most`, at which speculative decoding is not faster with any K
+// from `least_k` to `most_k`. Returns nullopt if there is none. First doubles the batch until there
+// is no speed-up, then bisects. It does not start with the largest batch, because the speed-up may
 // return at larger batches, where reading the cache dominates.
 Result<std::optional<double>> FindStop(const PassCosts& costs, double alpha, int64_t least_k,
                                        int64_t most_k, double most) {

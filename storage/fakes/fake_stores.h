@@ -194,8 +194,8 @@ class FakeNodeStore : public NodeStore {
   using NodeRow = FakeDatabase::NodeRow;
 
   v1::Node Message(const NodeRow& row, Duration stale_after) const ASSAY_REQUIRES(database_.mutex);
-  // Finds a node by id or, if there is none, by name. Otherwise, returns NOT_FOUND with the closest
-  // name as the hint.
+  // Finds a node by id or, if there is none, by name. If there is no such name either, returns
+  // NOT_FOUND with the closest name as the hint.
   Result<NodeRow*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
   // Returns the row of a node that is connected to `owner`, else null.
   NodeRow* Connected(const std::string& owner, const std::string& node_id)
@@ -339,8 +339,8 @@ class FakeIdentityStore : public IdentityStore {
   std::optional<v1::EnrolledIdentity> FindIf(
       const std::function<bool(const v1::EnrolledIdentity&)>& matches) const
       ASSAY_REQUIRES(database_.mutex);
-  // Finds an identity by id or, if there is none, by name. Otherwise, returns NOT_FOUND with the
-  // closest name as the hint.
+  // Finds an identity by id or, if there is none, by name. If there is no such name either, returns
+  // NOT_FOUND with the closest name as the hint.
   Result<v1::EnrolledIdentity*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;

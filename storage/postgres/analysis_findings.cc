@@ -128,9 +128,9 @@ void AddState(const RegressionQuery& query, Condition& condition) {
   if (query.simulated) condition.Add(*query.simulated ? "simulated" : "NOT simulated");
 }
 
-// Returns, for each place in `places`, the number of lineages in which the place could be compared
-// with enough other places (its peers). Also sets judged_places and unjudged_places in the
-// response.
+// Returns, for each place (GPUs or nodes) in `places`, the number of lineages (groups of comparable
+// results) in which there were enough other places to compare it with. Also sets judged_places and
+// unjudged_places in the response.
 std::map<std::string, int> CountJudged(Transaction& transaction, bool simulated,
                                        const std::set<std::string>& places,
                                        v1::ListOutliersResponse& response) {
@@ -175,8 +175,8 @@ Result<JudgeState> GetJudgeState(Pool& pool) {
 Status PutFindings(Pool& pool, const Findings& findings, int64_t term) {
   return pool.Run("put_findings", [&](Transaction& transaction) -> Status {
     LockFindings(transaction);
-    // This must be a later statement than the one that locks, because its snapshot must show the
-    // scheduler that is current when the lock has been acquired.
+    // Check the term in a separate statement after taking the lock. Only the snapshot of a later
+    // statement is sure to show the scheduler that was elected while this call waited for the lock.
     if (!transaction.exec_params("SELECT " + IsTerm("$1::bigint"), term)[0][0].as<bool>()) {
       return AnotherScheduler();
     }

@@ -1,5 +1,4 @@
-// The statements of the AnalysisStore in PostgreSQL. The functions implement the methods of the
-// same names.
+// Implements AnalysisStore in PostgreSQL. Each function implements the method of the same name.
 #pragma once
 
 #include <string>

@@ -32,8 +32,8 @@ nlohmann::json RowOf(const v1::Annotation& annotation);
 // The rows of one table by key. If several rows have the same key, only the last one is stored.
 using Rows = std::map<std::string, nlohmann::json>;
 
-// Inserts rows, which must all have the same columns. `key` lists the columns of the table's key
-// and is empty for a table without one. Stored rows with the same key are replaced.
+// Inserts rows, which must all have the same columns, and replaces stored rows with the same key.
+// `key` lists the columns of the table's key. It is empty for a table without a key.
 Status InsertRows(Transaction& transaction, const std::string& table, const std::string& key,
                   const Rows& rows);
 
@@ -51,13 +51,13 @@ std::vector<Message> MessagesOf(const pqxx::result& rows) {
   return messages;
 }
 
-// Locks the findings until the end of the transaction. Transactions that change findings must call
-// this first, so that they do not overwrite each other's changes.
+// Locks the findings of analyses until the end of the transaction. Transactions that change
+// findings must call this first, so that they do not overwrite each other's changes.
 void LockFindings(Transaction& transaction);
 
 int64_t MicrosecondsOf(WallTime time);
-// Returns an SQL expression for a time. `microseconds` is an SQL expression for the number of
-// microseconds since 1970.
+// Converts an SQL expression for the number of microseconds since 1970 to an SQL expression for the
+// time.
 std::string TimeOfMicroseconds(const std::string& microseconds);
 
 }  // namespace assay::storage

@@ -17,8 +17,9 @@
 namespace assay::storage {
 namespace {
 
-// ListChangedLineages reads all results since the cursor if the cursor is at most this old.
-// Otherwise, it searches each series for one result since the cursor, which reads fewer rows.
+// The maximum age of a cursor for which ListChangedLineages reads all results since the cursor. For
+// an older cursor, it searches each series (group of comparable results) for one result since the
+// cursor, which reads fewer rows.
 constexpr int64_t kMaxReadMicroseconds = 24LL * 3600 * 1'000'000;
 constexpr char kCursorKind = 'l';
 
@@ -40,8 +41,8 @@ const std::string& RunColumns() {
   return columns;
 }
 
-// Converts a field to a number. Used instead of pqxx's conversion, which is much slower, because
-// there may be 200,000 runs.
+// Converts a field to a number. Is much faster than pqxx's conversion, which matters because there
+// may be 200,000 runs.
 template <typename T>
 T NumberOf(const pqxx::field& field) {
   T number{};
@@ -198,12 +199,11 @@ class RunsBuilder {
   KeyIndex series_, origins_;
 };
 
-// Returns the SQL statement that selects the newest runs of lineage $1: at most $2 per place, among
-// the newest $3 results of each series. It ranks the results by reading only the index
-// result_of_series, and reads the rows themselves only for the runs that it returns. The first
-// column of every row is the number of failed results. If there are no runs, the statement returns
-// one row in which all other columns are NULL. A place is identified by the lowest key of its
-// origins.
+// Returns the SQL statement that selects the newest runs of lineage $1, a group of series: at most
+// $2 per set of GPUs or nodes, among the newest $3 results of each series. To be fast, it ranks the
+// results by the index result_of_series alone, and reads the rows themselves only for the runs that
+// it returns. The first column of every row is the number of failed results. If there are no runs,
+// the statement returns one row in which all other columns are NULL.
 const std::string& LineageSql() {
   static const std::string sql =
       "WITH n AS MATERIALIZED ("
@@ -234,8 +234,8 @@ const std::string& LineageSql() {
   return sql;
 }
 
-// Selects the lineages of the series in "changed", except series of imported results. Either all
-// results of a series are imported or none is, so the newest result shows which.
+// Selects the lineages of the series in "changed", except series of imported results. It is enough
+// to check the newest result of a series, because either all its results are imported or none is.
 constexpr char kLineagesOfChanged[] =
     "SELECT DISTINCT s.lineage_id FROM changed JOIN series s USING (series_key)"
     " CROSS JOIN LATERAL (SELECT r.origin_key FROM result r WHERE r.series_key = s.series_key"
@@ -249,11 +249,10 @@ constexpr char kChanged[] =
     " AND r.outcome = 'ok'";
 
 // Returns a time, in microseconds since 1970, before which no further results will appear, so that
-// the next ListChangedLineages need not look at earlier results again. The time of a result (`ts`)
-// is the time at which its transaction began, but the result becomes visible only when that
-// transaction commits. The returned time is therefore the start of the oldest open transaction that
-// has written, minus `overlap`. A transaction that stores results but has not written yet is
-// assumed to have begun within the last `overlap`.
+// the next ListChangedLineages need not look at earlier results again. A result has the time at
+// which its transaction began, but becomes visible only when that transaction commits. The returned
+// time is therefore the start of the oldest open transaction that has written, minus `overlap`.
+// This assumes that a transaction writes within `overlap` of its start.
 int64_t SettledTime(Transaction& transaction, Duration overlap) {
   return transaction
       .exec_params(

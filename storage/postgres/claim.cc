@@ -14,7 +14,7 @@
 namespace assay::storage {
 namespace {
 
-// The number of unpinned jobs, which can run on several sets of nodes, that are read from a
+// The number of unpinned jobs (jobs that can run on several sets of nodes) that are read from a
 // campaign's queue at once.
 constexpr int kUnpinnedDepth = 32;
 // Number of times that the next jobs are read if those before leave nodes free.
@@ -67,11 +67,11 @@ constexpr const char* kChoice =
     "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
     "  FROM candidate_set s JOIN active USING (campaign_id)) ";
 
-// Selects queued jobs "u" of campaign "a" that are not pinned to certain nodes. $4 lists the
-// reachable nodes. Skips jobs with too few reachable candidates. Otherwise, such jobs could fill
-// the limited number of jobs that are read, and hide the jobs behind them. If several jobs share a
-// list of candidates, counts the list's reachable nodes only once. The list of a single job is not
-// checked if it has more than $5 bytes, because a longer list is slow to read.
+// Selects queued jobs "u" of campaign "a" that can run on several sets of nodes. $4 lists the
+// reachable nodes. Skips jobs with too few reachable candidates, because they could fill the
+// limited number of jobs that are read and hide the jobs behind them. If several jobs share a list
+// of candidates, its reachable nodes are counted only once. A job's own list is not checked if it
+// has more than $5 bytes, because a long list is slow to read.
 constexpr const char* kUnpinned =
     "SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
     "  AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
@@ -238,9 +238,9 @@ class Claim {
     return open;
   }
 
-  // Reads the next unpinned jobs of every queue that may contain more. Without this, jobs that wait
-  // for busy nodes would block the jobs behind them. Returns false if there are no more jobs or no
-  // node is free.
+  // Reads more unpinned jobs, which can run on several sets of nodes, from every queue that may
+  // contain more. Otherwise, jobs that wait for busy nodes would block the jobs behind them.
+  // Returns false if there are no more such jobs or if no node is free.
   bool ReadMoreUnpinned() {
     ArrayLiteral campaigns, last;
     bool any = false;
@@ -258,8 +258,8 @@ class Claim {
     return true;
   }
 
-  // Reads more of the jobs that are pinned to nodes that are at least partly free. Without this,
-  // such nodes would stay idle if all jobs read so far are pinned to busy nodes.
+  // Reads more jobs that must run on certain nodes, for all nodes that are at least partly free.
+  // Otherwise, these nodes would stay idle if all jobs read so far must run on busy nodes.
   void LookBehindHeads() {
     const std::vector<std::string> open = OpenNodes();
     constexpr int kPerNode = 16;

@@ -21,8 +21,8 @@ struct JoinedTables {
   bool operator==(const JoinedTables&) const = default;
 };
 
-// Returns the SQL for "result r" joined with `tables`, whose aliases are s (series), e
-// (environment), o (origin) and c (campaign).
+// Returns the SQL that joins the table `result` (alias r) with other tables. Their aliases are s
+// (series), e (environment), o (origin) and c (campaign).
 std::string ResultsFrom(const JoinedTables& tables);
 
 // An SQL condition that is equivalent to a result filter. It is true or false, never NULL, and uses
@@ -45,8 +45,8 @@ struct SqlField {
   std::string expression;
   JoinedTables tables;
 };
-// Translates a field to SQL. Adds the values that the expression needs to `values`, which must be
-// bound to $1.
+// Translates a field to SQL. Adds the values that the SQL expression needs to `values`, which the
+// caller must bind to the parameter $1.
 Result<SqlField> FieldToSql(const std::string& name, std::vector<std::string>& values);
 
 // The parts of a filter. A result matches the filter if it matches all parts. Queries evaluate the
@@ -58,14 +58,14 @@ struct SplitFilter {
   Filter others;
   // True if imported results are excluded.
   bool measured_only = false;
-  // If not empty, the filter requires that the job is one of these. `others` also contains this
-  // condition.
+  // The jobs to which the filter restricts results, or empty if it does not restrict them to
+  // certain jobs. `others` also contains this condition.
   std::vector<std::string> jobs;
-  // Results must have ended at this time or later, in seconds since 1970. `others` also contains
+  // The earliest end time that the filter allows, in seconds since 1970. `others` also contains
   // this condition.
   std::optional<double> since;
-  // True if `others` contains more than the condition that the metric is primary, which is the
-  // default.
+  // True if `others` contains more than the default condition, which is that the metric is the
+  // primary one.
   bool more = false;
 };
 SplitFilter SplitByTable(const Filter& filter);

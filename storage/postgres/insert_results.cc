@@ -20,8 +20,8 @@ struct LockedJob {
   int repetition = 0;
   int64_t epoch = 0;
   int case_count = 0;
-  // True if the job accepts results of its latest attempt. It does so even after the attempt has
-  // failed or was given up, until a newer attempt begins.
+  // True if the job accepts results of its latest attempt. Even if this attempt has failed or was
+  // given up, the job accepts its results until a newer attempt begins.
   bool open = false;
 };
 using LockedJobs = std::map<std::string, LockedJob>;  // By job id.
@@ -50,8 +50,8 @@ bool Holds(const LockedJob& job, const v1::CaseResult& result) {
   return job.open && job.epoch == result.epoch();
 }
 
-// Inserts those results that their jobs accept and whose cases have no result yet, and sets their
-// outcomes.
+// Inserts the results that their jobs accept, except for cases that already have a result. Sets the
+// outcomes of the inserted results.
 void InsertCases(Transaction& transaction, const LockedJobs& jobs, Batch& batch) {
   static const std::string sql =
       "INSERT INTO case_result (job_id, case_index, epoch, payload_hash, payload) "
@@ -82,8 +82,8 @@ void InsertCases(Transaction& transaction, const LockedJobs& jobs, Batch& batch)
 }
 
 // Sets the outcomes of the results that InsertCases has not inserted, by comparing them with the
-// stored ones. Must run after InsertCases, because only the snapshot of a later statement contains
-// all results that other transactions stored meanwhile.
+// stored ones. Must run after InsertCases, because only a later statement sees all the results that
+// other transactions stored in the meantime.
 void CompareOthers(Transaction& transaction, const LockedJobs& jobs, Batch& batch) {
   ArrayLiteral ids, indices;
   std::vector<size_t> others;
@@ -133,9 +133,9 @@ const std::vector<Column>& ResultColumns() {
   return columns;
 }
 
-// Returns the SQL statement that stores metrics and samples, and adds the new cases to each job's
-// cases_done. $1 contains the ids of the jobs and $2 their numbers of new cases. $3 to $5 are the
-// columns of the table `sample`, and all further parameters are the columns of `result`.
+// Returns the SQL statement that stores metrics and samples, and adds the number of new cases to
+// each job's cases_done. $1 contains the ids of the jobs and $2 their numbers of new cases. $3 to
+// $5 are the columns of the table `sample`, and all further parameters are the columns of `result`.
 const std::string& RowsSql() {
   static const std::string sql = [] {
     std::string names, values, parameters;

@@ -21,10 +21,10 @@ struct Batch {
   explicit Batch(std::vector<const SentResult*> the_results);
 };
 
-// Stores the batch and sets its outcomes. If a row has no keys of its series and origin yet, also
-// stores its series, environment and origin, and sets these keys, which become invalid if the
-// transaction is rolled back. Nothing is stored for a rejected result. Locks the jobs until the end
-// of the transaction.
+// Stores a batch of results and sets its outcomes. Nothing is stored for a rejected result. If a
+// row does not have the keys of its series and origin yet, also stores its series, environment and
+// origin, and sets the keys. The keys become invalid if the transaction is rolled back. Locks the
+// jobs until the end of the transaction.
 Status Insert(Transaction& transaction, Batch& batch);
 
 }  // namespace assay::storage

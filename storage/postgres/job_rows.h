@@ -17,14 +17,14 @@ namespace assay::storage {
 std::string CampaignColumns();
 v1::Campaign CampaignOf(const pqxx::row& row);
 
-// Returns a SELECT of the jobs "j" of campaign $1, whose rows JobOf can read. The caller may append
-// further conditions: " AND ...".
+// Returns an SQL statement that selects the jobs of campaign $1 for JobOf. The caller may append
+// further conditions on the table "j": " AND ...".
 std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 
-// A cache for lists of candidate nodes, which lets the many jobs of a campaign that have the same
-// list share one copy. The entries are rows of the table candidate_set, which never change. An
-// entry is kept as long as a job in memory uses it. Thread-safe.
+// A cache of lists of candidate nodes, which lets the many jobs of a campaign that have the same
+// list share one copy. The lists are rows of the table candidate_set, which never change. A list is
+// kept as long as a job in memory uses it. Thread-safe.
 class CandidateSets {
  public:
   // Returns the candidate nodes of each job in `rows`. The rows must contain the columns
@@ -48,13 +48,14 @@ std::string LeasedColumns();
 std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result& rows,
                                     CandidateSets& sets);
 
-// Returns an SQL condition that is true if the SQL expression `term` is 0 or the current
-// scheduler's term. It makes statements of a former scheduler change nothing.
+// Returns an SQL condition that is true if the SQL expression `term` is 0 or the term of the
+// current scheduler. A statement with this condition changes nothing if it comes from a former
+// scheduler.
 std::string IsTerm(const std::string& term);
 
-// Implements JobStore::FinishAttempt, except that it does not end the campaign when its last job
-// ends. Therefore, campaign_ended is true only if FinishedAttempt::mend has removed the campaign's
-// verdict. Sets `open` to true if the job is queued again.
+// Implements JobStore::FinishAttempt, but does not end the campaign when its last job ends. In the
+// outcome, campaign_ended is therefore true only if FinishedAttempt::mend has removed the
+// campaign's verdict. Sets `open` to true if the job is queued again.
 Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, bool* open);
 
 // Implements JobStore::RerunCampaign.

@@ -114,9 +114,10 @@ class PostgresJobStore : public JobStore {
     });
   }
 
-  // The revision of a change is the id of the transaction that made it. The returned revision is
-  // the id of the oldest transaction that is still open. Every transaction that commits after this
-  // call has the same or a higher id, so the next call does not miss its changes.
+  // Uses the ids of transactions as revisions. The revision of a change is the id of the
+  // transaction that made it. The returned revision is the id of the oldest transaction that is
+  // still open. Transactions that commit after this call have the same or a higher id, so the next
+  // call does not miss their changes.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -126,8 +127,8 @@ class PostgresJobStore : public JobStore {
           campaign_id);
       if (now.empty()) return NoCampaign(campaign_id);
       changes.revision = now[0][0].as<int64_t>();
-      // A revision that is higher than the current one comes from another cluster, from whose dump
-      // this database was restored. In this case, return all jobs.
+      // A revision that is higher than the current one comes from another database cluster, from
+      // whose dump this database was restored. In this case, return all jobs.
       const int64_t since = revision > changes.revision ? 0 : revision;
       for (const auto& row :
            transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
@@ -313,8 +314,8 @@ class PostgresJobStore : public JobStore {
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override {
     bool open = false;
     ASSAY_ASSIGN_OR_RETURN(FinishOutcome outcome, storage::FinishAttempt(pool_, attempt, &open));
-    // End the campaign only after the attempt's transaction has committed. If two jobs end at the
-    // same time, the later of the two calls then finds that both jobs have ended.
+    // End the campaign only after the attempt's transaction has committed. If the last two jobs end
+    // at the same time, the later of the two calls then sees that both have ended.
     if (outcome.held && !open && !outcome.campaign_ended) {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
     }
@@ -327,8 +328,8 @@ class PostgresJobStore : public JobStore {
         return FirstTexts(transaction.exec("SELECT campaign_id FROM campaign WHERE " + condition));
       });
     };
-    // First end campaigns without open jobs. They exist if a coordinator crashed after the last job
-    // had ended and before it ended the campaign.
+    // First end active campaigns whose jobs have all ended. They exist if a coordinator crashed
+    // after the last job had ended and before it ended the campaign.
     ASSAY_ASSIGN_OR_RETURN(
         const std::vector<std::string> ended,
         list("state = 'active' AND (SELECT sum(queued + running) FROM job_count n"
@@ -357,7 +358,7 @@ class PostgresJobStore : public JobStore {
   Result<QueueStats> GetQueueStats() override {
     return pool_.Query("queue_stats", [&](Transaction& transaction) -> Result<QueueStats> {
       QueueStats stats;
-      // A campaign's jobs are created together with it.
+      // Takes the creation time of a campaign for that of its jobs.
       const pqxx::row row = transaction.exec1(
           "SELECT sum(queued), sum(running), sum(succeeded), sum(failed), sum(cancelled),"
           "  sum(skipped), " +

@@ -11,9 +11,9 @@
 namespace assay::storage {
 
 // A thread that listens for PostgreSQL notifications on its own connection. Calls `callback` after
-// each batch of notifications. Also calls `callback` whenever it has connected, because
-// notifications may have been missed before. If the connection is lost, reconnects after between
-// 0.1 s and 5 s. The destructor ends the thread promptly, even if the server hangs.
+// each batch of notifications. Also calls `callback` whenever it has connected, because it may have
+// missed notifications before. If the connection is lost, reconnects after a delay of 0.1 s to 5 s.
+// The destructor ends the thread promptly, even if the server hangs.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);

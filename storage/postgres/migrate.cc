@@ -48,10 +48,10 @@ constexpr char kPlace[] =
 constexpr int kEpochJump = 1000;
 
 // Creates the row of the table "fleet" if it is missing. If the row names another database cluster,
-// this database was restored from a dump of that cluster. The revisions of its jobs are then
-// transaction ids of the old cluster and may be higher than any that this cluster has issued, so
-// these jobs would count as changed forever. In addition, agents may know attempts that began after
-// the dump was made. New attempts must not get the same epochs as these.
+// this database was restored from a dump of that cluster. Two things are then corrected. The
+// revisions of jobs are transaction ids of the old cluster. Those that are too high for this
+// cluster are reset, because their jobs would count as changed forever. Epochs (numbers of
+// attempts) are increased, because agents may know attempts that began after the dump was made.
 void PrepareFleet(Transaction& transaction) {
   transaction.exec(std::string("INSERT INTO fleet SELECT gen_random_uuid(), ") + kPlace +
                    " WHERE NOT EXISTS (SELECT FROM fleet)");
@@ -62,8 +62,8 @@ void PrepareFleet(Transaction& transaction) {
       "UPDATE job SET revision = 0 WHERE revision > pg_current_xact_id()::text::bigint");
   transaction.exec("UPDATE job SET epoch = epoch + " + std::to_string(kEpochJump) +
                    " WHERE state = 'queued'");
-  // Run the script again, because a dump does not contain the role to which the views are granted,
-  // and may lack the grants.
+  // Run the script that creates the views again. A dump does not contain the role to which the
+  // views are granted, and may lack the grants.
   transaction.exec(ViewsScript());
   Log().info("this database was restored from a dump; reset the revisions of {} jobs",
              reset.affected_rows());

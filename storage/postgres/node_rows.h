@@ -20,8 +20,8 @@ v1::NodeSettings SettingsOf(const pqxx::row& row);
 // Returns the labels of the settings as the column label_settings has them.
 Result<std::string> LabelSettingsOf(const v1::NodeSettings& settings);
 
-// Returns a SELECT of nodes "n" whose rows NodeOf can read. The caller appends a condition. $1 is
-// the interval after which a node without heartbeats counts as disconnected.
+// Returns an SQL statement that selects nodes for NodeOf. The caller appends a condition on the
+// table "n". $1 is the interval after which a node without heartbeats counts as disconnected.
 std::string NodeQuery();
 // Returns the node without benchmarks.
 v1::Node NodeOf(const pqxx::row& row);

@@ -39,7 +39,7 @@ Outcome FromSqlError(const pqxx::sql_error& error) {
   const std::string state = error.sqlstate();
   const std::string message = FirstLine(error.what());
   // The server is read-only or shutting down, the connection failed, or there are too many
-  // connections. Another server may have become the primary.
+  // connections. Drop the connection, because another server may have become the primary.
   if (HasPrefix(state, {"25006", "57P", "08", "53300"})) {
     return {Unavailable("the database is going away: " + message, Reason::kDatabaseUnavailable),
             false, true};
@@ -197,8 +197,8 @@ Status Pool::RunOn(const Body& body, bool in_transaction, Duration timeout) {
       BackOff(attempt);
     }
     if (watch.Ended()) {
-      // The call may have completed just before the watchdog ended it. In this case, keep its
-      // result.
+      // The watchdog has shut down the connection, because the call took too long or the pool was
+      // aborted. If the call completed just before that, keep its result.
       outcome.broken = true;
       if (outcome.status.code() == Code::kUnavailable) {
         outcome.status = EndedError();
@@ -273,8 +273,8 @@ Result<Pool::Connection> Pool::Connect(Time deadline) {
     connection.link = std::make_unique<Link>(conninfo_);
     connection.socket = FileDescriptor(::fcntl(connection.link->sock(), F_DUPFD_CLOEXEC, 0));
 #if PQXX_VERSION_MAJOR < 7
-    // Disable libpqxx's automatic reconnection, because a new connection would have neither these
-    // settings nor a watchdog.
+    // Disable libpqxx's automatic reconnection. A connection that it makes would have neither the
+    // settings below nor a watchdog.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     connection.link->inhibit_reactivation(true);

@@ -21,9 +21,9 @@
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // Settings of the connections that the stores share. In addition, Listen uses one connection.
-  // ResultStore::List, ResultStore::Get, WorkStore and AnalysisStore::ListRuns, which may be slow,
-  // share two further connections, on which statements are cancelled after 2 s.
+  // Settings of the connections that the stores share. Listen uses one more connection. Methods
+  // that may be slow, such as ResultStore::List, share two further connections, on which statements
+  // are cancelled after 2 s.
   Pool::Options pool;
 };
 
@@ -49,13 +49,13 @@ class Database {
   virtual IdentityStore& identities() = 0;
 
   // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
-  // calls `on_queued` whenever the thread has reconnected to the database, because notifications
-  // may have been missed. The destructor ends the thread. Call Listen at most once.
+  // calls `on_queued` whenever the thread has reconnected to the database, because it may have
+  // missed notifications. The destructor ends the thread. Call Listen at most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
-  // Makes all current and future calls of the stores fail with UNAVAILABLE, immediately unless a
-  // call is still connecting, which takes up to connect_timeout. Call this before the process ends,
-  // so that a hanging database cannot prevent its end.
+  // Makes all current and future calls of the stores fail with UNAVAILABLE. They fail immediately,
+  // except that a call that is still connecting takes up to connect_timeout. Call this before the
+  // process ends, so that a hanging database cannot prevent its end.
   virtual void Abort() = 0;
 
   // Includes the connections of ResultStore::List and Get.

@@ -1,7 +1,7 @@
-// Includes libpqxx in such a way that it links with C++20 code. Linux distributions compile the
-// library as C++17. Since version 7.8, its headers add a member to exceptions if C++20's
-// std::source_location is available, and the exceptions would then not match the compiled library.
-// This header therefore hides std::source_location from libpqxx.
+// Includes libpqxx so that it links with C++20 code. Linux distributions compile the library as
+// C++17. Since version 7.8, its headers add a member to exceptions if C++20's std::source_location
+// is available. The exceptions would then not match the compiled library, so this header hides
+// std::source_location from libpqxx.
 #pragma once
 
 #include <version>

@@ -15,8 +15,9 @@ namespace {
 
 using Path = ResultScan::Path;
 
-// If an index would have to be searched for more keys than this, ListNewest first looks for the
-// page among the newest kFirstLook results of all keys, which is one search.
+// The number of keys up to which ListNewest searches an index directly, once per key. If there are
+// more keys, it first looks for the page among the newest kFirstLook results of all keys, which
+// takes only one search.
 constexpr size_t kManyKeys = 200;
 constexpr int64_t kFirstLook = 5'000;
 
@@ -38,7 +39,7 @@ std::vector<RowPosition> FindPage(Transaction& transaction, const ResultScan& sc
 int CountResults(Transaction& transaction, const ResultScan& scan) {
   // The ORDER BY clause in PageSql makes PostgreSQL's planner read the index result_newest.
   // Otherwise, the planner would read a partition from its beginning, which may be far from
-  // scan.before.
+  // scan.before, where the counted results begin.
   const std::string rows =
       scan.path == Path::kNewest ? PageSql(scan, "r.sequence") : RowsSql(scan, "r.sequence");
   return RunScan(transaction, scan, "",
@@ -153,7 +154,7 @@ Result<std::string> AfterToken(const std::string& order, const std::string& toke
   return AfterPosition(columns, position, values);
 }
 
-// Returns a statement that selects a page of sorted results. The columns are ts, sequence, the
+// Returns a statement that selects a page of sorted results. Its columns are ts, sequence, the
 // number of results from the beginning of the page to the end of the list, and the text of each
 // sort key.
 std::string SortSql(const std::vector<SortColumn>& columns, const std::string& after) {

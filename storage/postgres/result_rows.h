@@ -1,5 +1,4 @@
-// Converts results to and from database rows: builds the JSON for bulk inserts, and builds messages
-// from stored rows.
+// Converts results to database rows for bulk inserts, and builds messages from stored rows.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -58,9 +57,10 @@ void AddMeasurement(const v1::CaseResult& result, ArrayLiteral& column);
 nlohmann::json SeriesRow(const ResultToStore& row);
 nlohmann::json EnvironmentRow(const ResultToStore& row);
 
-// These two functions return the parts of a query whose rows StoredResultOf can read:
+// Return the parts of a query for results, whose rows StoredResultOf can read:
 //   "SELECT " + StoredColumns() + StoredTables()
-// An added WHERE clause can refer to the tables as v (result_view) and d (case_result).
+//
+// The caller may append a WHERE clause on the tables v (result_view) and d (case_result).
 std::string StoredColumns();
 std::string StoredTables();
 v1::StoredResult StoredResultOf(const pqxx::row& row);

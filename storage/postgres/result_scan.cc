@@ -11,15 +11,16 @@ namespace {
 
 using Path = ResultScan::Path;
 
-// If more keys of a table match than this, the query joins the table and checks the condition per
-// row instead of listing the keys.
+// The maximum number of keys of a table that a query lists. If more keys match a condition, the
+// query joins the table and checks the condition for each row instead.
 constexpr size_t kMaxListedKeys = 20'000;
 // The maximum number of keys for which an index is searched. Each key costs one search.
 constexpr size_t kMaxSearchedKeys = 2'000;
 // If more than this share of keys matches, reading the newest results of all keys costs less.
 constexpr double kMaxShare = 0.5;
-// A result is stored after it has ended. Nevertheless, the end time may be later than the time of
-// storage by this much, because it comes from the clock of the node.
+// The amount by which the end time of a result may be later than the time at which it was stored.
+// This is possible although a result is stored after it has ended, because the end time comes from
+// the clock of the node.
 constexpr double kClockSkewSeconds = 86'400;
 
 constexpr char kNewestFirst[] = " ORDER BY r.ts DESC, r.sequence DESC";
@@ -53,8 +54,9 @@ const ScanKeys& SearchedKeys(const ResultScan& scan) {
 
 // Returns the WHERE clause of a scan, without the condition on the key of its path.
 std::string Where(const ResultScan& scan) {
-  // The separate comparisons of ts let PostgreSQL skip whole partitions. Comparisons that are
-  // always true are left out, because PostgreSQL would evaluate them for every row.
+  // The separate comparisons of ts (the time of storage) let PostgreSQL skip whole partitions.
+  // Comparisons that are always true are left out, because PostgreSQL would evaluate them for every
+  // row.
   std::string where = " WHERE true";
   if (scan.before.ts != kLastPosition.ts) {
     where += " AND r.ts <= $6::timestamptz AND (r.ts, r.sequence) < ($6::timestamptz, $7::bigint)";
@@ -101,8 +103,8 @@ void AddConjunct(Filter& conjunction, const Filter& filter) {
   conjunction = std::move(both);
 }
 
-// If there are too many keys to list, drops them and adds `filter`, which selects them, to
-// split.others.
+// If there are too many keys to list in a query, drops them and adds the filter that selects them
+// to split.others. The query then evaluates this filter for each result.
 void KeepFew(ScanKeys& keys, const Filter& filter, SplitFilter& split) {
   if (keys.keys.size() <= kMaxListedKeys) return;
   keys = {};

@@ -52,13 +52,13 @@ struct ResultScan {
 // no series, origin or campaign does.
 Result<std::optional<ResultScan>> PlanScan(Transaction& transaction, const Filter& filter);
 
-// Limits a scan to about `most` of its newest results by setting scan.after. Returns true if this
-// excludes older results.
+// Limits a scan to about its newest `most` results, by setting scan.after. Returns true if there
+// are older results, which the limit excludes.
 bool LimitScan(Transaction& transaction, ResultScan& scan, int64_t most);
 
-// Return a SELECT for RunScan that finds the results of a scan. `columns` may refer to the tables
-// of ResultsFrom(scan.condition.tables). The statement of PageSql returns at most RunScan's `limit`
-// rows, newest first. That of RowsSql returns all rows, in any order.
+// Return the SELECT statement of a scan, for use in RunScan. `columns` may refer to the tables of
+// ResultsFrom(scan.condition.tables). PageSql selects at most RunScan's `limit` rows, newest first.
+// RowsSql selects all rows, in any order.
 std::string PageSql(const ResultScan& scan, const std::string& columns);
 std::string RowsSql(const ResultScan& scan, const std::string& columns);
 

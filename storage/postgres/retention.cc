@@ -69,11 +69,12 @@ Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
   return dropped;
 }
 
-// Deletes up to kJobsPerTransaction jobs of an expired campaign together with their case results,
-// or the campaign itself if it has no jobs left. Jobs and their case results must be deleted in one
-// transaction: if only the row of a case were deleted, a late result of this case could be stored
-// again. Returns true if the campaign has been deleted, or if it must stay because it has a result
-// or an open job again.
+// Deletes up to kJobsPerTransaction jobs of an expired campaign with their case results, or the
+// campaign itself if it has no jobs left. Returns true if nothing is left to do: the campaign has
+// been deleted, or it must stay because it has a result or an open job again.
+//
+// Jobs and their case results must be deleted in one transaction. If only the row of a case were
+// deleted, a late result of this case could be stored again.
 Result<bool> RetireJobs(Pool& pool, const std::string& campaign_id, const std::string& age) {
   return pool.Transact("retire_jobs", [&](Transaction& transaction) -> Result<bool> {
     const std::string jobs = ArrayOf(FirstTexts(transaction.exec_params(

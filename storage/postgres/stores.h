@@ -38,8 +38,8 @@ std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries);
 inline constexpr Duration kLongestCommit = std::chrono::minutes(1);
 
 // Creates a store for analyses. ListRuns may be slow, so it uses the connections of `queries`.
-// ListChangedLineages returns a changed lineage repeatedly until its newest result is older than
-// `overlap`.
+// ListChangedLineages returns a changed lineage (a group of comparable results) repeatedly until
+// its newest result is older than `overlap`.
 std::unique_ptr<AnalysisStore> MakeAnalysisStore(Pool& pool, Pool& queries,
                                                  Duration overlap = kLongestCommit);
 
@@ -57,11 +57,10 @@ const std::vector<Migration>& Migrations();
 const char* ViewsScript();
 
 // Upgrades the database schema to the newest version, with one transaction per migration. Recreates
-// the views if their script has changed. Generates the fleet's id. In a database that was restored
-// from a dump of another cluster, resets the revisions of jobs, because they are transaction ids of
-// that cluster. If several processes call this at the same time, one does the work and the others
-// wait. Returns FAILED_PRECONDITION if the database is newer than this program, or if a migration
-// was modified after it had been applied.
+// the views if their script has changed. Generates the fleet's id. After a restore from a dump of
+// another database cluster, adapts the stored data to this cluster. If several processes call this
+// at the same time, one does the work and the others wait. Returns FAILED_PRECONDITION if the
+// database is newer than this program, or if a migration was modified after it had been applied.
 Status Migrate(Pool& pool);
 
 }  // namespace assay::storage

@@ -15,18 +15,18 @@
 
 namespace assay::coordinator {
 
-// After the first agent of a job has reported a failure, the coordinator waits this long for the
-// reports of the job's other agents. Their reports may be late, because ranks may notice a silent
-// rank up to two seconds apart, and agents report a failure only after their processes have ended.
+// Time that the coordinator waits for the reports of a job's other agents after the first agent
+// has reported a failure. Reports may arrive seconds apart: ranks may notice a silent rank up to
+// two seconds apart, and agents report a failure only after their processes have ended.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
-// Starts attempts to run jobs and decides how they end. Thread-safe. Methods that return a Status
-// block on the database. If a method returns UNAVAILABLE, it has decided nothing and may be called
-// again. An attempt ends when the agent of rank 0 has finished, when the cause of a failure is
-// known, when an agent is lost, or when a job on several nodes does not start in time. All agents
-// that have not finished then get CancelJob before any later Assign, so that a node stops its old
-// job before it starts a new one. An agent's report of a failure is acknowledged only after the
-// attempt has ended.
+// Starts attempts to run jobs and decides how they end. An attempt ends when the agent of rank 0
+// (the job's first process) has finished, when the cause of a failure is known, when an agent is
+// lost, or when a job on several nodes does not start in time. The job's other agents are then
+// told to cancel it, before they get another job.
+//
+// Thread-safe. Methods that return a Status block on the database. If a method returns
+// UNAVAILABLE, it has decided nothing and may be called again.
 class Attempts {
  public:
   struct Ended {
@@ -41,10 +41,10 @@ class Attempts {
            const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
            OnEnded on_ended);
 
-  // Sends a newly claimed job to its agents. However, a job on several nodes fails with
-  // NO_SHARED_NETWORK if two of them cannot reach each other. A job on several GPUs fails with
-  // VERSION_MISMATCH if the driver or NCCL versions of its nodes differ, or with MIXED_GPUS if the
-  // GPUs are of different models and the job does not allow that.
+  // Sends a newly claimed job to the agents of its nodes. If the nodes do not fit together, the
+  // job fails instead. The reason is NO_SHARED_NETWORK if two nodes cannot reach each other. A
+  // job on GPUs also fails with VERSION_MISMATCH if driver or NCCL versions differ, or with
+  // MIXED_GPUS if the GPU models differ and the job does not allow that.
   Status Begin(const storage::LeasedJob& job);
   // Sends the job again to an agent that did not receive its Assign, under the same epoch.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);
@@ -53,8 +53,8 @@ class Attempts {
   Status Ready(const std::string& node_id, const v1::GangReady& ready);
   // Handles an agent's report that its part of the job has ended. Ignores reports of old epochs.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
-  // Ends attempts that failed more than kReportsWait ago, without waiting longer for the reports of
-  // their other agents.
+  // Ends attempts in which an agent reported a failure more than kReportsWait ago, without
+  // waiting any longer for reports from the other agents.
   Status DecideOverdue();
   // Ends the attempt with a failure that the coordinator itself has detected. `at_fault` lists the
   // ids of the nodes at fault; the stored failure names the first of these nodes.
@@ -70,10 +70,10 @@ class Attempts {
   // Tells the agents of these jobs to stop. Their JobFinished messages then end the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // Returns the job if the epoch `job` is still its current attempt, and this coordinator leads the
-  // attempt or the job runs on `node_id`. In the latter case, this coordinator takes over the
-  // attempt if another coordinator led it. Returns nullopt if a newer epoch has begun or the job
-  // belongs to other nodes.
+  // Returns the job if the attempt `job` is still current, and either this coordinator leads it
+  // or it runs on `node_id`. In the latter case, takes the attempt over (adopts it) if another
+  // coordinator led it. Returns nullopt if a newer attempt has begun or the job belongs to other
+  // nodes.
   Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job,
                                                         const std::string& node_id);
 

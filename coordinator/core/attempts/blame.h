@@ -35,11 +35,10 @@ struct Blame {
   std::vector<std::string> also_at_fault;
 };
 
-// Decides which failure ends an attempt and which nodes are at fault. At least one node must have
-// reported a failure. Returns nullopt if the missing reports of other nodes may still show the
-// cause, unless `last_call` is true. Uses the first of these explanations that fits the reports: a
-// cause that an agent reported, a lost agent, a missed start, a frozen rank, silent hosts, or a
-// lost connection.
+// Decides which failure ends an attempt to run a job and which nodes are at fault. At least one
+// node must have reported a failure. A cause that an agent reported takes precedence over a lost
+// agent, and a lost agent over lost connections. Returns nullopt if the missing reports of other
+// nodes may still show the cause. If `last_call` is true, decides without them.
 std::optional<Blame> DecideBlame(const Evidence& evidence, bool last_call);
 
 // Returns the failure AGENT_LOST, which blames this node.

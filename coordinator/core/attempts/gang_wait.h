@@ -1,5 +1,5 @@
-// Describes a gang (a job on several nodes) that has not started yet, because it waits for nodes
-// whose ranks are not ready.
+// Describes a gang (a job on several nodes) that has not started yet, because some of its nodes
+// are not ready.
 #pragma once
 
 #include <optional>
@@ -26,9 +26,8 @@ struct GangWait {
   bool adopted = false;
 };
 
-// Explains to the user why a job on several nodes has not started. The text names the ranks that
-// are not ready and says when their agents last mentioned the job. The text also lists the ready
-// ranks and how long they have been ready.
+// Explains to the user why a job on several nodes has not started: which ranks are not ready,
+// when their agents last mentioned the job, and how long the other ranks have been ready.
 std::string DescribeWait(const GangWait& wait);
 
 // Returns the ids of the nodes that are not ready, in rank order.
@@ -38,7 +37,7 @@ std::vector<std::string> LateNodes(const GangWait& wait);
 std::string WhyLate(const GangWait& wait);
 
 // Returns true if all nodes that are ready became ready in less than half of the waiting time. In
-// that case, a timeout is caused by the late nodes rather than by a time limit that is too short.
+// that case, a timeout is caused by the late nodes, not by a time limit that is too short.
 // Returns false if no node is ready.
 bool OthersWereQuick(const GangWait& wait);
 

@@ -26,9 +26,9 @@ const v1::BenchmarkCase* CaseOf(const LeasedJob& job, int case_index) {
   return nullptr;
 }
 
-// Returns true if results of the job may still arrive although its attempt is over, because the
-// coordinator gave up the attempt or the agent handed it back. After any other failure, the agent
-// has no results left to send.
+// Returns true if an agent may still send results although its attempt to run the job is over.
+// This happens if the coordinator gave up the attempt or the agent handed it back. After any
+// other failure, the agent has no results left to send.
 bool MayBeLate(const LeasedJob& job) {
   if (job.cancel_requested || job.failures.empty()) return false;
   const v1::Reason reason = job.failures.back().reason;
@@ -190,8 +190,8 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
     sound_at.push_back(i);
   }
   if (!unheld.empty()) {
-    // A result that belongs to no such job is a replay or stale. It is compared with the stored
-    // results but never stored.
+    // The remaining results belong to no attempt that may still send any, so they are outdated or
+    // were sent twice. Compare them with the stored results, but never store them.
     ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::CommitOutcome> outcomes,
                            environment_.results.Compare(unheld));
     for (size_t i = 0; i < unheld.size() && i < outcomes.size(); ++i) {

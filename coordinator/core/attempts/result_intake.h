@@ -14,9 +14,9 @@
 
 namespace assay::coordinator {
 
-// Returns what is wrong with a result that `node_id` sent for `job`, or an empty string if nothing
-// is. A result is rejected if the node has no part in the job, the case or parameters differ from
-// the job's, a successful case has no passed verification, or a number is not finite or impossible.
+// Returns what is wrong with a result that `node_id` sent for `job`, or an empty string. A result
+// is wrong if the node has no part in the job, if the job has no such case or other parameters,
+// if a successful case has no passed verification, or if a number is not finite or impossible.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 

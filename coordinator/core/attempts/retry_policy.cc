@@ -32,7 +32,7 @@ NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
   return {failure.node_ids.begin(), failure.node_ids.end()};
 }
 
-// Retries the job on other nodes than those at fault in this attempt. Also avoids the nodes at
+// Retries the job on nodes other than those at fault in this attempt. Also avoids the nodes at
 // fault in earlier attempts, beginning with the latest, as long as enough other nodes are left.
 RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
   std::vector<NodeSet> at_fault;  // The latest first.
@@ -122,8 +122,8 @@ RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& fail
         return BudgetOf(earlier.failure_class) != Budget::kInfrastructure;
       }));
   if (BudgetOf(failure.failure_class()) == Budget::kInfrastructure) {
-    // Drains are decisions of an operator. They do not count against the limit of retries and need
-    // no delay.
+    // When an operator drains a node, its jobs are interrupted and then retried elsewhere. These
+    // retries do not count against the limit and need no delay.
     const auto drains = static_cast<size_t>(std::count_if(
         job.failures.begin(), job.failures.end(), [](const storage::AttemptFailure& earlier) {
           return earlier.reason == v1::REASON_NODE_DRAINED;

@@ -37,16 +37,14 @@ struct RetryDecision {
   bool same_nodes = false;  // See storage::FinishedAttempt.
 };
 
-// Decides whether and where a job is retried. This depends on the class of `failure`:
-//   cancelled       no retry, because the user cancelled the job
+// Decides whether and where a job is retried after `failure`. A cancelled job is not retried.
+// Otherwise, this depends on the class of the failure:
 //   USER            no retry, because the user must change something first
-//   INFRASTRUCTURE  retry, and avoid the nodes at fault in earlier attempts if possible
-//   NODE            retry, and also avoid the nodes at fault in this attempt
+//   INFRASTRUCTURE  retry, if possible not on nodes at fault in earlier attempts
+//   NODE            retry on nodes that are not at fault
 //   JOB             retry on the same nodes, then once on other nodes if there are enough
-// The campaign's `retries` limits the retries after failures of the classes NODE and JOB.
-// kInfrastructureRetries limits the retries after INFRASTRUCTURE failures. A retry is delayed by 1
-// to 30 s if there are too few other nodes. `also` lists nodes at fault that `failure` does not
-// name.
+// The campaign's `retries` limits the retries after failures of the classes NODE and JOB. `also`
+// lists nodes at fault that `failure` does not name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 

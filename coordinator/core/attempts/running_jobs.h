@@ -45,15 +45,15 @@ struct CaseOutcomes {
   std::optional<v1::Failure> first_failure;
 };
 
-// The attempts that this coordinator leads, with the reports of their agents. Thread-safe; never
-// blocks.
+// The attempts to run jobs that this coordinator leads, with the reports of their agents.
+// Thread-safe. Never blocks.
 class RunningJobs {
  public:
   explicit RunningJobs(const Clock& clock) : clock_(clock) {}
 
-  // Adds a job. `adopted` is false if this process has just claimed the job, and true if an earlier
-  // coordinator process assigned the job to its agents. If the attempt is already known, only
-  // updates the copy of the job's database record.
+  // Adds a job. `adopted` is false if this process has just claimed the job, and true if an
+  // earlier coordinator process assigned the job to its agents. If this attempt to run the job is
+  // already known, only updates the copy of the job's database record.
   void Add(storage::LeasedJob job, bool adopted);
 
   // Returns nullopt if this process does not lead the job under this epoch.
@@ -63,7 +63,7 @@ class RunningJobs {
   // Removes all jobs, because another coordinator leads them now.
   void Clear();
 
-  // Records that an Assign, the message that gives a job to an agent, was sent to this node.
+  // Records that the Assign message, which gives a job to an agent, was sent to this node.
   // `agent_instance_id` identifies the agent process. `name` is the node's name as users see it.
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
@@ -81,16 +81,15 @@ class RunningJobs {
   // Returns the latest phase of the job on its first node. Empty if it is not known.
   std::string PhaseOf(const storage::JobEpoch& job) const;
 
-  // Records that all ranks of this node are ready. Once every agent of the job is ready, returns
-  // one GangGo message per agent, which tells the agent to start. Returns nothing before that. If
-  // an agent repeats its GangReady later, returns GangGo again for this agent. GangGo contains a
-  // token of rank 0's current process. Therefore, a gang that was only partly started when the
-  // coordinator restarted never starts as a whole.
+  // Records that all ranks (processes) of a job on this node are ready. Once all nodes of the job
+  // are ready, returns one GangGo message for each agent, which tells it to start. Returns
+  // nothing before that. If an agent repeats its GangReady message later, returns GangGo again
+  // for this agent.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
-  // Records that an agent has finished its part of the job without failure. Returns true if the
-  // agent runs rank 0. In that case the attempt is over, because the agent of rank 0 sends all
-  // results of the job.
+  // Records that an agent has finished its part of the job without failure. Returns true if this
+  // is the agent of rank 0, which sends all results of the job. In that case, the attempt to run
+  // the job is over.
   bool NoteFinished(const storage::JobEpoch& job, const std::string& node_id);
 
   void NoteOutcome(const v1::CaseResult& result);
@@ -119,32 +118,31 @@ class RunningJobs {
   // Returns when the attempt began in this process.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
 
-  // Returns true if this process leads all these jobs, and each of them was claimed, or its lease
-  // was renewed, less than `age` ago.
+  // Returns true if this process leads all these jobs, and their leases were granted or renewed
+  // less than `age` ago.
   bool AllRenewedWithin(Duration age, const std::vector<storage::JobEpoch>& jobs) const;
 
   // An attempt that a node should be running but did not list in its State.
   struct Missing {
     storage::JobEpoch job;
-    // True if a new agent process has replaced the agent process that ran the job. The job's
-    // processes have then ended.
+    // True if the agent has restarted since it got the job. The job's processes have then ended.
     bool agent_restarted = false;
     // True if the gang has started without this agent, which then cannot join it.
     bool gang_started = false;
     // True for an adopted job if the agent has never reported it to this process.
     bool unheard = false;
   };
-  // Returns the jobs that the agent should have listed in its State message but did not. `reported`
-  // contains the jobs that it listed. Skips jobs that were assigned less than `grace` ago, because
-  // the Assign message may still be on its way.
+  // Returns the jobs that the agent should have listed in its State message (its heartbeat) but
+  // did not. `reported` contains the jobs that it listed. Skips jobs that were assigned less than
+  // `grace` ago, because the Assign message may still be on its way.
   std::vector<Missing> MissingAt(const std::string& node_id, const std::string& agent_instance_id,
                                  const std::vector<storage::JobEpoch>& reported,
                                  Duration grace) const;
 
-  // An attempt that has lost an agent, and the node of that agent. An agent counts as lost if it
-  // has not reported on the job for longer than `lease`. While a job on several nodes waits to
-  // start, an agent without a session counts as lost after the shorter time `absent`, because the
-  // other nodes sit idle until then.
+  // An attempt that has lost an agent, and the node of that agent. Usually, an agent is lost if
+  // it has not mentioned the job for longer than `lease`. While a job on several nodes has not
+  // started, an agent without a session is lost after the shorter time `absent`, because the
+  // other nodes are idle until then.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
@@ -152,8 +150,8 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
-  // Returns true if at least one of the job's agents has reported the job to this process and has
-  // not finished its part. If that agent falls silent, LostSince will return it.
+  // Returns true if some agent has mentioned the job to this process and has not finished its
+  // part. If that agent falls silent, LostSince will return the job.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
   // Returns the gangs that have waited longer than `prepare` for agents to be ready.
@@ -174,13 +172,14 @@ class RunningJobs {
     std::string name;               // Empty until known.
     std::string phase;              // See RunningJob.phase. Empty until known.
     MonotonicTime assigned;
-    // When the agent last mentioned the job. Not set if this process adopted the job and the agent
-    // has not reported the job yet, perhaps because the agent's session is with another
-    // coordinator.
+    // When the agent last mentioned the job. Absent if this process has taken over the job and
+    // has not heard about it from the agent yet, perhaps because the agent has its session with
+    // another coordinator.
     std::optional<MonotonicTime> last_seen;
   };
-  // The stage of a job on several nodes. kAdopted means that an earlier process assigned the job,
-  // so that this process does not know whether the job has started. All other jobs are in kStarted.
+  // The stage of a job. A new job on several nodes is in kPreparing until all its agents are
+  // ready. If an earlier process assigned it, it is in kAdopted, because this process does not
+  // know whether it has started. A job on one node is always in kStarted.
   enum class Stage { kPreparing, kAdopted, kStarted };
   struct Entry {
     storage::LeasedJob job;
@@ -207,8 +206,8 @@ class RunningJobs {
   const Clock& clock_;
   mutable Mutex mutex_;
   Entries entries_ ASSAY_GUARDED_BY(mutex_);
-  // The ids of the jobs in `entries_` by node, so that the work for a State message depends only on
-  // the number of jobs of its node.
+  // The ids of the jobs in `entries_` by node. With this index, the work for a node's heartbeat
+  // depends only on the number of jobs of that node.
   std::map<std::string, std::set<std::string>> jobs_of_node_ ASSAY_GUARDED_BY(mutex_);
 };
 

@@ -22,9 +22,9 @@
 
 namespace assay::coordinator {
 
-// Schedules jobs and detects lost attempts while this coordinator is the leader. If the database
-// does not answer, all work is postponed until the next poll. Thread-safe. Must be created with
-// std::make_shared. Each poll of a leader calls `run_schedules`.
+// Assigns jobs to nodes and detects lost attempts while this coordinator is the elected leader.
+// Each poll of a leader also calls `run_schedules`. If the database does not answer, all work
+// waits for the next poll. Thread-safe. Must be created with std::make_shared.
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, Leadership& leadership,
@@ -37,8 +37,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Stops claiming jobs. Tasks that are queued on the executor will do nothing.
   void Stop() { stopped_ = true; }
 
-  // Starts a pass on the executor that claims the jobs that can run now and assigns them. Several
-  // calls may share one pass.
+  // Starts a task on the executor that claims all jobs that can run now and assigns them to
+  // nodes. Several calls may share one task.
   void Kick();
   // Handles the end of an attempt: its nodes are free again, and its campaign may have ended.
   void OnAttemptEnded(const Attempts::Ended& ended);

@@ -83,8 +83,8 @@ class ColumnMaker {
   std::unordered_map<std::string, int> indices_;  // Of the column's texts.
 };
 
-// Returns the unit of a field. Returns "" for a unit in backquotes, which names another field that
-// holds the unit.
+// Returns the unit of a field. A unit in backquotes is the name of another field that contains
+// the unit; in that case, returns "".
 std::string UnitOf(const schema::ResultField& field) {
   return field.unit.starts_with('`') ? "" : std::string(field.unit);
 }

@@ -1,5 +1,5 @@
-// Answers the questions behind figures and large tables: columns of results, rooflines, pairs and
-// the progress of campaigns.
+// Provides the data of figures and large tables: columns of results, rooflines, comparisons of
+// pairs of nodes or GPUs, and the progress of campaigns.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace assay::coordinator {
 
-// The queries behind figures and large tables. Thread-safe. Calls block on the database and may
-// take a second.
+// The queries for the data of figures and large tables. Thread-safe. Calls block on the database
+// and may take a second.
 class Figures {
  public:
   // Both arguments must outlive this object.

@@ -9,8 +9,9 @@
 
 namespace assay::coordinator {
 
-// Calls `visit` for at most `most` results, without samples, until it returns false. Returns the
-// number of matching results that were not visited, but at most kMaxCountedResults.
+// Calls `visit` for each result that matches `filter`, until `visit` returns false or has been
+// called `most` times. The results contain no samples. Returns the number of matching results
+// that were not visited, but at most kMaxCountedResults.
 Result<int> VisitResults(const Environment& environment, const std::string& filter,
                          const std::string& order, int most,
                          const std::function<bool(const v1::StoredResult&)>& visit);
@@ -19,8 +20,8 @@ Result<int> VisitResults(const Environment& environment, const std::string& filt
 Status VisitJobs(const Environment& environment, const std::string& campaign_id,
                  const std::function<void(const v1::Job&)>& visit);
 
-// Returns `limit`, or `normal` if it is 0. Returns INVALID_ARGUMENT if it is negative or above
-// `most`.
+// Returns `limit`, or `normal` if `limit` is 0. Returns INVALID_ARGUMENT if `limit` is negative
+// or above `most`.
 Result<int> LimitOf(int limit, int normal, int most);
 
 // Returns `text` as a value for a filter, in quotation marks.

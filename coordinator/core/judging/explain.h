@@ -7,8 +7,8 @@
 
 namespace assay::coordinator {
 
-// Sets one.explanations from the stored conditions of the runs before and after its step. Blocks on
-// the database.
+// Sets one.explanations, which say what else changed between the last runs before the regression
+// and the first runs after it. Blocks on the database.
 Status ExplainRegression(const Environment& environment, v1::Regression& one);
 
 }  // namespace assay::coordinator

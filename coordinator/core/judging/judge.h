@@ -13,9 +13,8 @@
 
 namespace assay::coordinator {
 
-// The judge of new results. While this coordinator is the leader, each pass judges the lineages
-// (comparable runs of one case) that have new results. A pass may be repeated without storing a
-// finding twice, because the ids of findings are derived from the runs.
+// The judge of new results. On the leader, each pass judges the lineages (comparable runs of one
+// case) that have new results. A pass may be repeated without storing a finding twice.
 //
 //   new results --> histories --> steps, suspects --> regressions (DETECTED)
 //                            \--> outliers, summaries for dashboards
@@ -24,8 +23,8 @@ namespace assay::coordinator {
 // Not thread-safe: call Pass on one thread, which it may block for a minute.
 class Judge {
  public:
-  // `kick` is called after jobs for reruns have been queued. All arguments must outlive this
-  // object.
+  // Creates a judge that calls `kick` after it has queued jobs for reruns. All arguments must
+  // outlive this object.
   Judge(const Environment& environment, const Options& options, const Leadership& leadership,
         std::function<void()> kick)
       : environment_(environment),
@@ -42,8 +41,8 @@ class Judge {
   const Environment& environment_;
   const Leadership& leadership_;
   Reruns reruns_;
-  // State of the current pass: the end time up to which results were judged before, and the number
-  // of new runs.
+  // State of the current pass: the end time of the newest run that an earlier pass has judged,
+  // and the number of newer runs.
   WallTime judged_until_{};
   size_t new_runs_ = 0;
   std::optional<Prices> prices_;  // Read when first needed.

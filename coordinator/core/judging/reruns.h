@@ -17,25 +17,22 @@ namespace assay::coordinator {
 // Number of runs of a place, the newest ones, that are judged.
 inline constexpr size_t kRunsPerPlace = 60;
 
-// The reruns that confirm regressions. For each incident that is not confirmed, its largest
-// regression is rerun three to nine times at its place, Options::rerun_spacing apart. If these
-// reruns confirm the regression, as many follow at a peer, which is a place that has not regressed.
-// A new driver at three places or more needs no reruns, because each place is compared with itself
-// before the change. Each rerun is a campaign with one job and one case. Reruns take at most
-// Options::rerun_share of all runs, plus one rerun per hour, so that small fleets have some. Not
-// thread-safe.
+// The reruns by which regressions are confirmed or cleared. For each incident (a group of
+// regressions with a common cause), the largest regression is rerun three to nine times at its
+// place. If these runs are slow too, as many follow at a peer, a place that has not regressed.
+// Reruns make up at most Options::rerun_share of all runs, plus one per hour. Not thread-safe.
 //
 //   DETECTED --reruns as slow--> CONFIRMED, all regressions of the incident, with a scope
 //           \--reruns as fast as before--> CLEARED, this regression alone
 class Reruns {
  public:
-  // `kick` is called after jobs for reruns have been queued. All arguments must outlive this
-  // object.
+  // Creates an object that calls `kick` after it has queued jobs for reruns. All arguments must
+  // outlive this object.
   Reruns(const Environment& environment, const Options& options, std::function<void()> kick);
 
-  // Reads the results of reruns that have ended, confirms or clears regressions, and begins further
-  // reruns. Changes `open`. `new_runs` is the number of runs since the last call; each of them adds
-  // Options::rerun_share to the number of reruns that may begin.
+  // Reads the results of reruns that have ended, confirms or clears regressions in `open`, and
+  // begins further reruns. `new_runs` is the number of runs since the last call. Each of them
+  // allows Options::rerun_share further reruns.
   Status Continue(const std::vector<IncidentMembers>& incidents, size_t new_runs,
                   std::vector<v1::Regression>& open);
 
@@ -48,12 +45,12 @@ class Reruns {
   // Confirms the regression at `index` and all steps of its incident.
   void Confirm(const IncidentMembers& incident, size_t index, v1::RegressionScope scope,
                std::vector<v1::Regression>& open) const;
-  // Reads the result of the regression's rerun, if that has ended. Returns true if no rerun is
-  // under way.
+  // Reads the result of the regression's latest rerun if it has ended. Returns true if no rerun
+  // is in progress.
   Result<bool> TakeRerun(v1::Regression& one);
   Result<Known> Read(const v1::Regression& one, const std::vector<v1::Regression>& open);
-  // Returns true if the case of `one` has regressed between the two drivers of an incident.
-  // Compares its runs with both drivers over all places.
+  // Returns true if the case of `one` is slower with the new driver of an incident than with the
+  // old one. Compares the runs with both drivers at all places.
   Result<bool> DriverRegressed(const IncidentMembers& incident, const v1::Regression& one) const;
   // Starts a rerun of the run that produced this result.
   Status Begin(const std::string& result_id, bool peer, v1::Regression& one);

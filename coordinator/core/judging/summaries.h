@@ -12,8 +12,8 @@ namespace assay::coordinator {
 // Returns true if any run has a price. AddSummaries then needs `prices`.
 bool HasPrices(const storage::Runs& runs);
 
-// Adds the medians by driver, the changes from driver to driver, the costs and the flags of one
-// lineage to `findings`. `prices` may be null if no run has a price.
+// Adds summaries of one lineage (comparable runs of one case) to `findings`: medians by driver,
+// changes between drivers, costs and flags. `prices` may be null if no run has a price.
 void AddSummaries(const storage::Runs& runs, const std::vector<History>& histories,
                   const Prices* prices, storage::Findings& findings);
 

@@ -29,9 +29,9 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
              Sessions& sessions, Attempts& attempts, Outage& outage);
 
-  // Handles a State message. Returns at once; the answer is sent after the database has replied. A
-  // State gets no answer if it follows another within a quarter of a heartbeat and contains nothing
-  // new for the database. Such States occur because agents send one for each job that they are
+  // Handles a State message, the heartbeat of an agent. Returns at once; the answer is sent after
+  // the database has replied. A State without news is not answered if it follows another within a
+  // quarter of a heartbeat period. Agents send many of these, one for each job that they are
   // assigned.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 

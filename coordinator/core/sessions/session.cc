@@ -51,8 +51,8 @@ bool IsFaultOfPeer(const Status& status) {
   }
 }
 
-// Shortens the texts of failures to their limits. A message must not be rejected for a long text in
-// a failure, because the job has to end.
+// Shortens the texts of failures that are too long. If the message were rejected instead, the job
+// could not end.
 void CutFailures(v1::AgentMessage& message) {
   if (message.has_job_finished()) schema::CutToBounds(*message.mutable_job_finished());
   if (message.has_case_result() && message.case_result().has_failure()) {
@@ -60,11 +60,11 @@ void CutFailures(v1::AgentMessage& message) {
   }
 }
 
-// Returns the address of the agent's metrics for Prometheus. This is `claimed`, the address that
-// the agent reports. If the agent listens on all addresses, `peer` replaces the host. The host must
-// be `peer`, from which the session comes, or the host of `dialled`, the address at which the
-// coordinator dialed the agent. Otherwise returns an empty string, because a node must not direct
-// requests to other machines.
+// Returns the address at which Prometheus can read the agent's metrics. This is `claimed`, the
+// address that the agent reports, with the host `peer` if the agent listens on all addresses. A
+// node must not direct requests to other machines. Therefore, returns an empty string unless the
+// host is `peer`, where the session comes from, or the host of `dialled`, which the coordinator
+// dialed.
 std::string MetricsAddress(const std::string& claimed, const std::string& peer,
                            const std::string& dialled) {
   Result<HostPort> address = ParseHostPort(claimed);
@@ -326,8 +326,8 @@ Status Session::Greet(const v1::Hello& hello) {
   {
     MutexLock lock(mutex_);
     if (state_ == State::kConnecting) state_ = State::kActive;
-    // If the session was closed in the meantime, Disconnect may have run before Put, so run it
-    // again.
+    // If the session was closed in the meantime, Disconnect may have run before Put and found
+    // nothing to remove. Run it again.
     if (state_ == State::kClosed) {
       services_.environment.executor.Post([self = shared_from_this()] { self->Disconnect(0); });
       return Status::Ok();
@@ -403,8 +403,8 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       return InvalidArgument("a session has one Hello, at its beginning",
                              Reason::kProtocolViolation);
     default:
-      // Ignore messages of later protocol revisions, so that an agent may be newer than the
-      // coordinator.
+      // Ignore unknown messages, because the agent may be newer than the coordinator and use a
+      // later revision of the protocol.
       return Status::Ok();
   }
 }
@@ -429,15 +429,15 @@ Status Session::StoreAgent(const Agent& agent) {
 
 void Session::Disconnect(int attempt) {
   const std::string node_id = this->node_id();
-  // Only the first attempt can remove the session. If it cannot, a newer session has replaced this
-  // one.
+  // The first attempt removes this session from the registry. If that fails, a newer session of
+  // the node has replaced this one, and there is nothing left to do.
   if (attempt == 0 && !services_.sessions.Drop(node_id, sink_.get())) return;
   const Options& options = services_.options;
   storage::NodeStore& nodes = services_.environment.nodes;
   Status done = Status::Ok();
   if (!services_.sessions.Has(node_id)) done = nodes.Disconnect(options.coordinator_id, node_id);
-  // If a new session of the node has connected in between, store its agent again, because
-  // Disconnect has marked the node as disconnected.
+  // The node may have opened a new session in the meantime. In that case, Disconnect has wrongly
+  // marked the node as disconnected, so store its agent again.
   if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
     done = StoreAgent(*agent);
   }

@@ -45,12 +45,12 @@ struct Agent {
   std::string key_hash;      // Of the agent's certificate; empty without one.
   // The description that the agent sent. Both descriptions are without benchmarks.
   std::shared_ptr<const v1::NodeDescription> own_description;
-  // The same description, but with the labels and the price that operators have set. Sessions fills
-  // this field.
+  // The description that the agent sent, but with the labels and the price that operators have
+  // set. Sessions fills this field.
   std::shared_ptr<const v1::NodeDescription> description;
   std::shared_ptr<const v1::Schemas> schemas;  // Shared by nodes with equal schemas.
-  // The agent's clock minus this process's, at Hello. Absent if the agent is too old to send its
-  // time.
+  // The agent's clock minus this process's clock, measured with the agent's first message, Hello.
+  // Absent if the agent is too old to send its time.
   std::optional<double> clock_offset_seconds;
 };
 
@@ -66,8 +66,8 @@ struct SessionState {
   std::optional<double> clock_offset_seconds;
 };
 
-// Returns what this coordinator keeps of the telemetry that an agent sent, sorted by index. Leaves
-// out GPUs after the 64th, values that are not finite, and long or odd texts.
+// Returns a bounded copy of the telemetry that an agent sent, sorted by GPU index. Leaves out
+// GPUs after the 64th, values that are not finite, and long or odd texts.
 std::vector<v1::GpuTelemetry> BoundedTelemetry(
     const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& sent);
 
@@ -76,28 +76,28 @@ class Sessions {
  public:
   explicit Sessions(const Clock& clock) : clock_(clock) {}
 
-  // Returns an error if the node has a session that `agent` must not replace. That is a session
-  // with another key, or a session of another agent process that was heard from less than `lately`
-  // ago. A node has two agents if someone has copied the data folder.
+  // Returns an error if the node has a session that `agent` must not replace. This is a session
+  // with another key, or one of another agent process that was heard from less than `lately` ago.
+  // Two agents may claim to be the same node if someone has copied the data folder.
   Status CheckReplacement(const Agent& agent, const std::string& peer_address,
                           Duration lately) const;
   // Registers `sink` as the connection to this agent. Closes an earlier session of the node.
   void Put(const Agent& agent, std::shared_ptr<SessionSink> sink);
-  // Removes the agent if `sink` is still its connection, that is, if no newer session has replaced
-  // it. Returns true if the agent was removed.
+  // Removes the agent if `sink` is still its connection. If a newer session has replaced the
+  // connection, does nothing. Returns true if the agent was removed.
   bool Drop(const std::string& node_id, const SessionSink* sink);
   // Records that the agent has sent a heartbeat.
   void NoteHeard(const std::string& node_id);
   // Replaces the agent's own description if `sink` is still the agent's connection.
   void SetDescription(const std::string& node_id, const SessionSink* sink,
                       std::shared_ptr<const v1::NodeDescription> own);
-  // Applies the labels and prices that operators have set, by node id, to current and later
-  // sessions.
+  // Sets the labels and prices that operators have chosen, by node id. They apply to current and
+  // to later sessions.
   using Settings = std::map<std::string, v1::NodeSettings>;
   void SetSettings(Settings settings);
-  // Stores the agent's running jobs, the depth of its spool and, if `state` contains it, the
-  // telemetry of its GPUs, limited by BoundedTelemetry. Does nothing unless `sink` is still the
-  // agent's connection.
+  // Stores the agent's running jobs, the depth of its spool (the results that it has not
+  // delivered yet) and, if `state` contains it, the telemetry of its GPUs, limited by
+  // BoundedTelemetry. Does nothing unless `sink` is still the agent's connection.
   void SetState(const std::string& node_id, const SessionSink* sink, const v1::AgentState& state);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
@@ -106,20 +106,20 @@ class Sessions {
   bool Send(const std::string& node_id, v1::CoordinatorMessage message) const;
   // Ends the node's session, if there is one.
   void Close(const std::string& node_id, const Status& status) const;
-  // Asks every agent to reconnect later, first to the coordinator at `address` unless that is
-  // empty. Ends all sessions with `status`.
+  // Ends all sessions with `status`. Asks every agent to reconnect after `reconnect_after`, first
+  // to the coordinator at `address` unless that is empty.
   void CloseAll(Duration reconnect_after, const std::string& address, const Status& status) const;
 
   std::optional<Agent> Find(const std::string& node_id) const;
   bool Has(const std::string& node_id) const { return Find(node_id).has_value(); }
-  // Returns the nodes that may get jobs: those whose agents are not leaving and were heard from
+  // Returns the nodes that may get jobs. Their agents are not about to leave and were heard from
   // less than `lately` ago.
   std::vector<std::string> AssignableNodeIds(Duration lately) const;
   // Returns the latest telemetry of a node's GPUs. Returns null if the node has no session, or if
-  // its agent has sent no telemetry for `lately`, because it has no GPUs or cannot read them.
+  // its agent has sent no telemetry for `lately`, for example because the node has no GPUs.
   Telemetry FindTelemetry(const std::string& node_id, Duration lately) const;
-  // Returns the jobs that the agent reported as running in its last message, at most a few hundred.
-  // They may include jobs that it was told to stop, until their processes have ended.
+  // Returns the jobs that the agent reported as running in its last message, at most a few
+  // hundred. A job that the agent was told to stop is included until its processes have ended.
   std::vector<std::string> RunningJobIds(const std::string& node_id) const;
   // Returns all nodes that have a session, each with the telemetry that FindTelemetry returns for
   // it.

@@ -32,12 +32,10 @@ double FlopsOf(const AttentionShape& shape) {
   return shape.causal ? all / 2 : all;
 }
 
-// Returns how far the output O = P V may deviate from the reference. P is the softmax of the scores
-// S = Q K'.
-// - bf16, fp16: P and O are rounded. Each rounding causes an error of about 0.2 epsilon (2^-7 for
-//   bf16, 2^-10 for fp16), so half an epsilon is allowed.
-// - fp32: each step of a sum rounds by up to 2^-24. This is a random walk over d steps for S and n
-//   steps for O. Elements of O are means and therefore small compared with the summands.
+// Returns how far the output may deviate from the reference. In bf16 and fp16, the softmax and the
+// output are both rounded, each with an error of about 0.2 epsilon (2^-7 for bf16, 2^-10 for fp16),
+// so half an epsilon is allowed. In fp32, rounding errors add up like a random walk over the n
+// summands of each output element, so the limit grows with sqrt(n).
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4

@@ -1,6 +1,6 @@
-// The kernels of the attention benchmark, one file per variant. They compute O = softmax(Q K' /
-// sqrt(d)) V for each of `heads` independent heads. Q, K, V and O are row-major arrays of heads x n
-// x d elements. S denotes the scores Q K' / sqrt(d), and P denotes the softmax of S.
+// The kernels of the attention benchmark, one file per variant. For each of `heads` independent
+// heads, they compute O = softmax(S) V, where S = Q K' / sqrt(d) are the scores and K' is the
+// transpose of K. Q, K, V and O are row-major arrays of heads x n x d elements.
 #pragma once
 
 #include <cuda.h>
@@ -34,24 +34,24 @@ struct AttentionArrays {
   void* o = nullptr;
 };
 
-// Enqueues the `naive` variant: three textbook kernels, for S = Q K', the softmax of S in place,
-// and O = S V. They use 32 x 32 tiles in shared memory and one thread per output element. `scores`
-// is device memory for S, which has heads x n x n floats.
+// Enqueues the `naive` variant, which consists of three textbook kernels: S = Q K', the softmax of
+// S in place, and O = S V. The two products use 32 x 32 tiles in shared memory and one thread per
+// output element. `scores` is device memory for the heads x n x n floats of S.
 Status EnqueueNaiveAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              float* scores, cudaStream_t stream);
 
-// Prepare and enqueue the `flash` variant, a single kernel that combines online softmax (Milakov
-// and Gimelshein, 2018) with the tiling of FlashAttention-2 (Dao, 2023) and uses fp32
-// multiply-adds. Prepare must be called once, before a CUDA graph is captured. It returns
+// Prepare and enqueue the `flash` variant, a single fp32 kernel without tensor cores. It combines
+// online softmax (Milakov and Gimelshein, 2018) with the tiling of FlashAttention-2 (Dao, 2023).
+// PrepareFlashAttention must be called once, before a CUDA graph is captured. It returns
 // Unsupported() if the GPU has too little shared memory.
 Status PrepareFlashAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueFlashAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              cudaStream_t stream);
 
 // Prepare and enqueue the `flash_mma` variant, which runs the algorithm of `flash` on tensor cores
-// (mma.sync), for bf16 and fp16. Sums are kept in fp32; the softmax is rounded to the input type.
-// Requires compute capability 8.0 or newer. Prepare must be called once, before a CUDA graph is
-// captured.
+// (mma.sync), for bf16 and fp16. Sums are kept in fp32, and the softmax is rounded to the input
+// type. Requires compute capability 8.0 or newer. PrepareMmaAttention must be called once, before a
+// CUDA graph is captured.
 Status PrepareMmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueMmaAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                            cudaStream_t stream);
@@ -68,16 +68,15 @@ struct AttentionTensorMaps {
 inline constexpr int kAttentionPanel = 64;
 
 // Returns a tensor map, which describes an array of heads x n x d 16-bit elements to Hopper's copy
-// engine (TMA). A panel is 64 columns wide. The map's dimensions are (64 columns, n rows, d / 64
-// panels, heads), so that a tile of `rows` rows is stored panel by panel in shared memory. Rows
-// beyond n are loaded as zeros.
+// engine (TMA). The engine copies tiles of `rows` rows. In shared memory, a tile consists of panels
+// of 64 columns, one after the other. Rows beyond n are loaded as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
-// Prepare and enqueue the `flash_wgmma` variant, which uses Hopper's warpgroup instructions (wgmma)
-// for bf16 and fp16, on tiles that the copy engine (TMA) loads, as in FlashAttention-3 (Shah et
-// al., 2024). Requires compute capability 9.0. Prepare must be called once, before a CUDA graph is
-// captured. EncodeAttentionMaps must be called once per set of arrays. `sm_count` is the GPU's
-// number of multiprocessors.
+// Prepare and enqueue the `flash_wgmma` variant, for bf16 and fp16 on GPUs of compute capability
+// 9.0. As in FlashAttention-3 (Shah et al., 2024), the copy engine (TMA) loads tiles, and warpgroup
+// instructions (wgmma) multiply them. PrepareWgmmaAttention must be called once, before a CUDA
+// graph is captured. EncodeAttentionMaps must be called once per set of arrays. `sm_count` is the
+// GPU's number of multiprocessors.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);

@@ -141,8 +141,8 @@ __global__ void __launch_bounds__(kSide* kSide)
     const int row = row0 + y + i * kSide;
     if (row >= n) continue;
     // Divide errors by the typical size of the row's elements, so that all rows count equally. An
-    // element of O is a mean over the row's keys with weights e^s, where s is normally distributed,
-    // so the standard deviation of the element is sqrt(e / keys).
+    // element of O is a weighted mean over the row's keys. Its weights are e^s, where the scores s
+    // are normally distributed, so its standard deviation is sqrt(e / keys).
     const double size = fmin(1.0, sqrt(M_E / (causal ? row + 1 : n)));
 #pragma unroll
     for (int c = 0; c < d / kSide; ++c) {

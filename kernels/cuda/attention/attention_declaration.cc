@@ -1,7 +1,7 @@
 // Declares the attention benchmark: softmax(Q K' / sqrt(d)) V for b batches of h heads, with n
-// queries and n keys per head. All variants count 4 b h n^2 d FLOPs, or half of that with a causal
-// mask, although `naive` computes the masked half too. The byte count is one pass over Q, K, V and
-// O. For `naive`, it also includes the scores, which the other variants keep on chip.
+// queries and n keys per head. A causal mask halves the FLOP count, although the `naive` variant
+// computes the masked half too. The byte count covers one pass over Q, K, V and O. For `naive`, it
+// also includes the scores, which the other variants keep on chip.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {
@@ -26,8 +26,8 @@ Work AttentionWork(const ParameterMap& parameters, int) {
   work.flops = FlopsOf(parameters);
   work.peak = variant == "naive" || variant == "flash" ? Peak::kFp32 : Peak::kBf16;
   work.bytes = 4 * heads * n * Number(parameters, "d") * element_bytes;
-  // S in fp32 is written by the first kernel, read and overwritten by the softmax, and read by the
-  // third kernel.
+  // The first kernel writes the fp32 scores, the softmax reads and overwrites them, and the third
+  // kernel reads them. That makes four passes over the scores.
   if (variant == "naive") work.bytes += 4 * heads * n * n * 4;
   work.fixed_seconds = LaunchSeconds(parameters) * (variant == "naive" ? 3 : 1);
   return work;

@@ -1,8 +1,8 @@
 // The `flash` variant of the attention benchmark: fp32 without tensor cores. A block of 16 x 16
-// threads computes 128 rows of O in a loop over tiles of 64 keys. The scores S never leave the
-// block. For each tile, a thread computes 8 x 4 elements of S and adds P V to 8 x d/16 elements of
-// O. The 16 threads of a row belong to one warp, so they exchange P through shared memory without a
-// block-wide barrier. The next tile of K is loaded during P V, and V is loaded during Q K'.
+// threads computes 128 rows of the output O, in a loop over tiles of 64 keys. The scores never
+// leave the block. Each row is computed by 16 threads of the same warp. Loads overlap with
+// arithmetic: the next tile of K is loaded while the softmax is multiplied by V, and the next tile
+// of V while Q is multiplied by K.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -20,9 +20,9 @@ constexpr int kKeysPerThread = 4;
 constexpr int kRows = kSide * kRowsPerThread;
 constexpr int kKeys = kSide * kKeysPerThread;
 
-// The shared memory of a block. It takes 99 KiB for d = 64, which is the maximum on GPUs of compute
-// capability 8.6, and 163 KiB for d = 128, which is the maximum on 8.0. Rows of Q and K are padded
-// by 16 bytes, so that neighboring rows start in different banks.
+// The shared memory of a block: 99 KiB if d = 64, and 163 KiB if d = 128. These are the maximum
+// sizes on GPUs of compute capability 8.6 and 8.0. Rows of Q and K are padded by 16 bytes, so that
+// neighboring rows start in different banks.
 template <int d>
 struct Shared {
   float q[kRows][d + 4];
@@ -77,8 +77,9 @@ __device__ void MultiplyScores(const Shared<d>& shared, int x, int y,
   }
 }
 
-// Returns the position of `key` in row `row` of the tile P in shared memory. A warp accesses an
-// even and an odd row together, so odd rows swap the two halves of the 32 banks to avoid conflicts.
+// Returns the column at which `key` is stored in row `row` of the softmax tile in shared memory. A
+// warp accesses an even and an odd row at the same time. To avoid bank conflicts, odd rows swap the
+// halves of each group of 32 columns.
 __device__ int Swizzled(int row, int key) { return key ^ ((row & 1) * kSide); }
 
 template <int d>
@@ -145,8 +146,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
       }
       float largest = fmaxf(fmaxf(s[i][0], s[i][1]), fmaxf(s[i][2], s[i][3]));
-      // The maximum is finite from the first tile on, because this tile contains key 0, which every
-      // row sees.
+      // The maximum is always finite, because the first tile contains key 0, which is never masked.
       largest = fmaxf(maximum[i], HalfWarpMax(largest));
       const float shift = largest * scale_log2;
       const float shrink = exp2f(maximum[i] * scale_log2 - shift);

@@ -1,9 +1,8 @@
-// The `flash_mma` variant of the attention benchmark: bf16 and fp16 on tensor cores with mma.sync
-// m16n8k16. A block of four warps computes 128 rows of O. Each warp computes two tiles of 16 rows,
-// so that it uses each fragment of K and V twice; otherwise the reads of fragments from shared
-// memory would be the bottleneck. S and O stay in registers. V is loaded during Q K' and the
-// softmax, and the next tile of K during P V. Two blocks per multiprocessor hide each other's
-// latency.
+// The `flash_mma` variant of the attention benchmark: bf16 and fp16 on tensor cores (mma.sync
+// m16n8k16). A block of four warps computes 128 rows of the output O. Each warp computes two tiles
+// of 16 rows, so that it uses each fragment of K and V twice. Otherwise, reading fragments from
+// shared memory would be the bottleneck. Loads overlap with arithmetic: V is loaded while scores
+// are computed, and the next tile of K while the softmax is multiplied by V.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -30,17 +29,17 @@ struct Shared {
   T v[kKeys * d];
 };
 
-// Returns the position of chunk `chunk` of row `row` in a tile in shared memory. A row has d
-// elements in chunks of 8. The chunks of each row are permuted so that the chunks with the same
-// number in 8 neighboring rows occupy all banks.
+// Returns the position of chunk `chunk` (8 elements) of row `row` in a tile in shared memory. The
+// chunks of each row are permuted ("swizzled"), so that a warp can read the same chunk of 8
+// neighboring rows without bank conflicts.
 template <int d>
 __device__ int Swizzled(int row, int chunk) {
   return row * d + ((chunk ^ (row & 7)) * 8);
 }
 
 // Copies `rows` rows of a head's n x d matrix, starting at row `first`, to a swizzled tile in
-// shared memory. Rows beyond n become zeros. The rows that one thread copies are a multiple of 8
-// apart, so that all of the thread's chunks have the same swizzle.
+// shared memory. Rows beyond n become zeros. A thread copies every kStep-th row. kStep is a
+// multiple of 8, so all of the thread's chunks have the same swizzle.
 template <typename T, int d, int rows>
 __device__ void LoadRows(T* to, const T* head, int first, int n) {
   constexpr int kChunks = d / 8;
@@ -62,9 +61,9 @@ __device__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Returns the thread's lane number, hidden from the optimizer so that it is recomputed at each
-// call. Otherwise the compiler would keep addresses derived from the lane number in registers
-// throughout the loop over keys, and spill other values.
+// Returns the thread's lane number, but hides from the optimizer that each call returns the same
+// value. Otherwise the compiler would keep addresses derived from the lane number in registers
+// throughout the loop over keys, and would spill other values.
 __device__ int ForgottenLane() {
   int lane = threadIdx.x % 32;
   asm volatile("" : "+r"(lane));
@@ -181,8 +180,7 @@ __device__ void Softmax(float scale_log2, float (&s)[kTilesPerWarp][kKeyTiles][4
   for (int m = 0; m < kTilesPerWarp; ++m) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      // The maximum is finite from the first tile on, because this tile contains key 0, which every
-      // row sees.
+      // The maximum is always finite, because the first tile contains key 0, which is never masked.
       float largest = rows->maximum[m][h];
 #pragma unroll
       for (int j = 0; j < kKeyTiles; ++j) {

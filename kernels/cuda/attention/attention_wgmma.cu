@@ -1,12 +1,10 @@
-// The `flash_wgmma` variant of the attention benchmark: bf16 and fp16 with Hopper's wgmma,
-// scheduled as in FlashAttention-3 (Shah et al., 2024). A producer warpgroup loads tiles of 128
-// keys and values with the copy engine (TMA). Two or three consumer warpgroups compute 64 rows of O
-// each. Exponentials of the softmax take as long as the matrix products, so two overlaps hide them:
+// The `flash_wgmma` variant of the attention benchmark: bf16 and fp16 on Hopper, scheduled as in
+// FlashAttention-3 (Shah et al., 2024). In each block, a producer warpgroup loads tiles of 128 keys
+// and values with the copy engine (TMA). Two or three consumer warpgroups compute 64 rows of O
+// each. Two overlaps hide the exponentials of the softmax, which take as long as the matrix
+// products:
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
-// - Consumers take turns in issuing products, so that the products of one consumer run during the
-//   softmax of another.
-// A block computes one tile of queries after the other. The producer loads the next tile while the
-// consumers finish and store the current one.
+// - Consumers take turns: one issues its matrix products while another computes its softmax.
 #include <algorithm>
 #include <cmath>
 
@@ -47,16 +45,17 @@ struct Shared {
 };
 
 // The work of a launch, divided into units. Block b computes units b, b + gridDim.x and so on. A
-// unit is one tile of queries or, if `paired`, two: tile i of one head and the i-th tile from the
-// end of the next head. With a causal mask, all such pairs see about the same number of keys.
+// unit is one tile of queries or, if `paired`, two tiles. With a causal mask, tiles see different
+// numbers of keys. A pair balances this: it consists of tile i of one head and the i-th tile from
+// the end of the next head.
 struct Queries {
   unsigned units;
   int n;
   bool causal;
   bool paired;
 
-  // Sets `tile` to the block's tile number `step` and returns true. Returns false if the block has
-  // fewer tiles.
+  // Finds the tile of queries that this block computes in step `step`, counted from 0. Returns
+  // false if the block has fewer tiles.
   template <int rows>
   __device__ bool Find(unsigned step, QueryTile* tile) const {
     const unsigned unit = blockIdx.x + (paired ? step / 2 : step) * gridDim.x;
@@ -138,8 +137,8 @@ __device__ void Produce(Shared<T, d, consumers>& shared, const AttentionTensorMa
   }
 }
 
-// The state of one thread of a consumer warpgroup. Each warp computes 16 rows, of which the thread
-// holds rows lane / 4 and lane / 4 + 8. Of every 8 columns, the thread holds the two that start at
+// The state of one thread of a consumer warpgroup. Each warp computes 16 rows. The thread holds
+// parts of two of them, rows lane / 4 and lane / 4 + 8: of every 8 columns, the two that start at
 // lane % 4 * 2.
 template <typename T, int d, int consumers>
 class Consumer {
@@ -169,9 +168,9 @@ class Consumer {
     return static_cast<int>(threadIdx.x) % kGroupThreads / 32 * 16 + Lane() / 4;
   }
 
-  // Computes O * sum, and sum, where sum is the softmax's denominator. Starts with the tile of
-  // kKeys keys at `key0` and goes down to key 0. `stored` means that the O of the previous tile of
-  // queries is still being stored.
+  // Computes O times the softmax's denominator, and that denominator, for one tile of queries.
+  // Loops over tiles of kKeys keys, from the tile at `key0` down to key 0. `stored` means that the
+  // O of the previous tile of queries may still be on its way to memory.
   __device__ void Compute(int key0, bool stored) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -400,9 +399,9 @@ int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
   return scores;
 }
 
-// Returns the number of consumers per block. Only with d = 64, registers suffice for a third, which
-// hides more of the softmax. Two are faster if the larger tiles of three would compute over 12% more
-// scores.
+// Returns the number of consumers per block. A third consumer hides more of the softmax, but
+// registers suffice for it only if d = 64. Two are faster if three, which have larger tiles, would
+// compute over 12% more scores.
 int ConsumersFor(const AttentionShape& shape) {
   if (shape.d != 64) return 2;
   constexpr double kGainOfThird = 1.12;
@@ -417,8 +416,9 @@ Queries Divide(const AttentionShape& shape, int consumers, int sm_count, unsigne
   Queries queries{tiles, shape.n, shape.causal, /*paired=*/false};
   *blocks = std::min(tiles, sms);
   if (!shape.causal) return queries;
-  // With a mask, tiles take different times, but all pairs take the same time. If the last round of
-  // pairs left many SMs idle, launch one block per tile: an SM starts the next when it is free.
+  // With a causal mask, tiles take different times, but all pairs of tiles take the same time. If
+  // pairs left many SMs idle in the last round, launch one block per tile instead: an SM then
+  // starts its next block as soon as it is free.
   const unsigned pairs = tiles / 2;
   const unsigned rounds = (pairs + sms - 1) / sms;
   queries.paired = shape.heads % 2 == 0 && 20 * pairs >= 19 * rounds * sms;

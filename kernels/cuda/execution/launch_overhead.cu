@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// Number of kernel launches that are timed together on the host. It must be smaller than the number
-// of launches that a stream can queue before the host must wait.
+// Number of kernel launches that are timed together on the host. It must be small enough for a
+// stream's queue, because a full queue would make the host wait for the GPU.
 constexpr int kHostCalls = 64;
 
 // Runs in one thread and waits for nothing.
@@ -117,9 +117,9 @@ class LaunchCase : public Case {
     return graph_mode_ ? graph_.Launch(stream_.get()) : LaunchMany(1);
   }
 
-  // Returns the time in seconds that one call takes on the host while the stream is idle. A kernel
-  // launch takes little longer than reading the clock, so the time is averaged over kHostCalls
-  // launches. A graph launch is timed alone.
+  // Returns the time in seconds that one launch call takes on the host while the stream is idle. A
+  // kernel launch takes little longer than reading the clock, so the time is averaged over
+  // kHostCalls launches. A graph launch is timed alone.
   Result<double> HostSecondsOfCall() {
     const int calls = graph_mode_ ? 1 : kHostCalls;
     const auto begin = std::chrono::steady_clock::now();

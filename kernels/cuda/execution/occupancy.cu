@@ -155,10 +155,10 @@ class OccupancyCase : public GpuCase {
   }
 
  private:
-  // Determines the kernel's registers per thread and its occupancy, which is the percentage of a
-  // multiprocessor's maximum number of threads that are resident at once. Returns INVALID_ARGUMENT
-  // if the block size is too large for the kernel, and Unsupported() if this GPU has less shared
-  // memory per block.
+  // Determines how many registers per thread the kernel uses, and its occupancy: how many threads
+  // can be resident on a multiprocessor at once, in percent of the maximum. Returns
+  // INVALID_ARGUMENT if the kernel cannot run in blocks of this size. Returns Unsupported() if this
+  // GPU has too little shared memory per block.
   Status FindOccupancy() {
     cudaFuncAttributes attributes;
     ASSAY_CUDA(cudaFuncGetAttributes(&attributes, kernel_));
@@ -180,9 +180,10 @@ class OccupancyCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Lets the kernel's blocks use their shared memory. Also makes the multiprocessor use as much of
-  // its L1 as it can as shared memory, so that only the total limits the number of blocks. Both
-  // settings persist for the kernel, so they are also made for blocks without shared memory.
+  // Allows the kernel's blocks to use the requested amount of shared memory. If they use any, also
+  // makes the multiprocessor turn as much of its L1 as possible into shared memory, so that more
+  // blocks fit. Both settings persist for the kernel, so they are made for blocks without shared
+  // memory too.
   Status SetSharedMemory() const {
     if (shared_ > device().shared_bytes_per_block) {
       return Unsupported(

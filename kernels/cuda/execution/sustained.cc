@@ -39,8 +39,8 @@ class DeviceMonitor {
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Returns the mean of the readings taken between `begin` and `end`, with `end` as its time. If no
-  // reading was taken in this period, returns the latest reading before `begin`. Thread-safe.
+  // Returns the mean of the readings taken between `begin` and `end`, with `end` as its time. If
+  // there are none, returns the latest reading before `begin`. Thread-safe.
   DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
 
  private:
@@ -118,14 +118,14 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
   return mean;
 }
 
-// The length of an interval in seconds. Each interval is one sample of the benchmark. In runs that
-// would have more than kMaxIntervals intervals, the intervals are longer.
+// The length of an interval in seconds. Each interval is one sample of the benchmark. Intervals are
+// longer in long runs, which would otherwise have more than kMaxIntervals of them.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
 // Pause before the run, because comparing cuBLASLt's algorithms has heated the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
-// The GPU counts as throttled if, in two consecutive intervals, the clock or the throughput is
-// below kThrottled times the best value of the first kPlateauSeconds.
+// The GPU counts as throttled if, for two intervals in a row, its clock or its throughput is below
+// kThrottled times the best value of the first kPlateauSeconds.
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
 constexpr double kFirstMinuteSeconds = 60;
@@ -180,8 +180,8 @@ class SustainedCase : public GemmCase {
     if (intervals_.empty()) start_ = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(GpuCase::Run(samples, batch, seconds));
     SteadyTime end = std::chrono::steady_clock::now();
-    // Compute when each sample began. Only the end of the last sample is known, and samples follow
-    // each other without a pause, so work backwards from that end.
+    // Compute when each sample began. The last sample has just ended, and samples follow each other
+    // without a pause, so work backwards from now.
     std::vector<Interval> added;
     for (size_t i = seconds->size(); i-- > before;) {
       const double length = (*seconds)[i] * static_cast<double>(batch);

@@ -9,8 +9,8 @@ namespace assay {
 constexpr bool IsSustainedLoad(double flops) { return flops >= 2e10; }
 
 // Lengthens the warm-up and the measurement if iterations of `flops` FLOPs bring the GPU to its
-// power limit. At this limit, the clocks take seconds to react to the load, and they rise again in
-// every pause between groups of samples.
+// power limit. Clocks then take seconds to settle, and they rise again in every pause between
+// groups of samples.
 inline void AdjustRuleForLoad(double flops, MeasureRule* rule) {
   if (!IsSustainedLoad(flops)) return;
   rule->min_warmup_seconds = 2.0;

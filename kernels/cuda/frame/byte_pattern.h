@@ -1,5 +1,5 @@
-// Test data for memory transfers: pseudorandom bytes that follow from a seed. The receiving side
-// can therefore check the data without access to what was sent.
+// Pseudorandom test data for memory transfers. The receiving side can check the data without access
+// to what was sent, because a seed determines all bytes.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// A sequence of pseudorandom bytes, which `seed` and `stream` determine. If a case transfers data
-// in two directions, each direction has its own `stream`.
+// A sequence of pseudorandom bytes that is determined by `seed` and `stream`. A benchmark that
+// transfers data in two directions uses a different `stream` for each.
 struct BytePattern {
   uint64_t seed = 0;
   uint64_t stream = 0;

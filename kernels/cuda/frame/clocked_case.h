@@ -1,6 +1,6 @@
-// The base class of benchmark cases whose kernels measure time themselves: they read the GPU's
-// clocks directly before and after the measured code. In addition to its duration, every sample
-// records the elapsed clock cycles and nanoseconds.
+// The base class of benchmark cases whose kernels measure time themselves. These kernels read the
+// GPU's clocks directly before and after the measured code. Every sample records clock cycles and
+// nanoseconds in addition to its duration.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ __device__ inline void AddTicks(const Ticks& begin, const Ticks& end, Ticks* sum
 #endif
 
 // A case whose kernels read the GPU's clocks. In each iteration, a derived class must pass
-// TicksOfIteration() to its kernel exactly once. Such benchmarks have no `launch` parameter: a CUDA
-// graph stores the address that was passed at its capture, so all replays would add to the same
-// sums.
+// TicksOfIteration() to its kernel exactly once. Such a benchmark cannot replay CUDA graphs: a
+// graph stores the address that was passed when it was captured, so all replays would add to the
+// same sums.
 class ClockedCase : public GpuCase {
  public:
   using GpuCase::GpuCase;
@@ -50,8 +50,8 @@ class ClockedCase : public GpuCase {
   Status SetUp() override;
   // Returns the address that the next iteration adds its ticks to.
   Ticks* TicksOfIteration();
-  // Return the mean clock cycles or nanoseconds per iteration, one value per sample that Run has
-  // taken.
+  // Returns the mean number of clock cycles (below: nanoseconds) per iteration, with one value for
+  // each sample that Run has taken.
   const std::vector<double>& cycles() const { return cycles_; }
   const std::vector<double>& nanoseconds() const { return nanoseconds_; }
 

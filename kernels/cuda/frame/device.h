@@ -37,14 +37,14 @@ Status NeedCapability(const GpuDevice& device, int major, int minor, const std::
 // reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 
-// Records that a request of this process for GPU memory failed because it exceeded the available
-// memory by `bytes`. If other processes hold at least that much memory, an error report later
-// blames them. Passing 0 clears the record. Thread-safe.
+// Records that this process failed to get GPU memory because its request exceeded the available
+// memory by `bytes`. If other processes hold at least that much memory, a later error report blames
+// them. Passing 0 clears the record. Thread-safe.
 void NoteMissingDeviceBytes(int64_t bytes);
 // Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
 void NoteMissingDeviceBytes();
-// Returns by how many bytes the last failed request for GPU memory exceeded what was available, and
-// clears the record of that request. Returns 0 if no request has failed.
+// Returns the number of bytes that were missing when this process last failed to get GPU memory,
+// and resets it. Returns 0 if no request has failed since the last call.
 int64_t TakeMissingDeviceBytes();
 
 // An uninitialized buffer in the memory of the GPU that was current when it was allocated. Owns the

@@ -19,12 +19,11 @@ namespace assay {
 struct ErrorLimits {
   // Limit of ||out - ref|| / ||ref||.
   double tolerance = 0;
-  // The limit for the error |out - ref| of a single element, relative to max(|ref|, typical). This
-  // is usually several times `tolerance`, because a single element may deviate more than the
-  // average.
+  // The limit for the error of a single element, |out - ref| / max(|ref|, typical). This is usually
+  // several times `tolerance`, because a single element may deviate more than the average.
   double element = 0;
-  // The size of a typical element of the reference. The error of a smaller element is limited
-  // relative to `typical` instead of to the element itself, which may be almost 0.
+  // The size of a typical element of the reference. Smaller elements may be almost 0, so their
+  // errors are measured relative to `typical` instead.
   double typical = 0;
 };
 
@@ -54,8 +53,8 @@ class ErrorAccumulator {
 };
 
 #ifdef __CUDACC__
-// Accumulates the errors that one thread of a comparison kernel finds. The thread calls Add() for
-// each of its elements and then Flush() once. All 32 threads of a warp must call Flush() together.
+// The errors that one thread of a comparison kernel finds. The thread calls Add() for each of its
+// elements and then Flush() once. All 32 threads of a warp must call Flush() together.
 class ErrorThread {
  public:
   __device__ ErrorThread(const ErrorLimits& limits, ErrorSums* sums)
@@ -89,7 +88,7 @@ class ErrorThread {
 };
 
 // Compares `count` elements of an output with a reference. `value` and `reference` are device
-// functions of an int64_t i that return element i of the output and of the reference.
+// functions that take an index (int64_t) and return that element of the output or the reference.
 template <typename Value, typename Reference>
 __global__ void CompareElementsKernel(Value value, Reference reference, int64_t count,
                                       ErrorLimits limits, ErrorSums* sums) {

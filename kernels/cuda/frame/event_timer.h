@@ -19,11 +19,10 @@ class EventTimer {
   EventTimer& operator=(const EventTimer&) = delete;
   ~EventTimer();
 
-  // Measures `samples` samples of `batch` iterations each and appends each sample's seconds per
-  // iteration to `seconds`. `iterate` must enqueue one iteration on `stream`; events are recorded
-  // between samples. An untimed iteration runs first to absorb the cost of the first launch, so
-  // `iterate` is called samples * batch + 1 times. `wait` must return when all enqueued work is
-  // done.
+  // Times `samples` samples of `batch` iterations each. Appends the seconds per iteration of each
+  // sample to `seconds`. `iterate` must enqueue one iteration on `stream`. It is called one more
+  // time at the beginning, for an untimed iteration that absorbs the cost of the first launch.
+  // `wait` must return when all enqueued work is done.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, const std::function<Status()>& wait,
               std::vector<double>* seconds);
@@ -32,8 +31,8 @@ class EventTimer {
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
-  // Does the same as the first overload. `before` enqueues untimed work before each sample and
-  // before the untimed iteration.
+  // Times samples like Time, with a pause before each sample. `before` enqueues untimed work in
+  // this pause. It is also called before the untimed first iteration.
   Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                    const std::function<Status()>& before, const std::function<Status()>& iterate,
                    const std::function<Status()>& wait, std::vector<double>* seconds);

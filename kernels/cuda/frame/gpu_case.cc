@@ -10,9 +10,8 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 // The target duration of one replay of a CUDA graph, in seconds. It is long enough that the cost of
-// launching the replay is small in comparison. A graph holds as many iterations as it takes to
-// reach this duration, but at most kMaxReplays, or one per set of buffers if there are more than
-// kMaxReplays sets.
+// launching the replay is small in comparison. To reach it, a graph contains up to kMaxReplays
+// iterations, rounded up to a multiple of the number of buffer sets.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // Maximum number of kernel launches in a graph: each costs host and device memory.
@@ -97,8 +96,9 @@ Timing GpuCase::HowTimed() const {
   return {cold_ ? "cold" : warm, zeros_ ? "zeros" : "random", graph_mode_ ? "graph" : "events"};
 }
 
-// Does not advance the rotation for a replay of a graph. A replay runs equally many iterations on
-// every set, so it ends at the set where it began.
+// Launches an iteration on the next set of buffers, or a replay of the CUDA graph. A replay runs
+// equally many iterations on every set and ends at the set where it began. The rotation is
+// therefore not advanced.
 Status GpuCase::Launch() {
   return graph_mode_ ? captured_.Launch(stream()) : Enqueue(rotation_.Next());
 }

@@ -29,9 +29,9 @@ inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ?
 inline constexpr double kStreamLaunchSeconds = 2.5e-6;
 inline constexpr double kGraphLaunchSeconds = 0.6e-6;
 
-// Returns kGraphLaunchSeconds or kStreamLaunchSeconds, depending on the "launch" parameter. A
-// benchmark with one kernel per iteration uses the value as Work::fixed_seconds, the fixed part of
-// its predicted time.
+// Returns kGraphLaunchSeconds if the "launch" parameter is "graph", and kStreamLaunchSeconds
+// otherwise. A benchmark with one kernel per iteration uses this as Work::fixed_seconds, the fixed
+// part of its predicted time.
 double LaunchSeconds(const ParameterMap& parameters);
 
 }  // namespace assay

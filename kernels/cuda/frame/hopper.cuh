@@ -39,9 +39,9 @@ __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
       : "memory");
 }
 
-// Arrives on the barrier at the same shared-memory offset in block `rank` of this cluster. Omits
-// .release.cluster, which would wait until all of the thread's stores are visible. Callers do not
-// need that, because they have only read data with the tensor cores.
+// Arrives on the barrier that has the same offset in the shared memory of block `rank` of this
+// cluster. Does not use .release.cluster, which would wait until all of the thread's stores are
+// visible. Callers do not need that, because they have only read data with the tensor cores.
 __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
   asm volatile(
       "{\n"
@@ -132,8 +132,8 @@ __device__ inline void LoadBox(void* to, const CUtensorMap* map, int x, int y, u
       : "memory");
 }
 
-// Does the same as LoadBox, for data that is read only once: the cache lines of this data are the
-// first to be evicted from the L2 cache.
+// Does the same as LoadBox, but for data that is read only once. The cache lines of this data are
+// the first to be evicted from the L2 cache.
 __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int y,
                                    uint64_t* barrier) {
   asm volatile(
@@ -148,9 +148,8 @@ __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int 
 }
 
 // Copies the map's box at (x, y) to several blocks of the cluster at once: bit i of `mask` selects
-// block i. In the shared memory of each selected block, the data is written to the same offset as
-// `to` has in this block. The barrier at the same offset as `barrier` counts the bytes as they
-// arrive.
+// block i. Each selected block receives the data at the offset that `to` has in the shared memory
+// of this block. The barrier at the offset of `barrier` counts the bytes as they arrive.
 __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier, uint16_t mask) {
   asm volatile(
@@ -237,10 +236,11 @@ constexpr int kDescriptorUnit = 16;
 
 // Returns the wgmma descriptor of a matrix operand in shared memory with the 128-byte swizzle. The
 // matrix consists of units of 8 rows of 128 bytes, aligned to 1024 bytes.
-// - If stored along k: `stride_bytes` is the distance between groups of 8 rows of M or N.
+// - If it is stored along k, `stride_bytes` is the distance between groups of 8 rows of M or N, and
 //   `leading_bytes` is unused.
-// - If stored along M or N: a row has 64 elements with the same k. `stride_bytes` is the distance
-//   between groups of 8 values of k, and `leading_bytes` that between groups of 64 elements.
+// - If it is stored along M or N, a row has 64 elements with the same k. `stride_bytes` is the
+//   distance between groups of 8 values of k. `leading_bytes` is the distance between groups of 64
+//   elements.
 __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_bytes,
                                            uint32_t stride_bytes) {
   const uint64_t address = (SharedAddress(begin) & 0x3ffff) >> 4;

@@ -26,9 +26,9 @@ namespace {
 
 // Returns how much memory other processes hold on the current GPU. `processes` contains all
 // processes that NVML lists; `mine` is how many of them are this process (0 or 1). In a container,
-// this process may be listed under an unknown PID. The function then assumes that this process uses
-// the least memory, because its benchmark case has already ended. If the driver reports no memory
-// per process, all used memory beyond one CUDA context counts as held by others.
+// the PID of this process may be unknown. In that case, it is assumed to be the process with the
+// least memory, because its benchmark case has already ended. If the driver reports no memory per
+// process, all used memory beyond one CUDA context counts as held by others.
 int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
   constexpr int64_t kContextBytes = int64_t{512} << 20;
   int64_t all = 0;
@@ -221,8 +221,8 @@ class CudaPlatform : public GpuPlatform {
   }
 
   const std::function<std::optional<std::string>()> nccl_version_;
-  // True once GPUs were seen. Later CUDA errors come from benchmarks and do not show whether there
-  // are GPUs.
+  // True once this process has seen a GPU. After that, a CUDA error is caused by a benchmark and
+  // does not mean that there is no GPU.
   std::atomic<bool> seen_ = false;
   Mutex mutex_;
   bool opened_ ASSAY_GUARDED_BY(mutex_) = false;

@@ -33,9 +33,8 @@ class Rotation {
 
 // Chooses the number of buffer sets, each of `set_bytes` bytes:
 // - Hot cache: one set.
-// - Cold cache: so many sets that the other sets, which are used before a set is used again, have
-//   at least 2 x `l2_bytes`. If memory is short, it suffices that all sets together have 2 x
-//   `l2_bytes`.
+// - Cold cache: so many sets that at least 2 x `l2_bytes` of other sets are used before a set is
+//   used again. If memory is short, it is enough that all sets together have 2 x `l2_bytes`.
 // Returns OUT_OF_MEMORY, with the size that would fit, if `available_bytes` is too small even for
 // that. `what` is the start of the error message: "... needs 80 GiB of GPU memory".
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,

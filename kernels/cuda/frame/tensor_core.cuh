@@ -32,13 +32,13 @@ __device__ inline void LoadMatricesTransposed(uint32_t address, uint32_t (&to)[4
 #endif
 }
 
-// Computes d += A B across a warp (mma.sync), where A is 16 x 16, B is 16 x 8 and d is 16 x 8. T is
-// fp16 or bf16. Each register of A or B holds two elements with consecutive k, the index that A and
-// B share. With g = lane / 4 and t = lane % 4, a lane passes:
-// - a[0], a[1]: rows g and g + 8 of A, from k = 2t on; a[2], a[3]: the same rows, from k = 2t + 8
-//   on;
-// - b0, b1: column g of B, from k = 2t on and from k = 2t + 8 on;
-// - d[0], d[1]: row g of d, columns 2t and 2t + 1; d[2], d[3]: row g + 8, the same columns.
+// Computes d += A B across a warp (mma.sync). A is 16 x 16, B is 16 x 8 and d is 16 x 8; k is the
+// index that A and B share. T is fp16 or bf16. With g = lane / 4 and t = lane % 4, a lane passes:
+//   a[0], a[1]: rows g and g + 8 of A, at k = 2t and 2t + 1
+//   a[2], a[3]: the same rows, at k = 2t + 8 and 2t + 9
+//   b0, b1: column g of B, at the same values of k as a[0] and a[2]
+//   d[0], d[1]: row g of d, columns 2t and 2t + 1
+//   d[2], d[3]: row g + 8 of d, the same columns
 template <typename T>
 __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
                                     uint32_t b1) {
@@ -57,13 +57,14 @@ __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint3
 #endif
 }
 
-// Computes d += A B across a warp (mma.sync), where A is 16 x 32 unsigned bytes, B is 32 x 8 signed
-// bytes and d is 16 x 8 integers. Each register of A or B holds four elements with consecutive k,
-// the index that A and B share. With g = lane / 4 and t = lane % 4, a lane passes:
-// - a[0], a[1]: rows g and g + 8 of A, from k = 4t on; a[2], a[3]: the same rows, from k = 4t + 16
-//   on;
-// - b0, b1: column g of B, from k = 4t on and from k = 4t + 16 on;
-// - d[0], d[1]: row g of d, columns 2t and 2t + 1; d[2], d[3]: row g + 8, the same columns.
+// Computes d += A B across a warp (mma.sync). A is 16 x 32 unsigned bytes, B is 32 x 8 signed bytes
+// and d is 16 x 8 integers; k is the index that A and B share. With g = lane / 4 and t = lane % 4,
+// a lane passes:
+//   a[0], a[1]: rows g and g + 8 of A, at k = 4t to 4t + 3
+//   a[2], a[3]: the same rows, at k = 4t + 16 to 4t + 19
+//   b0, b1: column g of B, at the same values of k as a[0] and a[2]
+//   d[0], d[1]: row g of d, columns 2t and 2t + 1
+//   d[2], d[3]: row g + 8 of d, the same columns
 __device__ inline void MultiplyBytes(uint32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0,
                                      uint32_t b1) {
 #if __CUDA_ARCH__ >= 800

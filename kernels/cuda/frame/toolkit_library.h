@@ -7,9 +7,9 @@
 
 namespace assay {
 
-// Opens one of CUDA's libraries. Searches the places that DynamicLibrary::Open searches, then those
-// of FindCudaFolders. If the library is not found, the error says where it was searched and how to
-// install it.
+// Opens a library of the CUDA toolkit. Searches the places that DynamicLibrary::Open searches, and
+// then the folders that FindCudaFolders returns. If the library is not found, the error lists these
+// places and says how to install the library.
 Result<DynamicLibrary> OpenToolkitLibrary(const std::string& soname);
 
 // Returns the status's message and hint as one text, for Benchmark::UnsupportedReason.

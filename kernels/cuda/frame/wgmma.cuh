@@ -41,10 +41,10 @@ inline constexpr int kAlongColumns = 1;
 #define ASSAY_SUMS_64(i) ASSAY_SUMS_32(i), ASSAY_SUMS_32((i) + 32)
 #define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
 
-// Emits one wgmma instruction for 64 rows and `columns` columns. `count` is the number of sums per
-// thread, which is columns / 2. `add` is the operand number of the flag that says whether to add to
-// d. `factors` is the assembly text for the operands A and B and their layouts. The remaining
-// arguments are the values of these operands.
+// Emits one wgmma instruction for 64 rows and `columns` columns. Each thread holds `count` sums,
+// which is columns / 2. `add` is the number of the operand that decides whether to add to the
+// previous sums. `factors` is the assembly text for A, B and their layouts. The remaining arguments
+// are the operands that this text refers to.
 #define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
                ", 0;\n"                                                             \
@@ -59,9 +59,9 @@ inline constexpr int kAlongColumns = 1;
     ASSAY_WGMMA_OF("bf16", __VA_ARGS__);     \
   }
 
-// Computes d = a b, or d += a b if `add` is not 0. a has 64 rows and 16 columns (k); b has twice as
-// many columns as d has elements per thread. Both are SwizzledOperand descriptors of fp16 or bf16
-// (T) matrices in shared memory. a is contiguous along k, and kLayoutOfB gives the layout of b.
+// Computes d = a b, or d += a b if `add` is not 0. The operands are SwizzledOperand descriptors of
+// fp16 or bf16 (T) matrices in shared memory. a has 64 rows and 16 columns (k), and is contiguous
+// along k. b has twice as many columns as d has elements per thread, and the layout kLayoutOfB.
 // Asynchronous: call MatrixFence before and MatrixCommit afterwards.
 template <typename T, int kLayoutOfB>
 __device__ inline void MultiplyShared(float (&d)[4], uint64_t a, uint64_t b, int add) {

@@ -35,8 +35,8 @@ struct CublasLt {
 // Thread-safe. Returns NOT_FOUND (LIBRARY_MISSING) if the library is not installed.
 Result<const CublasLt*> LoadCublasLt();
 
-// Returns why a cuBLASLt benchmark cannot run here: there is no GPU or no cuBLASLt library. Returns
-// an empty string if both are available. Benchmark::UnsupportedReason uses this text.
+// Returns why a cuBLASLt benchmark cannot run on this machine: it has no GPU or no cuBLASLt
+// library. Returns an empty string if both are available.
 std::string WhyNoCublasLt();
 
 // Returns the version, such as "13.1.0"; loads the library.

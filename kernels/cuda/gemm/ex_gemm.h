@@ -23,10 +23,10 @@ class ExGemm {
   ExGemm& operator=(const ExGemm&) = delete;
   ~ExGemm();
 
-  // Loads libcublas if needed, allocates the workspace and creates a handle for `stream`, which
-  // must outlive the object. Returns UNSUPPORTED if the library is not installed. cuBLAS has no
-  // such function for fp8 types; the benchmark's parameters exclude them. For int8, A must not be
-  // transposed, B must be transposed, and row lengths must be multiples of 4.
+  // Loads libcublas if necessary, allocates the workspace and creates a cuBLAS handle for `stream`,
+  // which must outlive the object. Returns UNSUPPORTED if the library is not installed. The type
+  // must not be fp8. For int8, A must not be transposed, B must be transposed, and row lengths must
+  // be multiples of 4.
   static Result<std::unique_ptr<ExGemm>> Create(const GemmShape& shape, cudaStream_t stream);
 
   // Enqueues one multiplication on the stream. The second and later calls may be captured into a

@@ -1,6 +1,7 @@
-// Declares the gemm benchmark: D = op(A) op(B), computed by cuBLASLt with the fastest of the
-// algorithms that its heuristics propose, or by cublasGemmEx with its default algorithm. A product
-// counts as 2 m n k FLOPs, and its memory traffic as one pass over A, B and D.
+// Declares the gemm benchmark: D = op(A) op(B), where op() optionally transposes a matrix. cuBLASLt
+// computes D with the fastest of the algorithms that its heuristics propose, or cublasGemmEx
+// computes it with its default algorithm. A product counts as 2 m n k FLOPs, and its memory traffic
+// as one pass over A, B and D.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 
 namespace assay {
@@ -8,8 +9,8 @@ namespace {
 
 constexpr int64_t kMaxBatch = 65535;  // Limit of the check's grid.
 
-// The expected work of the examples, computed by hand. A is 16 x 48, B is 48 x 32 and D is 16 x 32,
-// so these matrices have 768, 1536 and 512 elements.
+// The work that each example below must have, computed by hand. A is 16 x 48, B is 48 x 32 and D is
+// 16 x 32, so these matrices have 768, 1536 and 512 elements.
 constexpr double kFlops = 2 * 16 * 32 * 48;
 constexpr double kInputs = 768 + 1536;
 constexpr double kOutputs = 512;

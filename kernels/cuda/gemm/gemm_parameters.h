@@ -30,8 +30,8 @@ std::vector<std::string> ByteNames();
 std::vector<std::string> ExNames();
 
 // Returns the declaration of an integer parameter for a dimension of a matrix, which is at least 1.
-// Set `in_rows` for n and k, which are lengths of stored rows: these must be multiples of 16 if
-// "dtype" is an fp8 type, and multiples of 4 if "dtype" is int8.
+// Set `in_rows` for n and k, which are the lengths of stored rows. They must be multiples of 16 for
+// the fp8 types, and multiples of 4 for int8.
 Parameter GemmExtent(const std::string& name, bool in_rows);
 
 // Returns the work of one multiplication. The parameter "launch" selects its fixed time.

@@ -20,9 +20,9 @@ enum class GemmType {
   kInt8,     // D in int32.
 };
 
-// The shape and element type of a batch of row-major products D = op(A) op(B), where op(A) is m x
-// k, op(B) is k x n and D is m x n. The matrices A of all products are contiguous in memory. The
-// same applies to the matrices B and to the matrices D.
+// The shape and element type of a batch of row-major products D = op(A) op(B), where op()
+// optionally transposes a matrix. op(A) is m x k, op(B) is k x n and D is m x n. All matrices A of
+// the batch are contiguous in memory, and so are all B and all D.
 struct GemmShape {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;
@@ -51,8 +51,8 @@ struct GemmShape {
   int64_t ABytes() const { return batch * m * k * InputBytes(); }
   int64_t BBytes() const { return batch * k * n * InputBytes(); }
   int64_t DBytes() const { return batch * m * n * OutputBytes(); }
-  // Returns the shape with m, n and k rounded up so that no stored row of A, B or D ends within a
-  // vector of 16 bytes. A dimension that is not the length of a stored row stays unchanged.
+  // Returns the shape with m, n and k rounded up so that every stored row of A, B and D is a
+  // multiple of 16 bytes long. A dimension that is not the length of a stored row stays unchanged.
   GemmShape Padded() const {
     const auto up = [](int64_t length, int64_t bytes) { return AlignUp(length, 16 / bytes); };
     GemmShape padded = *this;

@@ -1,6 +1,7 @@
 // The int4_gemm benchmark: a product with a matrix W of 4-bit integers. It has two variants:
 // - fused: W is unpacked in registers on its way to the tensor cores, so the kernel reads only a
-//   quarter of the bytes of a 16-bit W. On Hopper, successive iterations overlap (see gemv.cu).
+//   quarter of the bytes of a 16-bit W. From Hopper on, successive iterations overlap (see
+//   gemv.cu).
 // - naive: one kernel dequantizes all of W to memory, and then cuBLASLt multiplies. This moves more
 //   bytes than a product with a 16-bit W.
 #include <functional>
@@ -53,11 +54,10 @@ struct Int4Gemv {
   int64_t shared_bytes = 0;
 };
 
-// Chooses between two versions of Int4GemvKernel. The faster version runs four blocks per
-// multiprocessor, and its lanes load one unit of 128 weights ahead. It is used if there are more
-// than two blocks per multiprocessor, four blocks fit in shared memory, and a unit has one scale
-// per column. The other version runs two blocks. Its lanes load three units ahead, or two if a unit
-// has four scales per column.
+// Chooses between two versions of Int4GemvKernel. The faster one runs four blocks per
+// multiprocessor, and its lanes load one unit of 128 weights ahead. It requires more than two
+// blocks per multiprocessor, enough shared memory for four, and only one scale per unit and column.
+// The other version runs two blocks per multiprocessor and loads two or three units ahead.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);

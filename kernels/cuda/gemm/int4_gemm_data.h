@@ -20,13 +20,11 @@ struct Int4Place {
   int64_t column = 0;
 };
 
-// The memory layout of W, a k x n matrix of 4-bit integers. Each lane of the tensor cores loads its
-// values as 16 contiguous bytes. `group` neighbors along k share a scale and a zero point.
-// - Values: [n / 32][k / 128][tile of 16 columns][chunk of 64 k][lane][4 words]. With g = lane / 4
-//   and t = lane % 4, nibbles i and i + 4 (i < 4) of word s hold two successive k of column g + 8
-//   (i % 2), from k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2).
-// - Scales: [n / 32][k / group][tile][g][2] pairs {scale, zero}, for columns g and g + 8.
-// Padding is zero. k must be a multiple of 64 and of `group`.
+// The memory layout of W, a k x n matrix of 4-bit integers. Each lane of a warp loads its values
+// for the tensor cores as 16 contiguous bytes. `group` neighbors along k share a scale and a zero
+// point. Padding is zero. k must be a multiple of 64 and of `group`. The order in memory is:
+// - Values: [n / 32][k / 128][tile of 16 columns][chunk of 64 k][lane][4 words of 8 values].
+// - Scales: [n / 32][k / group][tile of 16 columns][lane / 4][2] pairs {scale, zero}.
 struct Int4Layout {
   int64_t n = 0;
   int64_t k = 0;
@@ -90,9 +88,9 @@ struct Int4Operands {
   void* y = nullptr;
 };
 
-// Fills x and W of the buffer set `operands` with random values. x is approximately normal with
-// variance 1; its magnitudes are 0 or between 2^-16 and 3.47. Scales are between 1/16 and 1/8.
-// There are no other kinds of inputs, so int4_gemm has no `fill` parameter.
+// Fills x and W of the buffer set `operands` with random values. Elements of x are approximately
+// normally distributed with variance 1. Their magnitudes are 0 or between 2^-16 and 3.47. The
+// scales of W are between 1/16 and 1/8.
 Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
                       cudaStream_t stream);
 
@@ -100,8 +98,8 @@ Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
 Status EnqueueDequantise(const Int4Problem& problem, const Int4Operands& operands, void* weights,
                          cudaStream_t stream);
 
-// Compares y with an fp64 product of newly generated inputs, where a weight is scale * (q - zero).
-// The device checks every element, and the host checks a few dozen. Synchronizes with `stream`.
+// Compares y with an fp64 product of inputs that are generated again from the seed. The device
+// checks every element, and the host checks a few dozen. Synchronizes with `stream`.
 Result<Verdict> CheckInt4Gemm(const Int4Problem& problem, const Int4Operands& operands,
                               cudaStream_t stream);
 

@@ -1,11 +1,9 @@
 // Computes y = x W for up to 8 rows of x, where W consists of 4-bit integers q (see
-// int4_gemm_data.h). A block computes 32 columns. Its warps divide k in units of 128, and every
-// lane loads `depth` units ahead. The kernel uses only about three instructions per weight, so that
-// memory limits its speed:
-// - x stays in shared memory, with zeros for rows beyond m.
-// - The tensor cores multiply x by q + bias, the form in which q is converted to fp16 or bf16
-//   fastest. They also compute the sum of x. To remove the bias, this sum times (zero point + bias)
-//   is subtracted.
+// int4_gemm_data.h). A block computes 32 columns of y. Its warps divide k in units of 128, and
+// every lane loads `depth` units ahead. The kernel takes only about three instructions per weight,
+// so that memory limits its speed. To save instructions, the tensor cores multiply x by q + bias,
+// the form in which q is converted fastest. The bias is subtracted from the sums. For this purpose,
+// the tensor cores also compute the sum of x.
 #pragma once
 
 #include <cstdint>

@@ -20,13 +20,13 @@ constexpr int kMaxAlgorithms = 64;
 
 // Durations of tuning in seconds: the warm-up load, the first timing of one algorithm, and the
 // limit for all first timings together. The warm-up is long because clocks settle slowly. An H200
-// that was idle exceeds its power limit for 0.2 s, and its clocks drop to a sixth below their final
-// value within the first second.
+// that was idle exceeds its power limit for 0.2 s. Within the first second, its clocks then drop to
+// a sixth below their final value.
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
-// Factors that shorten the warm-up and the comparison for multiplications that are too small to
-// reach the GPU's power limit.
+// Factors that shorten the warm-up and the comparison of algorithms if multiplications are too
+// small to bring the GPU to its power limit.
 constexpr double kBriefWarmup = 0.1;
 constexpr double kBriefTurns = 0.025;
 
@@ -97,9 +97,9 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape, const voi
   return gemm;
 }
 
-// Describes the row-major product to cuBLASLt, which expects column-major matrices and therefore
-// sees the transpose of each matrix. cuBLASLt computes D' = op(B)' op(A)' with B as the left
-// operand and A as the right one. The transposition flags of A and B stay the same.
+// Describes the product of row-major matrices to cuBLASLt, which expects column-major matrices and
+// therefore sees the transpose of each one. It is asked to compute D' = op(B)' op(A)', with B as
+// the left operand and A as the right one. The transposition flags of A and B stay the same.
 Status LtGemm::Describe() {
   const CublasTypes types = CublasTypesOf(shape_.type);
   ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));

@@ -34,11 +34,10 @@ class LtGemm {
   ~LtGemm();
 
   // Allocates the workspace and asks cuBLASLt's heuristics for algorithms. Returns UNSUPPORTED if
-  // the heuristics propose none for this shape and type on this GPU. For fp8 and int8, A must not
-  // be transposed, B must be transposed, and row lengths must be multiples of 16 (fp8) or 4 (int8).
-  // The benchmarks' parameters ensure this.
-  // If `bias` is not null, it points to n elements of D's type in device memory, which must outlive
-  // the object. They are added to each row of D.
+  // they propose none for this shape and type on this GPU. For fp8 and int8, A must not be
+  // transposed, B must be transposed, and row lengths must be multiples of 16 (fp8) or 4 (int8). If
+  // `bias` is not null, it points to n elements of D's type in device memory, which are added to
+  // each row of D. This memory must outlive the object.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape, const void* bias = nullptr);
 
   // Enqueues one multiplication on `stream` with the algorithm that Tune() chose. Before Tune(),
@@ -46,11 +45,10 @@ class LtGemm {
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
   // Times the algorithms on `stream` and chooses the fastest. First times each algorithm briefly.
-  // Then compares the best few and the heuristics' first choice in alternation, for longer if the
-  // GPU reaches its power limit. Takes 5 to 12 s for large shapes. `next` must return the operands
-  // of each run, so that caches are as cold as in the benchmark. Returns false without timing
-  // anything if this process has already tuned the same shape on the same GPU with the same
-  // `conditions` (any text).
+  // Then compares the best few and the heuristics' first choice in alternation. Takes 5 to 12 s for
+  // large shapes. `next` must return the operands of each run, so that caches are as cold as in the
+  // benchmark. Returns false without timing anything if this process has already tuned the same
+  // shape on the same GPU with the same `conditions` (any text).
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                     cudaStream_t stream);
 

@@ -1,9 +1,9 @@
 // Computes y = x W' for a few rows of x on tensor cores, using mma.sync. Each block reads one strip
-// of rows of W (that is, columns of y) exactly once. In each instruction, W is the operand with 16
-// rows and x is the operand with 8 columns. The template parameter Weights is a policy class, which
-// hides whether W is 16-bit or packed 4-bit. k is divided into chunks of 64. Within each half of a
-// chunk, lane t of each group of four lanes multiplies 8 neighboring elements, from k = 8 t on. W
-// and x use the same order, so a 16-byte load of W or x serves two instructions.
+// of rows of W (columns of y) exactly once. The policy class Weights hides whether W is 16-bit or
+// packed 4-bit. In each instruction, W is the operand with 16 rows and x is the operand with 8
+// columns. k is divided into chunks of 64. Within half a chunk, lane t of each group of four lanes
+// multiplies the 8 elements from 8 t on. Since W and x use the same order, a 16-byte load of either
+// serves two instructions.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ template <typename T>
 struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
-  // The workspace, needed only if k is split among several blocks. `partial` holds the partial sums
-  // of each split of each tile of y. `arrived` holds one counter per tile of y. The counters must
-  // be zero before the first launch, and each launch resets them to zero.
+  // The workspace, needed only if k is split among several blocks. `partial` holds the sums of each
+  // split. `arrived` holds one counter per tile of y, which counts the blocks that have finished.
+  // The counters must be zero before the first launch, and each launch resets them to zero.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
@@ -38,9 +38,9 @@ struct GemvArguments {
 };
 
 // Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps. Each warp processes kTiles
-// tiles of W's rows, and only every kDeep-th chunk (64 elements along k) of these tiles. If
-// x_shared is true, which suits many rows of x, the block copies x to shared memory. Otherwise,
-// lanes load x directly.
+// tiles of W's rows. kDeep warps share the same tiles: each takes every kDeep-th chunk (64 elements
+// along k). If x_shared is true, which suits many rows of x, the block copies x to shared memory.
+// Otherwise, lanes load x directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -55,8 +55,7 @@ struct GemvShape {
   static constexpr int kRows = row_tiles * kGemvRows;          // Rows of x per block.
   static constexpr int kColumns = across * tiles * kGemvTile;  // Columns of y per block.
   static constexpr int kXStageBytes = x_shared ? deep * kRows * kGemvChunk * 2 : 0;
-  // The length of a row of sums in shared memory. With 4 extra elements, the lanes of a warp access
-  // different banks.
+  // The length of a row of sums in shared memory. The 4 extra elements avoid bank conflicts.
   static constexpr int kSumPitch = kColumns + 4;
   static constexpr int kSumBytes = deep * kRows * kSumPitch * 4;
 
@@ -69,8 +68,8 @@ struct GemvShape {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// Copies the part of x that a stage of the ring needs. In shared memory, it is an array with the
-// indices [chunk of kDeep][half of the chunk][row][32 elements along k].
+// Copies x's part of one stage to the ring of stages in shared memory. The part is stored as an
+// array with the indices [chunk of kDeep][half of the chunk][row][32 elements along k].
 template <typename Shape, typename T>
 __device__ void LoadXStage(char* stage, const GemvArguments<T>& arguments, int64_t row0,
                            int64_t chunk0, int64_t chunk_end) {
@@ -121,8 +120,8 @@ __device__ inline void AddTo(float4* total, const float4& more) {
   total->w += more.w;
 }
 
-// Writes four neighboring elements of y. `at` is their position in the block's tile of y, counted
-// in groups of four.
+// Writes four neighboring elements of y. `at` is the position of the first of them in the block's
+// tile of y, divided by four.
 template <typename Shape, typename T>
 __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float4& values) {
   const int64_t row = int64_t{blockIdx.z} * Shape::kRows + at * 4 / Shape::kColumns;
@@ -137,9 +136,9 @@ __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float
   }
 }
 
-// Counts that this block has written its partial sums. All blocks of a tile of y, which process
-// different splits of k, call this function. Returns true only in the last of them, which can then
-// read the partial sums of the others.
+// Counts that this block has written its partial sums of a tile of y. Every block that processes a
+// part of k for this tile calls this function. Returns true only in the last block to call it,
+// which can then read the partial sums of the others.
 __device__ inline bool IsLastSplit(unsigned* counter) {
   __shared__ bool last;
   __threadfence();
@@ -196,8 +195,8 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
     }
   }
   if (!split || !IsLastSplit(arguments.arrived + tile)) return;
-  // Keeps several loads in flight per thread, because no other block helps the last one to hide
-  // their latency.
+  // The last block may be the only one still running, so no other block hides the latency of its
+  // loads. Each thread therefore keeps several loads in flight.
   constexpr int kAtOnce = 4;
   for (int at = threadIdx.x; at < kFours; at += kAtOnce * Shape::kThreads) {
     float4 total[kAtOnce] = {};
@@ -218,9 +217,9 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
 
 #endif
 
-// Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). Loads
-// the first weights before the previous kernel of the stream has ended, which is safe because no
-// kernel writes weights.
+// Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). The
+// first weights are loaded before the previous kernel of the stream has ended, which is safe
+// because no kernel writes weights.
 template <typename Weights, typename Shape, typename T>
 __global__ void __launch_bounds__(Shape::kThreads)
     GemvKernel(Weights weights, GemvArguments<T> arguments) {
@@ -273,8 +272,7 @@ __global__ void __launch_bounds__(Shape::kThreads)
   float sum[Shape::kTiles][Shape::kRowTiles][4] = {};
   for (int step = 0; step < steps; ++step) {
     WaitForCopies<Shape::kStages - 2>();
-    // Without shared x, a lane reads only data that the lane itself has copied, so no barrier is
-    // needed.
+    // If x is not shared, a lane reads only what it has copied itself, so no barrier is needed.
     if (Shape::kXShared) __syncthreads();
     load_weights(step + Shape::kStages - 1);
     load_x(step + Shape::kStages - 1);

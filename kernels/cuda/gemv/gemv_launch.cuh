@@ -18,9 +18,9 @@ namespace assay {
 template <typename Weights, typename T>
 class GemvLauncher {
  public:
-  // Prepares GemvKernel with the compile-time sizes `Shape` for an m x n product over k. If there
-  // are too few blocks to fill the GPU, splits k among several blocks and allocates a workspace for
-  // their sums.
+  // Prepares GemvKernel with the compile-time sizes `Shape` for y = x W', where x is m x k and W is
+  // n x k. If there are too few blocks to fill the GPU, splits k among several blocks and allocates
+  // a workspace for their sums.
   template <typename Shape>
   static Result<GemvLauncher> Tiled(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
     GemvLauncher launcher(m, n, k, device);

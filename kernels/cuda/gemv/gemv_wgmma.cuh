@@ -1,9 +1,9 @@
 // Computes y = x W' for 2 to 128 rows of x on Hopper's tensor cores (wgmma). The copy engine (TMA)
 // moves W and x to shared memory, where the tensor cores read them. Weights thus need neither
 // registers nor load instructions, which saves power: with mma.sync and 16 rows, an H200 reaches
-// its power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are fewer strips
-// than SMs, each strip is divided into parts along k. The last block to finish its part adds up all
-// parts of the strip.
+// its power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are too few
+// strips for all SMs, each strip is divided into parts along k, and the last block to finish adds
+// up the parts.
 #pragma once
 
 #include <cuda.h>
@@ -29,8 +29,8 @@ namespace assay {
 inline constexpr int kWgmmaGemvBox = 64;  // Along k: a row of 128 bytes, as the swizzle requires.
 inline constexpr int kWgmmaGemvSlice = 128;  // Along k, copied at a time.
 inline constexpr int kWgmmaGemvRows = 64;    // Rows of W per block: those of one wgmma.
-// A block has one warpgroup that multiplies (the consumers), and an additional warp that copies
-// data to shared memory (the producer).
+// The threads of a block: one warpgroup that multiplies (the consumers), and one more warp that
+// copies data to shared memory (the producer).
 inline constexpr int kWgmmaGemvConsumers = 128;
 inline constexpr int kWgmmaGemvThreads = kWgmmaGemvConsumers + 32;
 
@@ -51,10 +51,10 @@ struct WgmmaGemvArguments {
   int k;
 };
 
-// Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports.
-// The ring has as many stages as fit in an SM's shared memory. Each stage holds a slice of W and of
-// x, which is 128 elements long along k. A smaller ring, which leaves room for the next kernel's
-// ring, is 6% slower on an H200.
+// Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports. W
+// and x pass through a ring of stages, which fills an SM's shared memory. Each stage holds a slice
+// of W and of x, 128 elements long along k. A smaller ring would leave room for the next kernel's
+// ring, but is 6% slower on an H200.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;
@@ -67,8 +67,8 @@ struct WgmmaGemvShape {
   static constexpr int kXBox = columns * kRowBytes;
   static constexpr int kStageBytes = kBoxes * (kWBox + kXBox);
   static constexpr int kBarrierBytes = 2 * 8;  // Per stage.
-  // The maximum size of a block's shared memory, minus the space for aligning the ring and for the
-  // kernel's variables.
+  // The maximum size of the ring: a block's shared memory, minus the space for aligning the ring
+  // and for the kernel's variables.
   static constexpr int kMostBytes = 227 * 1024 - kAtomBytes - 64;
   static constexpr int kStages = kMostBytes / (kStageBytes + kBarrierBytes);
   static constexpr int kSharedBytes = kAtomBytes + kStages * (kStageBytes + kBarrierBytes);
@@ -100,9 +100,9 @@ struct WgmmaGemvRing {
 };
 
 // Copies slices `begin` to `end` - 1 of W and x, each 128 elements long along k, to the ring in
-// shared memory. Called by one thread. Loads the first weights before the previous kernel of the
-// stream has ended, which is safe because no kernel writes weights. Elements outside x and W are
-// loaded as zeros.
+// shared memory. Called by one thread. The first slices of W are loaded before the previous kernel
+// of the stream has ended, which is safe because no kernel writes weights. Elements outside x and W
+// are loaded as zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {
@@ -159,9 +159,9 @@ __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
   }
 }
 
-// Adds the sums of all parts of a strip. In the last block to arrive, returns true and stores the
-// total in `sums`. In the other blocks, returns false. All consumer threads must call this
-// function.
+// Adds up the sums of all parts of a strip. Each part belongs to one block. In the last block to
+// arrive, stores the total in `sums` and returns true. In the other blocks, returns false. All
+// consumer threads must call this function.
 template <typename Shape, typename T>
 __device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[Shape::kSums]) {
   constexpr int kOfPart = Shape::kSums * kWgmmaGemvConsumers;
@@ -311,9 +311,9 @@ class WgmmaGemv {
     return Status::Ok();
   }
 
-  // Returns a tensor map, which describes a row-major rows x k matrix to the copy engine (TMA).
-  // Boxes have box_rows rows of 128 bytes. An L2 miss fetches 128 bytes; fetching 256 bytes is 3.5%
-  // slower on an H200.
+  // Returns a tensor map, which describes a row-major rows x k matrix to the copy engine (TMA). The
+  // engine copies boxes of box_rows rows of 128 bytes. An L2 miss fetches 128 bytes, because
+  // fetching 256 bytes is 3.5% slower on an H200.
   static Result<CUtensorMap> Map(const T* data, int rows, int k, int box_rows) {
     constexpr CUtensorMapDataType kType = std::is_same_v<T, __half>
                                               ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16

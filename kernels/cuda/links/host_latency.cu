@@ -26,8 +26,8 @@ class HostLatencyCase : public Case {
     return Status::Ok();
   }
 
-  // Reports the cache state as "none", because the host's caches may hold the data that the GPU
-  // loads.
+  // Returns "none" as the cache state, neither "cold" nor "hot", because the host's caches may hold
+  // the data that the GPU loads.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 

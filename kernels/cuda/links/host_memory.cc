@@ -52,8 +52,7 @@ HostMemory::~HostMemory() {
 
 Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
                                         const std::string& numa) {
-  // Checks the available memory first, because the Linux kernel kills a process that touches too
-  // much memory.
+  // Checks the available memory first, because the Linux kernel kills processes that use too much.
   if (bytes > AvailableHostBytes().value_or(bytes)) return NoHostMemory(bytes, pinned);
   const NumaTopology topology = ReadNumaTopology();
   ASSAY_ASSIGN_OR_RETURN(const std::optional<int> node,
@@ -82,8 +81,8 @@ Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
   memory.bytes_ = bytes;
   memory.pinned_ = pinned;
   std::memset(data, 0, static_cast<size_t>(bytes));
-  // Sets node_ to the node on which the system has placed the memory or, if that is unknown, to the
-  // requested node.
+  // Records the NUMA node on which the system has placed the memory. If that is unknown, assumes
+  // the requested node.
   memory.node_ = NumaNodeOfPage(static_cast<char*>(data) + bytes / 2);
   if (!memory.node_) memory.node_ = node;
   if (numa == "remote" && memory.node_ != node) {

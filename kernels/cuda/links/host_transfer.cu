@@ -23,8 +23,8 @@ constexpr int64_t kLatencyBytes = int64_t{64} << 10;
 // A copy in one direction: the memory at both ends, the stream, and the events that time the copy.
 class Transfer {
  public:
-  // Allocates and fills the memory for a copy of `bytes` bytes, to the GPU if `to_device` is true
-  // and from it otherwise.
+  // Allocates and fills the memory for a copy of `bytes` bytes, which goes to the GPU if
+  // `to_device` is true and comes from it otherwise.
   static Result<Transfer> Create(bool to_device, int64_t bytes, bool pinned,
                                  const std::string& numa, uint64_t seed, int gpu) {
     Transfer transfer;
@@ -74,8 +74,8 @@ class Transfer {
   Status RecordEnd() { return end_.Record(stream()); }
   // Makes work that is enqueued on this stream after this call wait for the start of `other`.
   Status WaitForBegin(const Transfer& other) { return other.begin_.Await(stream()); }
-  // Returns the time from the start of `first` to the end of this transfer, in seconds. Waits for
-  // that end.
+  // Waits for this transfer to end. Returns the time in seconds from the start of `first` to the
+  // end of this transfer.
   Result<double> SecondsSince(const Transfer& first) const {
     ASSAY_CUDA(cudaEventSynchronize(end_.get()));
     float milliseconds = 0;
@@ -144,8 +144,8 @@ class HostTransferCase : public Case, public TransferEnds {
     return Iterate(1);  // Performs the driver's first-copy initialization.
   }
 
-  // Reports the cache state as "none": all iterations use the same memory, and if it is small, it
-  // may be in a cache of the host or the GPU.
+  // Returns "none" as the cache state, neither "cold" nor "hot": all iterations use the same
+  // memory, so small data may be in a cache of the host or the GPU.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
 
   Result<Verdict> Verify() override {
@@ -172,8 +172,8 @@ class HostTransferCase : public Case, public TransferEnds {
     return TimeAlone(samples);
   }
 
-  // Returns the bandwidth of one direction for each sample, or no values if that direction is not
-  // measured. Also returns latencies.
+  // Returns the values of the metric `name`: the bandwidth of one direction for each sample, or the
+  // latencies of single copies. Returns no values for a direction that is not measured.
   std::vector<double> Observed(const std::string& name) const override {
     if (name == "latency") return latencies_;
     const bool to_device = name == "h2d_bandwidth";
@@ -210,7 +210,7 @@ class HostTransferCase : public Case, public TransferEnds {
     return Status::Ok();
   }
 
-  // Measures the latency of small copies with the host's clock, as a program sees it that waits for
+  // Measures the latency of small copies with the host's clock, as seen by a program that waits for
   // each copy.
   Status TimeAlone(int64_t samples) {
     if (transfers_.size() > 1 || bytes_ > kLatencyBytes) return Status::Ok();

@@ -17,8 +17,8 @@ namespace assay {
 // memory must outlive this object. Must be used by a single thread.
 class LinkChase {
  public:
-  // Writes the chain to the first `bytes` bytes of `memory` and waits for that. The chain consists
-  // of addresses as the current GPU sees them.
+  // Writes the chain of pointers to the first `bytes` bytes of `memory`, and waits until it is
+  // written. The pointers are addresses as the current GPU sees them.
   static Result<std::unique_ptr<LinkChase>> Create(void* memory, int64_t bytes, uint64_t seed,
                                                    cudaStream_t stream);
 

@@ -19,8 +19,9 @@ Parameter NumaParameter();
 Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
                                           const NumaTopology& topology);
 
-// Returns the parameters "ranks", "from" and "to". The arguments complete the descriptions of
-// "from" and "to", which begin with "rank of the GPU".
+// Returns the parameters "ranks", "from" and "to" of a benchmark between two GPUs. A rank is the
+// number of a process, each of which has its own GPU. `from` and `to` complete the descriptions of
+// the two parameters, which begin with "rank of the GPU".
 std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
 // Checks that the parameters "from" and "to" are numbers of ranks.
 Status ValidatePair(const ParameterMap& parameters);
@@ -28,12 +29,12 @@ Status ValidatePair(const ParameterMap& parameters);
 // The distance between elements of a chain of pointers, in bytes. It is so large that a link or a
 // cache never transfers two elements at once.
 inline constexpr int64_t kChaseStride = 256;
-// The number of loads per iteration. They take at least a millisecond, compared with which the
-// launch is negligible.
+// The number of loads per iteration. Together they take at least a millisecond, so the time of the
+// kernel launch is negligible.
 inline constexpr int64_t kLinkChaseLoads = 4096;
 
 // Returns the parameter "bytes", the size of the memory that a chain of pointers occupies. `memory`
-// names that memory in the description, after "of".
+// is the name of that memory for the parameter's description.
 Parameter ChaseBytesParameter(const std::string& memory);
 // Returns the metric "latency", in nanoseconds per load.
 std::vector<Metric> ChaseMetrics();

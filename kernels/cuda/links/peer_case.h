@@ -1,6 +1,6 @@
-// The base class of benchmarks between two GPUs of a node. Each rank is a process that sees only
-// its own GPU. The ranks `from` and `to` map each other's GPU memory with CUDA IPC, which works
-// between such processes since CUDA 10.1. All other ranks only wait.
+// The base class of benchmarks between two GPUs of a node. They run as several processes ("ranks"),
+// each of which sees only its own GPU. The ranks `from` and `to` map each other's GPU memory with
+// CUDA IPC, which works between such processes since CUDA 10.1. All other ranks only wait.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@
 
 namespace assay {
 
-// Returns Unsupported() if the parameters "from" and "to" are equal. Such cases are not invalid, so
-// that a campaign can run all pairs of ranks.
+// Returns Unsupported() if the parameters "from" and "to" are the same rank. This does not count as
+// an invalid parameter, so that a campaign (a series of benchmarks) can simply run all pairs of
+// ranks.
 Status CheckPair(const ParameterMap& parameters);
 
 // A mapping of another process's GPU memory into this process. The destructor unmaps the memory.
@@ -48,9 +49,9 @@ class PeerCase : public Case {
   ~PeerCase() override;
 
  protected:
-  // Allocates `bytes` on both GPUs and maps each allocation into the other GPU's address space.
-  // Every rank must call this function. `what` is the purpose of the memory in the error message
-  // "cannot allocate ... for ...".
+  // Allocates `bytes` on the GPUs of `from` and `to`, and maps each allocation into the other GPU's
+  // address space. Every rank must call this function. `what` is the purpose of the memory in the
+  // error message "cannot allocate ... for ...".
   Status Connect(int64_t bytes, const std::string& what);
 
   bool is_from() const { return rank_ == from_; }

@@ -46,8 +46,8 @@ class PeerLatencyCase : public PeerCase {
   }
 
  private:
-  // The reading GPU writes the chain into the other GPU's memory, because the chain consists of
-  // addresses as the reading GPU sees them.
+  // Lets the reading GPU write the chain of pointers into the other GPU's memory, because the
+  // pointers are addresses as the reading GPU sees them.
   Status Build() {
     if (!is_from()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(chase_, LinkChase::Create(other(), bytes_, seed(), stream()));

@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kForward = 1;
 constexpr uint64_t kBackward = 2;
-// The size of the area before the data in which the other GPU announces that it has reached a
-// meeting; see MeetKernel.
+// The size of the area before the data. There, the other GPU announces that it has reached a
+// meeting, a point at which the two GPUs wait for each other (see MeetKernel).
 constexpr int64_t kHeaderBytes = 256;
 constexpr int64_t kAlignment = 256;
 // The maximum size, in bytes, at which the latency of single copies is measured in addition.
@@ -31,7 +31,7 @@ constexpr int kBlocksPerSm = 4;
 // The number of 16-byte loads that each thread has in flight.
 constexpr int kUnroll = 4;
 
-// Copies `vectors` vectors of 16 bytes and `odd_bytes` further bytes. Blocks copy pieces of
+// Copies `vectors` vectors of 16 bytes and `odd_bytes` more bytes. Each block copies pieces of
 // kThreads * kUnroll vectors. Block 0 also copies the odd bytes.
 __global__ void __launch_bounds__(kThreads)
     CopyKernel(const uint4* from, uint4* to, int64_t vectors, int odd_bytes) {
@@ -55,9 +55,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Makes two GPUs wait for each other. Announces in the other GPU's memory (`theirs`) that this GPU
-// has reached meeting `round`, then polls `mine` until the other GPU has reached the same meeting.
-// If the other GPU does not arrive in time, increments `*missed`, and later meetings do not wait.
+// Makes two GPUs wait for each other. Writes to the other GPU's memory (`theirs`) that this GPU has
+// reached meeting `round`, then polls `mine` until the other GPU has reached the same meeting. If
+// the other GPU does not arrive in time, increments `*missed`, after which meetings do not wait.
 // Runs in one thread.
 __global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
@@ -94,8 +94,8 @@ class PeerTransferCase : public PeerCase {
     return Together(WarmUp());
   }
 
-  // Reports the cache state as "none": every iteration uses the same memory, so small transfers may
-  // be cached.
+  // Returns "none" as the cache state, neither "cold" nor "hot": every iteration uses the same
+  // memory, so small transfers may be cached.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
@@ -149,15 +149,15 @@ class PeerTransferCase : public PeerCase {
  private:
   bool sends() const { return is_from() || (both_ && is_to()); }
   bool receives() const { return is_to() || (both_ && is_from()); }
-  // Returns true if this GPU performs a copy: the sender does if copies write, and the receiver
-  // does if they read.
+  // Returns true if this GPU performs copies. If copies write, the sender performs them. If they
+  // read, the receiver does.
   bool drives() const { return write_ ? sends() : receives(); }
 
   BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
 
-  // Fills the source buffer, loads all kernels and makes a first copy, in which the driver
-  // initializes its state. Without this step, one GPU could wait for the other while the other
-  // still loads kernels.
+  // Fills the source buffer, loads all kernels and makes a first copy, during which the driver
+  // initializes its state. Otherwise, one GPU could wait at a meeting while the other still loads
+  // kernels.
   Status WarmUp() {
     if (!in_pair()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(missed_, DeviceBuffer::Allocate(sizeof(unsigned), "the meeting"));
@@ -203,8 +203,8 @@ class PeerTransferCase : public PeerCase {
     return Synchronize();
   }
 
-  // If data flows in both directions, makes the GPUs wait for each other, so that every sample
-  // starts on both at once.
+  // Makes the GPUs wait for each other if data flows in both directions, so that both of them start
+  // each sample at the same time.
   Status Meet() {
     if (!both_) return Status::Ok();
     MeetKernel<<<1, 1, 0, stream()>>>(reinterpret_cast<unsigned*>(other()),

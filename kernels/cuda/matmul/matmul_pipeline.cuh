@@ -6,10 +6,10 @@
 
 namespace assay {
 
-// Calls `multiply` with every fragment of A and B, kSteps per slice. While one slice is multiplied,
-// `loader` copies the next kStages - 1 slices to shared memory. While one fragment is multiplied,
-// the next one is loaded into registers. `row` and `column` are passed to Fragment::Load: they
-// locate the first element of the warp or thread in the block's tile.
+// Calls `multiply` for every fragment of A and B. A slice of A and B, which fills one stage,
+// consists of kSteps fragments. While one slice is multiplied, `loader` copies the next kStages - 1
+// slices to shared memory. While one fragment is multiplied, the next one is loaded into registers.
+// `row` and `column` locate the first element of the warp or thread in the block's tile.
 template <int kStages, int kSteps, typename Fragment, typename Stage, typename Loader,
           typename Multiply>
 __device__ __forceinline__ void ForEachFragment(Stage* stages, Loader& loader, int slices, int row,

@@ -1,8 +1,8 @@
 // The matmul_register benchmark: an fp32 product without tensor cores. Each thread keeps 8 x 8
 // elements of D in registers, so that 4 vector loads from shared memory feed 64 multiply-adds. A
-// block of 256 threads computes 128 x 128 elements, of which each warp computes 32 x 64. Slices of
-// 16 k pass through three stages of shared memory: one slice is multiplied while two are loaded. A
-// is transposed on the way, so that a thread can read the elements of a column as a vector.
+// block of 256 threads computes 128 x 128 elements. Slices of A and B, 16 elements long along k,
+// pass through three stages in shared memory: one slice is multiplied while two are loaded. A is
+// transposed on the way, so that a thread can load elements of a column as a vector.
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
@@ -84,8 +84,8 @@ class SliceLoader {
   int b_left_;
 };
 
-// The elements of A and B that a thread multiplies for one k: two groups of 4 rows of A, 16 rows
-// apart, and two groups of 4 columns of B, 32 columns apart.
+// The elements of A and B that a thread multiplies at one position along k: two groups of 4 rows of
+// A, 16 rows apart, and two groups of 4 columns of B, 32 columns apart.
 struct Fragment {
   float a[kPiece];
   float b[kPiece];

@@ -13,10 +13,10 @@ namespace assay {
 // Returns the shape that a case multiplies. Where m or k is 0, n is used instead.
 GemmShape MatmulShapeOf(const ParameterMap& parameters, GemmType type);
 
-// Returns the declaration of a matmul benchmark, without summary, self-test and examples, which
-// callers add. `tiles` completes the description of the performance model by saying how often data
-// is read again. n and k must be multiples of `multiple`, so that rows start at 16-byte boundaries.
-// `more` contains the parameters that only this benchmark has; they follow n, m and k.
+// Returns the declaration of a matmul benchmark, to which callers add a summary, a self-test and
+// examples. `tiles` completes the description of the performance model: it says how often data is
+// read again. n and k must be multiples of `multiple`, so that rows start at 16-byte boundaries.
+// `more` contains the parameters that only this benchmark has.
 Declaration MatmulDeclaration(const std::string& name, GemmType type, const std::string& tiles,
                               int64_t multiple = 1, std::vector<ParameterSpec> more = {});
 

@@ -33,8 +33,8 @@ Declaration BankConflictDeclaration() {
           "those cycles over the median time.")
       .WorkOf(BankConflictWork)
       .SelfTest({{"ways", "3"}})
-      // 8 warps perform 256 rounds of 16 loads. Each load takes 3 cycles, and in each cycle the 32
-      // banks can serve 4 bytes each.
+      // 8 warps perform 256 rounds of 16 loads. With 3 ways, each load takes 3 cycles. In each
+      // cycle, the 32 banks can serve 4 bytes each.
       .Example({{"ways", "3"}}, {.operations = 8 * 256 * 16,
                                  .sm_amount = 8 * 256 * 16 * 3 * 128,
                                  .sm_rate = SmRate::kSharedBytes,

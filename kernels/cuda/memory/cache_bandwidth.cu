@@ -15,10 +15,10 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// The number of blocks per multiprocessor when all blocks read the same working set. Many blocks
-// balance the load between multiprocessors, some of which are farther from a part of the L2 than
-// others and therefore slower. On an H200, 32 blocks read 9.54 TB/s and 4 blocks read 9.13 TB/s,
-// with a set of 16 MiB and 4 loads of 16 bytes in flight per thread.
+// The number of blocks per multiprocessor when all blocks read the same working set. Some
+// multiprocessors are slower, because they are farther from a part of the L2. Having many blocks
+// balances the load between multiprocessors. On an H200 with a set of 16 MiB, 32 blocks read 9.54
+// TB/s and 4 blocks read 9.13 TB/s.
 constexpr int kCommonBlocks = 32;
 // The number of blocks that can be resident on a multiprocessor of this architecture.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -41,10 +41,9 @@ __host__ __device__ constexpr bool IsPrivate(Level level) {
   return level == Level::kL1 || level == Level::kShared;
 }
 
-// The part of a working set that one thread reads, in vectors of 16 bytes. The set has `vectors`
-// vectors and starts at vector `base` of the array. The thread reads `count` vectors. The first one
-// has the index `first` in the set, and each following one is `step` vectors further. Indices wrap
-// around at the end of the set.
+// The part of a working set that one thread reads, in vectors of 16 bytes. The set starts at vector
+// `base` of the array and has `vectors` vectors. The thread reads `count` vectors: vector `first`
+// of the set, and from there on every `step`-th vector. Indices wrap around at the end of the set.
 struct Share {
   int64_t base = 0;
   int64_t vectors = 1;
@@ -134,13 +133,13 @@ __device__ uint4 Load(uint64_t address) {
   return v;
 }
 
-// Returns the sum of all words of a share, modulo 2^32. `address` is the beginning of the working
-// set.
+// Returns the sum of all words of a thread's share of the working set, modulo 2^32. `address` is
+// the beginning of the set.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
-  // A position in the working set, stored as a byte offset rather than an index so that computing a
-  // load's address takes only an addition. 32 bits suffice for the working set of one
-  // multiprocessor (at most 256 KiB), but a set that all multiprocessors share may exceed 4 GiB.
+  // A position in the working set. It is a byte offset, so that computing the address of a load
+  // takes only an addition. 32 bits suffice for the working set of one multiprocessor (at most 256
+  // KiB), but a set that all multiprocessors share may exceed 4 GiB.
   using Position = std::conditional_t<IsPrivate(level), uint32_t, uint64_t>;
   const auto end = static_cast<Position>(share.vectors * kVectorBytes);
   const auto step = static_cast<Position>(share.step * kVectorBytes);
@@ -171,9 +170,9 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   return sum;
 }
 
-// Reads the working set. Each thread reads its share and writes the sum of the words that it has
-// read to `sums`, at the thread's index in the grid. For L1 and shared memory, only one block runs
-// on each multiprocessor.
+// Reads the working set. Each thread reads its share and writes the sum of the words in it to
+// `sums`, at the thread's index in the grid. For L1 and shared memory, only one block runs on each
+// multiprocessor.
 template <Level level>
 __global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : kResidentBlocks)
     ReadKernel(Division division, const ulonglong2* data, uint32_t* sums) {

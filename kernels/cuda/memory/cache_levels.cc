@@ -6,8 +6,8 @@ namespace assay {
 namespace {
 
 constexpr int64_t kKiB = 1024;
-// A working set that is this many times as large as the L2 cache is read almost entirely from
-// memory.
+// The minimum size, in multiples of the L2 cache, of a working set that counts as being in memory.
+// Such a set is read almost entirely from memory.
 constexpr int64_t kMemoryMultiple = 8;
 
 Status CheckAtMost(const std::string& level, int64_t bytes, int64_t most, const std::string& what) {

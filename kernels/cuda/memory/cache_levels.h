@@ -9,9 +9,9 @@
 
 namespace assay {
 
-// The combined size of L1 cache and shared memory in a multiprocessor, in bytes, of the GPUs on
-// which it is largest. This is the upper limit of parameters for the working set of one
-// multiprocessor. kLargestL1Reason explains the limit to users.
+// The largest combined size of L1 cache and shared memory in a multiprocessor of any GPU, in bytes.
+// It is the upper limit of parameters for the working set of one multiprocessor. kLargestL1Reason
+// explains the limit to users.
 inline constexpr int64_t kLargestL1 = 256 * 1024;
 inline constexpr const char* kLargestL1Reason =
     "the largest L1 and shared memory of a multiprocessor of any GPU";
@@ -27,10 +27,10 @@ struct CacheSizes {
 // capability major.minor. If the capability is unknown, returns the largest known size.
 int64_t UnifiedL1Bytes(int major, int minor);
 
-// Checks that a working set of `bytes` bytes belongs to cache level `level` of a GPU with cache
+// Checks that a working set of `bytes` bytes belongs to the cache level `level` of a GPU with cache
 // sizes `sizes`. `level` is "l1", "shared" (both in bytes per multiprocessor), "l2", "hbm", or
-// "none" for no check. Returns INVALID_ARGUMENT, with a size that fits, if the set does not belong
-// to that level.
+// "none" for no check. If the set does not belong to the level, returns INVALID_ARGUMENT with a
+// size that does.
 Status CheckLevel(const std::string& level, int64_t bytes, const CacheSizes& sizes);
 
 }  // namespace assay

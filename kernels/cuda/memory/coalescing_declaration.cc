@@ -1,6 +1,6 @@
 // Declares the coalescing benchmark: each lane of a warp reads a word that is `stride` words after
-// the previous lane's word. GPU memory transfers whole sectors of 32 bytes, so with a larger
-// stride, less of each sector is used. From a stride of 8 words on, every lane needs its own
+// the previous lane's word. GPU memory transfers whole sectors of 32 bytes, so the larger the
+// stride, the less of each sector is used. From a stride of 8 words on, every lane needs its own
 // sector.
 #include <algorithm>
 
@@ -22,8 +22,8 @@ Work CoalescingWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Returns the work of reading 1024 words, in sectors that contain `moved` times as many words, and
-// of writing 1024 words.
+// Returns the work of copying 1024 words. They are read in sectors that contain `moved` times as
+// many words.
 Work Of1024Words(double moved, Traffic traffic) {
   return {.bytes = 4 * 1024 * (moved + 1),
           .traffic = traffic,

@@ -16,8 +16,8 @@ enum class ElementwiseOp { kAdd, kMultiply, kRelu };
 
 constexpr uint64_t kStreamX = 1;
 constexpr uint64_t kStreamY = 2;
-// The template argument `threads` of a kernel whose number of threads per block is known only at
-// launch.
+// The value of a kernel's template argument `threads` if the number of threads per block is known
+// only at launch.
 constexpr int kAsLaunched = 0;
 
 int InputsOf(ElementwiseOp op) { return op == ElementwiseOp::kRelu ? 1 : 2; }
@@ -65,8 +65,7 @@ __global__ void CheckKernel(const T* out, int64_t count, bool zeros, uint64_t se
     const T zero = Narrow<T>(0.0F);
     const T x = zeros ? zero : RandomElement<T>(seed, kStreamX, first + i);
     const T y = zeros ? zero : RandomElement<T>(seed, kStreamY, first + i);
-    // The comparison is negated so that NaN, which is not equal to any number, counts as a
-    // mismatch.
+    // The comparison is negated, so that NaN, which equals no number, counts as a mismatch.
     if (!(out[i] == Apply<op>(x, y))) Report(mismatches, i);
   }
 }

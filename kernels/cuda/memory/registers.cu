@@ -23,8 +23,7 @@ __device__ void MultiplyAdd(float x, float y, float* sum) {
   asm volatile("fma.rn.f32 %0, %1, %2, %0;" : "+f"(*sum) : "f"(x), "f"(y));
 }
 
-// The number of FMAs per round of the loop. The time of the loop's branch is small compared with so
-// many FMAs.
+// The number of FMAs per round of the loop. They take so long that the loop's branch is negligible.
 constexpr int kChaseUnroll = 256;
 static_assert(kRegisterChaseSteps % kChaseUnroll == 0);
 
@@ -37,8 +36,9 @@ ChaseOperands OperandsOfChase(uint64_t seed) {
   return {static_cast<float>(bits & 0xfffff), 1, static_cast<float>(1 + (bits >> 20) % 32)};
 }
 
-// Adds the summand kRegisterChaseSteps times, each time to the previous sum. `operands` are loaded
-// from memory, because the compiler would not keep constants in registers.
+// Adds the same summand kRegisterChaseSteps times, so that each addition depends on the previous
+// one. `operands` are loaded from memory, because the compiler would not keep constants in
+// registers.
 __global__ void RegisterChaseKernel(const float* operands, float* end, Ticks* ticks) {
   float sum = operands[0];
   const float factor = operands[1];
@@ -107,8 +107,8 @@ constexpr int kSteps = 32;
 constexpr int64_t kRoundFmas = int64_t{kThreads} * kChains * kSteps;
 static_assert(kRegisterFmas % kRoundFmas == 0);
 constexpr int64_t kRounds = kRegisterFmas / kRoundFmas;
-// The maximum number of rounds per block. A step adds at most 4 * 4 to a sum that starts below
-// 2^16, and sums must stay below 2^24.
+// The maximum number of rounds per block. Sums must stay below 2^24, where fp32 is exact. They
+// start below 2^16, and each step adds at most 4 * 4.
 constexpr int64_t kMostRoundsPerBlock = ((1 << 24) - (1 << 16)) / (16 * kSteps);
 
 // The random operands of one thread. Each step adds Factor(chain) * Multiplier() to the sum of a
@@ -134,9 +134,9 @@ __host__ __device__ int64_t RoundsOf(int64_t block, int64_t blocks) {
 }
 
 // Sets out[thread] to the sum of all chains of the thread. Every FMA reads three registers: the
-// chain's sum, its factor, and the multiplier. Successive FMAs share the multiplier, because a
-// multiprocessor of Volta and later has only two banks of registers per scheduler. With three
-// different operands per FMA, the banks would limit the rate of FMAs.
+// chain's sum, its factor, and a multiplier. Successive FMAs share the multiplier. Otherwise the
+// register file would limit the speed, because a multiprocessor of Volta and later has only two
+// banks of registers per scheduler.
 __global__ void __launch_bounds__(kThreads) RegisterBandwidthKernel(uint64_t seed, int32_t* out) {
   const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const Operands operands(seed, thread);
@@ -175,8 +175,9 @@ class RegisterBandwidthCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Returns the rate of this benchmark's fastest sample. The usual ceiling for fp32 is the rate of
-  // a matrix product, which is below the rate of FMAs that do not access memory.
+  // Returns the rate of this benchmark's fastest sample as the ceiling, the highest rate that the
+  // GPU can reach. The usual ceiling for fp32, the rate of a matrix product, would be too low,
+  // because FMAs that do not access memory are faster.
   Result<Ceilings> MeasureCeilings() override {
     Ceilings ceilings;
     ceilings.flops = 2 * static_cast<double>(kRegisterFmas) / best_;

@@ -20,8 +20,8 @@ constexpr int kThreads = 128;
 // The number of threads per block for the kernel that only writes. With 128 threads, an H200 cannot
 // start blocks fast enough and reaches only 79% of the speed that it reaches with 256 threads.
 constexpr int kWriteThreads = 256;
-// The number of threads per block for the kernel that only reads. A block adds up one tile, with
-// kReadTile / kReadThreads elements per thread.
+// The number of threads per block for the kernel that only reads. A block adds up one tile of
+// kReadTile elements.
 constexpr int kReadThreads = 256;
 
 __device__ float InputOf(const StreamInputs& inputs, uint64_t stream, int64_t i) {
@@ -30,20 +30,20 @@ __device__ float InputOf(const StreamInputs& inputs, uint64_t stream, int64_t i)
   return static_cast<float>(RandomBits(inputs.seed, stream, index) >> 52);
 }
 
-// Returns the first value of the pattern that a write-only kernel stores. It differs between sets
-// of arrays.
+// Returns the first value of the pattern that the loop "write" stores. It differs between sets of
+// arrays.
 uint32_t PatternBegin(const StreamInputs& inputs) {
   return static_cast<uint32_t>(Mix64(inputs.seed + static_cast<uint64_t>(inputs.set)));
 }
 
-// Returns element `i` of the pattern that a write-only kernel stores. Elements are cheap to
-// compute. They are whole numbers below 2^24, which fp32 represents exactly.
+// Returns element `i` of the pattern that the loop "write" stores. Elements are whole numbers below
+// 2^24, which are cheap to compute and exact in fp32.
 __device__ float PatternOf(uint32_t begin, int64_t i) {
   return static_cast<float>((begin + static_cast<uint32_t>(i)) & 0xffffff);
 }
 
-// Returns the byte that memset writes. It is never 0xff, with which outputs are filled before
-// verification.
+// Returns the byte that memset writes. It is never 0xff, because outputs are filled with 0xff
+// before they are verified.
 unsigned char MemsetByte(const StreamInputs& inputs) { return PatternBegin(inputs) & 0x7f; }
 
 template <StreamOp op>
@@ -180,7 +180,7 @@ __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_
 }
 
 // Returns the number of blocks for kernels whose threads each process many elements. The number is
-// large enough to fill any GPU. Small arrays get fewer blocks, so that many launches in a row stay
+// large enough to fill any GPU, but smaller for small arrays, so that many launches in a row stay
 // cheap.
 unsigned BlocksFor(int64_t elements) {
   return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
@@ -206,8 +206,8 @@ Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaSt
 
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream) {
-  // Each thread processes one vector. There is at least one block, for the elements beyond the last
-  // whole vector.
+  // Each thread processes one vector. There is at least one block, because block 0 also processes
+  // the elements beyond the last whole vector.
   const auto blocks_of = [&](int64_t threads) {
     return static_cast<unsigned>((arrays.elements + threads * 4 - 1) / (threads * 4));
   };

@@ -21,8 +21,8 @@ struct StreamArrays {
   int64_t elements = 0;
 };
 
-// Determines the values of the input arrays in one set of arrays. Iterations rotate through several
-// sets.
+// The values from which the contents of one set of input arrays are generated. Iterations rotate
+// through several sets.
 struct StreamInputs {
   uint64_t seed = 0;
   int64_t set = 0;

@@ -17,8 +17,8 @@ inline constexpr int kBankConflictRows = 16;
 // reached a higher bandwidth than fewer, larger ones.
 inline constexpr int kElementwiseThreads = 128;
 
-// kL2 is also used if the parameter "level" is "none". Its loads bypass the L1 cache, and the
-// working set may be in the L2 or in memory.
+// The levels of memory that cache_bandwidth can read. kL2 is also used if the parameter "level" is
+// "none": its loads bypass the L1 cache, and the working set may be in the L2 or in memory.
 enum class CacheLevel { kRegisters, kL1, kL2, kMemory, kShared };
 
 inline CacheLevel CacheLevelOf(const std::string& name) {
@@ -29,7 +29,7 @@ inline CacheLevel CacheLevelOf(const std::string& name) {
 }
 
 // Returns how many times one iteration must read a working set of `bytes` bytes to read at least 8
-// GiB in total. The time of the kernel launch is negligible compared with that.
+// GiB in total. Compared with that, the time of the kernel launch is negligible.
 inline int64_t CachePasses(int64_t bytes) {
   constexpr int64_t kIterationBytes = int64_t{8} << 30;
   return (kIterationBytes + bytes - 1) / bytes;
@@ -42,8 +42,8 @@ inline constexpr int64_t kChaseLoads = 16384;
 // loads, because each instruction takes only a few cycles.
 inline constexpr int64_t kRegisterChaseSteps = 16 * kChaseLoads;
 
-// The work of cache_bandwidth with level "registers": the number of fused multiply-adds in one
-// iteration, over all threads, and the size in bytes of the three operands that each of them reads.
+// The work of one iteration of cache_bandwidth with level "registers": the number of fused
+// multiply-adds of all threads, and the bytes of the three operands that each of them reads.
 inline constexpr int64_t kRegisterFmas = int64_t{1} << 35;
 inline constexpr int64_t kFmaOperandBytes = 12;
 

@@ -14,15 +14,15 @@
 namespace assay {
 namespace {
 
-// The maximum number of passes. It is more than any observed set of counters has needed, and ends
-// the loop if CUPTI never reports the last pass.
+// The maximum number of passes, in each of which the work runs once. It is more than any observed
+// set of counters has needed, and ends the loop if CUPTI never reports the last pass.
 constexpr int kMostPasses = 100;
 
-// A field of the report and the CUPTI metrics from which it is read, which have the same names as
-// in Nsight Compute.
+// A field of the report and the CUPTI metrics from which it can be read. CUPTI's metrics have the
+// same names as in Nsight Compute.
 struct Counter {
   std::optional<double> CounterReport::*field;
-  // The alternative names of the metric, because names differ between architectures. The first one
+  // Alternative names of the metric, because names differ between GPU architectures. The first name
   // that the GPU supports is used.
   std::array<const char*, 2> metrics;
   double scale;
@@ -72,8 +72,8 @@ constexpr std::array<Counter, 11> kCounters = {{
      false},
 }};
 
-// The counters from which l2_hit_rate is computed. CUPTI's own hit rate is not used, because it
-// divides counts from different passes and exceeds 100% for kernels that hardly use the L2 cache.
+// The counters from which l2_hit_rate is computed. CUPTI's own hit rate is not used: it divides
+// counts from different passes, and exceeds 100% for kernels that hardly use the L2 cache.
 constexpr const char* kL2Hits = "lts__t_sectors_lookup_hit.sum";
 constexpr const char* kL2Misses = "lts__t_sectors_lookup_miss.sum";
 
@@ -121,8 +121,8 @@ class RangeSession {
 
   Status Open(int ordinal) {
     ASSAY_ASSIGN_OR_RETURN(context_, CurrentContext());
-    // Subscribing attaches CUPTI to the process. This is necessary because the profiler itself does
-    // not attach CUPTI again after it has been detached.
+    // Subscribing attaches CUPTI to the process. This is necessary because the profiler does not
+    // attach CUPTI again if it has been detached before.
     ASSAY_CUPTI(cupti_, subscribe(&subscriber_, IgnoreCallback, nullptr));
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
     ASSAY_CUPTI(cupti_, profiler_initialize(&initialize));
@@ -151,8 +151,8 @@ class RangeSession {
                     Reason::kCuptiError);
   }
 
-  // Returns the counters that all passes have collected. Counts are divided by `iterations`. Values
-  // that are not finite, such as the ratio of two counts that are 0, are omitted.
+  // Returns the counters once all passes have run. Counts are divided by `iterations`. Values that
+  // are not finite, such as 0 / 0, are omitted.
   Result<CounterReport> Evaluate(int64_t iterations) const {
     std::vector<double> values(names_.size(), std::nan(""));
     std::vector<const char*> names = names_;
@@ -180,8 +180,7 @@ class RangeSession {
   }
 
  private:
-  // Opens the host part of the profiler, which knows the metrics of the GPU's chip and evaluates
-  // them.
+  // Opens the host part of the profiler, which knows the GPU's metrics and evaluates them.
   Status OpenHost(int ordinal) {
     ASSAY_CUPTI_PARAMS(CUpti_Device_GetChipName_Params, chip);
     chip.deviceIndex = static_cast<size_t>(ordinal);
@@ -201,8 +200,7 @@ class RangeSession {
     return Status::Ok();
   }
 
-  // Requests the metric. Returns false if this version of CUPTI does not know the metric for this
-  // GPU.
+  // Requests the metric. Returns false if this version of CUPTI does not know it for this GPU.
   bool Add(const char* name) {
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
     add.pHostObject = host_;

@@ -9,11 +9,12 @@
 
 namespace assay {
 
-// Reads the hardware counters of GPU `ordinal` while `iterate` runs. Runs `iterate` once for each
-// pass that the counters need. `iterate` must enqueue `iterations` iterations and wait for them.
-// Counts are returned per iteration; rates include the gaps between kernels. Caches are not flushed
-// and clocks are not locked between passes. Returns FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) if
-// the driver restricts counters to administrators; other errors come from CUPTI or `iterate`.
+// Reads the hardware counters of GPU `ordinal` while `iterate` runs. `iterate` must enqueue
+// `iterations` iterations and wait for them. It is called once for each pass that the counters
+// need. Caches are not flushed and clocks are not locked between passes. Counts are returned per
+// iteration. Rates include the gaps between kernels. Returns FAILED_PRECONDITION
+// (COUNTERS_NOT_PERMITTED) if the driver restricts counters to administrators. Other errors come
+// from CUPTI or `iterate`.
 Result<CounterReport> ReadHardwareCounters(int ordinal, int64_t iterations,
                                            const std::function<Status()>& iterate);
 

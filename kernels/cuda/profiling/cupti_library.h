@@ -55,9 +55,9 @@ struct Cupti {
 };
 
 // Return the functions of the CUPTI library, which is loaded at the first call and never unloaded.
-// LoadCuptiActivity() does not require the profiler functions, so those may be null. Both return
-// NOT_FOUND (LIBRARY_MISSING) if CUPTI is not installed or its version lacks a required function.
-// Thread-safe.
+// Both return NOT_FOUND (LIBRARY_MISSING) if CUPTI is not installed or its version lacks a required
+// function. LoadCuptiActivity() requires only the activity functions, so the profiler functions may
+// be null. Thread-safe.
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 
@@ -89,9 +89,9 @@ Params CuptiParams(size_t size) {
 Mutex& CuptiMutex();
 
 // A guard whose destructor detaches CUPTI from the process. While CUPTI is attached, kernel
-// launches take 10% longer, even if CUPTI is idle. The caller must hold CuptiMutex(). A CUDA graph
-// that was launched during a recording must not be launched again before CUPTI is detached, because
-// that would break the CUDA context.
+// launches take 10% longer, even if CUPTI is idle. The caller must hold CuptiMutex(). If a CUDA
+// graph was launched during a recording, it must not be launched again before CUPTI is detached,
+// because that would break the CUDA context.
 class CuptiAttachment {
  public:
   explicit CuptiAttachment(const Cupti& cupti) : cupti_(cupti) {}

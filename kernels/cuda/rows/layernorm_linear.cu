@@ -1,17 +1,11 @@
 // The layernorm_linear benchmark: y = LN(x) W + b, where LN normalizes each row of x like the
 // layernorm benchmark. The variants are:
-// - unfused: the kernel of the layernorm benchmark writes LN(x) to memory. A matrix product then
-//   multiplies it by W and adds b.
-// - fused: a kernel reads x and writes only the mean and 1 / deviation of each row. The same
-//   product then multiplies x itself, because LN(x) W + b equals
-//     (x W' - mean * sums) / deviation + b'
-//   where row c of W' is gamma[c] times row c of W, `sums` are the sums of the columns of W', and
-//   b' = beta W + b. The product computes x W', and its epilogue applies the rest. W', sums and b'
-//   do not depend on x. A model computes them once, when it loads its weights, so SetUp does the
-//   same, untimed.
+// - unfused: one kernel writes LN(x) to memory. A matrix product multiplies it by W and adds b.
+// - fused: one kernel writes only the mean and 1 / deviation of each row. The product multiplies x
+//   itself, and its epilogue does the rest: LN(x) W + b = (x W' - mean * sums) / deviation + b'.
+//   W', sums and b' do not depend on x. They are computed once, untimed, as a model would do when
+//   it loads its weights.
 // - library: like unfused, but cuBLASLt multiplies, and adds b in its own epilogue.
-// The rows of x have variance 1 and a mean of about 0, so the subtraction loses no precision. It
-// would in rows whose mean is large compared with their deviation.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -39,8 +33,8 @@ namespace {
 constexpr uint64_t kStreamMatrix = kRowStreamWeights + 2;
 constexpr uint64_t kStreamBias = kStreamMatrix + 1;
 
-// The values of the inputs. Element i of W, a row-major columns x outputs matrix, is element first
-// + i of a random sequence.
+// The values of the inputs, computed from the seed. W is a row-major columns x outputs matrix,
+// whose element i is element first + i of a random sequence.
 template <typename T>
 struct LinearValues {
   RowValues<T> x;  // With gamma and beta.
@@ -139,9 +133,10 @@ struct NormalizingEpilogue {
   __device__ Row AtRow(int row) const { return {statistics[row], sums, bias}; }
 };
 
-// Computes W', `sums` and b', into which gamma and beta are folded, with one thread per column of
-// W. The product uses the elements of W' after rounding to T, so `sums` are computed from the
-// rounded elements too. The mean of a row then cancels exactly.
+// Computes W', `sums` and b' for the `fused` variant, with one thread per column of W. Row c of W'
+// is gamma[c] times row c of W, and b' = beta W + b. `sums` are the sums of the columns of W' after
+// rounding to T, so that the mean of a row cancels exactly. Rows of x have variance 1 and a mean of
+// about 0, so subtracting mean * sums loses no precision. It would if means were large.
 template <typename T>
 __global__ void FoldKernel(LinearValues<T> values, T* folded, float* sums, float* bias) {
   const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -170,8 +165,8 @@ constexpr int kCheckDepth = 16;  // Columns of x per step.
 constexpr int kCheckSide = 16;   // Threads per side; each computes kCheckPer x kCheckPer elements.
 constexpr int kCheckPer = kCheckTile / kCheckSide;
 
-// Computes y in fp64 and compares it with the result. Each block computes one tile; the grid is
-// (tiles of columns) x (tiles of rows). `row_sums` has two sums per row, from RowSumsKernel.
+// Computes one tile of y per block in fp64 and compares it with the result. The grid is (tiles of
+// columns) x (tiles of rows). `row_sums` holds two sums per row, from RowSumsKernel.
 template <typename T>
 __global__ void __launch_bounds__(kCheckSide* kCheckSide)
     CompareLinearKernel(LinearValues<T> values, const double* row_sums, const T* y,
@@ -358,8 +353,8 @@ class LayerNormLinearCase : public GpuCase {
     return {Array<void>(set, y_), rows_ * outputs_ * kElementBytes};
   }
 
-  // Allows sqrt(2) times the errors of a matrix product, which rounds only y to T. Here, one
-  // operand, LN(x) or W', is rounded too. The two errors are independent, so their squares add up.
+  // Allows sqrt(2) times the error of a matrix product. A product rounds only y to T, but here, one
+  // operand (LN(x) or W') is rounded too. The two errors are independent, so their squares add up.
   Result<Verdict> Check(int64_t set) override {
     ErrorLimits limits;
     limits.tolerance = std::sqrt(2.0) * GemmTolerance(Shape());

@@ -9,8 +9,8 @@ constexpr int64_t kMaxRows = 1 << 20;
 // A row must fit in the registers of a block.
 constexpr int64_t kMaxColumns = 1 << 15;
 constexpr int64_t kMaxOutputs = 1 << 17;
-// The check computes every element in fp64, which takes about a second for this many
-// multiplications (rows x columns x outputs).
+// The maximum number of multiplications (rows x columns x outputs). The check computes every
+// element in fp64, which takes about a second for this many.
 constexpr int64_t kMaxProducts = int64_t{1} << 40;
 
 Work LayerNormLinearWork(const ParameterMap& parameters, int) {

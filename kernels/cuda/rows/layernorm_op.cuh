@@ -22,9 +22,9 @@ struct LayerNormOp {
     float mean;
     float squares;
   };
-  // Factors that turn a value x, as Summarise() stores it, into a normalized value: x *
-  // inverse_deviation + offset. The stored x is the difference of an element from the mean of its
-  // group of lanes.
+  // Factors that turn a value x, as stored by Summarise(), into a normalized value: x *
+  // inverse_deviation + offset. Summarise() stores the difference between an element and the mean
+  // of its group of lanes.
   struct Scale {
     float inverse_deviation;
     float offset;
@@ -52,9 +52,9 @@ struct LayerNormOp {
     return {count, mean, piece.Sum(squares)};
   }
 
-  // Merges the statistics of kLanes neighboring lanes. For each lane's set of elements, the squared
-  // differences from the common mean exceed those from the set's own mean by count * difference^2
-  // in total, where `difference` is that of the two means.
+  // Merges the statistics of kLanes neighboring lanes, each of which has its own set of elements. A
+  // set's squared differences from the common mean add up to more than those from its own mean, by
+  // count * difference^2, where `difference` is the distance between the two means.
   template <int kLanes>
   __device__ static Partial Merge(Partial partial) {
     const float count = SumLanes<kLanes>(partial.count);
@@ -89,8 +89,8 @@ struct LayerNormOp {
     sums[1] += x * x;
   }
 
-  // Computes the variance from the sum of squares. In fp64, this is accurate enough for inputs of
-  // mean 0 and variance 1.
+  // Returns the reference for one element. The variance is computed from the sum of squares, which
+  // is accurate enough in fp64 for inputs of mean 0 and variance 1.
   __host__ __device__ static double Reference(double x, const double* sums, double columns,
                                               double gamma, double beta) {
     const double mean = sums[0] / columns;

@@ -1,10 +1,8 @@
-// Kernels that reduce each row of a matrix to a few numbers and use these numbers to transform the
-// row: softmax, layernorm and rmsnorm. Between the two steps, the row stays in registers. Several
-// small blocks run on each SM, so that some of them access memory while others compute. A class Op
+// Kernels that reduce each row of a matrix to a few numbers, and then transform the row with these
+// numbers: softmax, layernorm and rmsnorm. In between, the row stays in registers. A class Op
 // defines the benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
-//   Summarise       reduces the elements of a warp or of a smaller group of lanes, and may prepare
-//                   these elements for Finish
+//   Summarise       reduces the elements of a group of lanes, and may prepare them for Finish
 //   Merge, Combine  merge the Partials of neighboring lanes, or two Partials
 //   ScaleOf         computes the input of Finish from the Partials of the warp and of the row
 //   Finish          computes an element of the result, using gamma and beta if the Op has them
@@ -115,9 +113,9 @@ __device__ float MaxLanes(float value) {
   return value;
 }
 
-// One thread's share of a piece of a row. A piece consists of the elements [begin, begin + length)
-// of a 16-byte-aligned array. A group of kGroup threads divides a piece into vectors of 16 bytes:
-// vector v of thread l is vector v * kGroup + l of the piece. Because rows may have any length, a
+// One thread's share of a piece of a row. The piece consists of the elements [begin, begin +
+// length) of a 16-byte-aligned array. A group of kGroup threads divides it into vectors of 16
+// bytes: vector v of thread l is vector v * kGroup + l of the piece. Rows may have any length, so a
 // piece may begin or end within a vector. If kAligned, begin and length must be multiples of the
 // vector length.
 template <typename T, int kGroup, int kVectors, bool kAligned>
@@ -135,8 +133,9 @@ class RowPiece {
     at_ = begin + first_;
   }
 
-  // Return the index of the first element of vector v. At() is an index in the array and always a
-  // multiple of kLength. Column() is an index in the piece and may be negative.
+  // Return the position of the first element of vector v. At() returns its index in the array,
+  // which is always a multiple of kLength. Column() returns its index in the piece, which may be
+  // negative.
   __device__ int64_t At(int v) const { return at_ + v * kGroup * kLength; }
   __device__ int Column(int v) const { return first_ + v * kGroup * kLength; }
 
@@ -169,9 +168,9 @@ class RowPiece {
   __device__ static float Sum(float value) { return SumLanes<kLanes>(value); }
   __device__ static float Max(float value) { return MaxLanes<kLanes>(value); }
 
-  // Sets to 0 the elements that belong to neighboring pieces but share a vector with this piece.
-  // LoadPiece() has already set the vectors outside the piece to 0, so all elements outside the
-  // piece are 0 afterwards.
+  // Sets to 0 the elements that share a vector with this piece but belong to neighboring pieces.
+  // LoadPiece() has already set the vectors outside the piece to 0. All elements outside the piece
+  // are therefore 0 afterwards.
   __device__ void ClearNeighbors(float (&x)[kElements]) const {
     if (!kAligned) SetOutside(x, 0);
   }
@@ -206,8 +205,8 @@ class RowPiece {
   int length_;
 };
 
-// Merges kCount results, which all lanes of a warp read from `partials`. Every lane gets the total.
-// kCount is at most 32.
+// Merges the kCount results in `partials`, which all lanes of a warp read. Every lane gets the
+// total. kCount is at most 32.
 template <typename Op, int kCount>
 __device__ typename Op::Partial MergeAll(const typename Op::Partial* partials) {
   constexpr int kLanes = kCount > 16 ? 32 : kCount > 8 ? 16 : kCount > 4 ? 8 : kCount > 2 ? 4 : 2;
@@ -238,8 +237,8 @@ struct RowArgs {
 };
 
 // Returns how many blocks of `threads` threads must fit on an SM at once, so that their loads keep
-// the memory busy. The compiler therefore limits the registers to 56 or 64 per thread, which is
-// enough to hold a row without spilling.
+// the memory busy. The compiler then limits the registers to 56 or 64 per thread, which is enough
+// to hold a row without spilling.
 constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1152 / threads : 1; }
 
 // Reads the elements of this thread's vectors into `x`. Vectors outside the piece are filled with
@@ -263,8 +262,9 @@ using BitsOf = std::conditional_t<
     std::conditional_t<kBytes == 8, uint2,
                        std::conditional_t<kBytes == 4, uint32_t, unsigned short>>>;
 
-// Reads into `x` the weights of vector v of a piece that starts at the row's `first_column`. Each
-// load reads kUnit weights, so the vector's first column must be a multiple of kUnit.
+// Reads into `x` the weights (gamma or beta) for vector v of a piece, which starts at the row's
+// `first_column`. Each load reads kUnit weights, so the vector's first column must be a multiple of
+// kUnit.
 template <int kUnit, typename T, typename Piece>
 __device__ void LoadWeights(const T* weights, const Piece& piece, int v, int64_t first_column,
                             float (&x)[Vector<T>::kLength]) {
@@ -323,9 +323,8 @@ __device__ void FinishPiece(const RowArgs<T>& args, const Piece& piece, int64_t 
 
 // Processes one row per block. Each thread holds kVectors vectors of the row in registers, so a row
 // may have at most kThreads * kVectors vectors, including partly used ones. On an H200, layernorm
-// of 8192 x 8192 bf16 takes 67.7 us with this design. Alternatives take longer: 69.7 us with
-// persistent blocks fed by bulk copies, and 72.2 us with a ring of rows in shared memory. A plain
-// copy of the matrix takes 66.1 us.
+// of 8192 x 8192 bf16 takes 67.7 us with this design, 69.7 us with persistent blocks fed by bulk
+// copies, and 72.2 us with a ring of rows in shared memory. A plain copy takes 66.1 us.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(RowArgs<T> args) {
   using Piece = RowPiece<T, kThreads, kVectors, kAligned>;
@@ -447,10 +446,10 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
 #endif
 }
 
-// One chunk of a row that is too long for the registers of a cluster or, on a GPU without clusters,
-// of a block. Each block processes one chunk. Blocks are numbered by row and, within a row, by
-// chunk. A block can hold kThreads * kVectors vectors. A chunk is one vector shorter, because it
-// may start within a vector and then touches one more vector than its length needs.
+// One chunk of a row that is too long for registers. Each block processes one chunk. Blocks are
+// numbered by row and, within a row, by chunk. A block can hold kThreads * kVectors vectors, but a
+// chunk is one vector shorter: it may start within a vector, and then it touches one more vector
+// than its length needs.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:
@@ -491,8 +490,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
 
-// Reads the block's chunk again, merges the partial results of the chunk's row, and writes the
-// result for the chunk. This is the second pass.
+// Writes the result for one chunk per block. This is the second of two passes: it reads the chunk
+// again and merges the partial results of the chunk's row, which the first pass has computed.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     ChunkFinishKernel(RowArgs<T> args, const typename Op::Partial* partials) {

@@ -1,6 +1,6 @@
 // Kernels for rows of up to about 1,000 elements. A group of 1 to 32 neighboring lanes processes a
-// row. The size of the group is chosen at run time: few lanes are then idle, regardless of the
-// length of the rows, and a kernel need not be compiled for each size.
+// row. The size of the group is chosen at run time, so that few lanes are idle for any length of
+// the rows, and a kernel need not be compiled for each size.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -56,9 +56,9 @@ struct LaneShare {
 
   int lanes() const { return 1 << log_lanes; }
 
-  // Returns the smallest group of at least `fewest` lanes in which each lane holds at most `most`
-  // units of a row of `units`. Groups are smaller than `fewest` if a row has fewer units, and have
-  // at most 32 lanes even if each lane then holds more than `most`.
+  // Divides a row of `units` units among a group of lanes. Returns the smallest group of at least
+  // `fewest` lanes in which each lane holds at most `most` units. The group is smaller if the row
+  // has fewer units. It has at most 32 lanes, even if each lane then holds more than `most` units.
   static LaneShare Of(int64_t units, int64_t fewest, int64_t most) {
     LaneShare share{0, 0};
     while (share.log_lanes < 5 && units > share.lanes() * (share.lanes() < fewest ? 1 : most)) {
@@ -69,8 +69,8 @@ struct LaneShare {
   }
 };
 
-// One lane's share of a row whose columns are a multiple of the vector length: vector v of lane l
-// is vector v * lanes + l of the row. Only the last of the lane's vectors may be outside the row.
+// One lane's share of a row that consists of whole vectors. Vector v of lane l is vector v * lanes
+// + l of the row. Only the last of the lane's vectors may be outside the row.
 template <typename T, int kVectors>
 class VectorPiece : public LaneGroup {
  public:
@@ -109,14 +109,14 @@ class VectorPiece : public LaneGroup {
   bool last_inside_;
 };
 
-// Limits for VectorRowKernel. At least 4 lanes share a row of more than 2 vectors. They read
-// consecutive vectors, and thus whole sectors of memory. A lane holds at most 3 vectors, or 4 if a
-// row has more than 96.
+// Limits for VectorRowKernel. A lane holds at most 3 vectors, or 4 if a row has more than 96
+// vectors. At least 4 lanes share a row of more than 2 vectors, so that they read whole sectors of
+// memory.
 inline constexpr int kMostRowVectors = 128;
 inline LaneShare ShareVectors(int64_t vectors) { return LaneShare::Of(vectors, 4, 3); }
 
-// Returns how many blocks of kShortRowThreads threads must fit on an SM. The loads in flight of
-// that many blocks are at least 32 KB per SM.
+// Returns how many blocks of kShortRowThreads threads must fit on an SM, so that at least 32 KB of
+// loads are in flight per SM.
 constexpr int VectorRowBlocks(int vectors) { return vectors == 1 ? 8 : vectors == 2 ? 5 : 4; }
 
 // Processes one row per group of lanes. The number of columns must be a multiple of the vector
@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(kShortRowThreads, VectorRowBlocks(kVectors))
     VectorRowKernel(RowArgs<T> args, int log_lanes) {
   using Piece = VectorPiece<T, kVectors>;
   const int64_t row = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) >> log_lanes;
-  // Groups without a row compute the last row too but do not store it. This is cheaper than a check
-  // before each vector.
+  // Groups of lanes without a row compute the last row too, but do not store it. This is cheaper
+  // than a check before each vector.
   const Piece piece(min(row, args.rows - 1) * args.columns, static_cast<int>(args.columns),
                     log_lanes, row < args.rows);
   float x[Piece::kElements];
@@ -163,14 +163,14 @@ class ElementPiece : public LaneGroup {
   int elements_;  // Columns of this lane.
 };
 
-// Limits for TileRowKernel. A lane holds at most 24 elements, or 32 if a row is too long for 32
-// lanes of 24 elements.
+// Limits for TileRowKernel. A lane holds at most 24 elements, or 32 if a row has more elements than
+// 32 lanes with 24 elements each can hold.
 inline constexpr int kMostTileColumns = 1024;
 inline LaneShare ShareElements(int64_t columns) { return LaneShare::Of(columns, 1, 24); }
 
-// The rows that a block of TileRowKernel processes. They are consecutive in memory and form a tile.
-// The tile may begin and end within a vector; all other vectors are read and written whole. The
-// block keeps the tile in shared memory, followed by the weights.
+// The rows that a block of TileRowKernel processes. They are consecutive in memory and form a tile,
+// which the block keeps in shared memory, followed by the weights. The tile may begin and end
+// within a vector of 16 bytes. All other vectors are read and written whole.
 template <typename T>
 struct RowTile {
   static constexpr int kLength = Vector<T>::kLength;
@@ -200,8 +200,8 @@ struct RowTile {
     }
   }
 
-  // The first and the last vector may also contain elements of other blocks' tiles, so only this
-  // tile's elements are written.
+  // Writes the tile to `out`. The first and the last vector may also contain elements of other
+  // blocks' tiles, so only this tile's elements are written.
   __device__ void Store(T* out, const Vector<T>* shared) const {
     for (int v = static_cast<int>(threadIdx.x); v < vectors(); v += static_cast<int>(blockDim.x)) {
       const int at = v * kLength;
@@ -236,16 +236,17 @@ __device__ T& SharedAt(int offset) {
   return *reinterpret_cast<T*>(reinterpret_cast<char*>(row_tile_memory) + offset);
 }
 
-// Adds `step` to `offset`. The inline assembly hides the addition from the compiler, which might
-// otherwise replace one addition per element by a multiplication and an addition.
+// Adds `step` to `offset` in inline assembly, which hides the addition from the compiler. The
+// compiler might otherwise replace this one addition per element by a multiplication and an
+// addition.
 __device__ inline void Advance(int* offset, int step) {
   asm("add.s32 %0, %0, %1;" : "+r"(*offset) : "r"(step));
 }
 
 // Processes a tile of rows per block, and one row per group of lanes. Rows may have any length and
-// alignment. Neighboring lanes hold neighboring elements, so wherever rows begin, there are no
-// conflicts of shared-memory banks. Global memory is read and written in whole vectors. kElements,
-// kComplete and log_lanes must be the values that ShortRowProgram chooses.
+// alignment. Global memory is read and written in whole vectors. In shared memory, neighboring
+// lanes access neighboring elements, so that there are no bank conflicts wherever rows begin.
+// kElements, kComplete and log_lanes must be the values that ShortRowProgram chooses.
 template <typename Op, typename T, int kElements, int kComplete>
 __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThreads))
     TileRowKernel(RowArgs<T> args, int log_lanes) {
@@ -282,8 +283,8 @@ __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThre
   }
   const typename Op::Partial total = Op::Summarise(x, piece);
   const typename Op::Scale scale = Op::ScaleOf(total, total, args.columns);
-  // Computes all results before it stores any. The compiler may then issue the loads of all weights
-  // without waiting for stores in between.
+  // Computes all results before storing any, so that the compiler can issue the loads of all
+  // weights without waiting for stores in between.
   const int weights_step = piece.lanes() * static_cast<int>(sizeof(Weights));
   offset = weights_offset + piece.lane() * static_cast<int>(sizeof(Weights));
 #pragma unroll
@@ -321,8 +322,8 @@ class ShortRowProgram {
   bool Plan(int64_t rows, int64_t columns) {
     const bool aligned = columns % Vector<T>::kLength == 0;
     if (!(aligned ? PlanVectors(columns / Vector<T>::kLength) : PlanTiles(columns))) return false;
-    // Smaller blocks spread a small matrix over all SMs. Blocks of TileRowKernel have at least 128
-    // threads, because each block reads all weights.
+    // Smaller blocks spread a small matrix over all SMs. However, blocks of TileRowKernel have at
+    // least 128 threads, because each block reads all weights.
     const int fewest_threads = aligned ? 64 : 128;
     threads_ = kShortRowThreads;
     while (threads_ > fewest_threads && Blocks(rows) < kFewBlocks) threads_ /= 2;
@@ -361,8 +362,8 @@ class ShortRowProgram {
   }
 
   // Chooses the kernel by the largest number of elements per lane. For rows of more than 12
-  // columns, this number exceeds 12, because half as many lanes could not hold the row with 24
-  // elements each.
+  // columns, this number exceeds 12: if it did not, half as many lanes would suffice, since a lane
+  // can hold 24 elements.
   bool PlanTiles(int64_t columns) {
     if (columns > kMostTileColumns) return false;
     const LaneShare share = ShareElements(columns);

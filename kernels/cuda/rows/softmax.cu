@@ -28,8 +28,8 @@ struct SoftmaxOp {
 
   __device__ static Partial None() { return {-INFINITY, 0}; }
 
-  // Replaces x by exp(x - maximum of this group of lanes). Finish() only has to scale the stored
-  // exponentials, so each exponential is computed once.
+  // Replaces each x by exp(x - max), where max is the maximum of this group of lanes. Each
+  // exponential is thus computed only once, and Finish() only has to scale it.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, -INFINITY);
@@ -74,8 +74,8 @@ struct SoftmaxOp {
     return exp(x) / sums[0];
   }
 
-  // Adds half of fp16's smallest step, 2^-24, to the limits for fp16, because a correctly rounded
-  // result may be off by that much.
+  // Returns the limits for errors. For fp16, adds half of the type's smallest step, 2^-24, because
+  // even a correctly rounded result may be off by that much.
   static ErrorLimits Limits(const std::string& dtype, int64_t columns) {
     ErrorLimits limits = RowErrorLimits(dtype, 1 / static_cast<double>(columns));
     if (dtype != "fp16") return limits;
@@ -91,8 +91,7 @@ struct SoftmaxOp {
 };
 
 constexpr int kWarpSoftmaxThreads = 256;
-// Number of rows that a group of lanes processes. The loads of all these rows are in flight at
-// once.
+// Number of rows that a group of lanes processes, with the loads of all rows in flight at once.
 constexpr int kWarpSoftmaxRows = 8;
 
 // Computes the softmax of short rows: each group of kGroup lanes computes one row at a time, with

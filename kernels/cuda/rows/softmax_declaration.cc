@@ -4,8 +4,8 @@
 namespace assay {
 namespace {
 
-// Operations per element: max, subtract, exp, add, divide. In variant unfused, each operation is a
-// kernel of its own.
+// Operations per element: max, subtract, exp, add, divide. In the variant `unfused`, each operation
+// is a kernel of its own.
 constexpr int kSteps = 5;
 
 Work SoftmaxWork(const ParameterMap& parameters, int) {
