@@ -50,8 +50,8 @@ constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 constexpr std::chrono::seconds kRenewTimeout{10};
 
 // Opens NVML, NVIDIA's library for querying GPUs. Returns null if the node has no GPUs or its
-// driver is broken. If the driver is broken, sets `trouble` to a description of the problem.
-// Returns an error if the GPUs that the user selected, `gpus`, are not available.
+// driver is broken. In the latter case, sets `trouble` to a description of the problem. Fails if
+// any of the GPUs that the user selected, `gpus`, is unavailable.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
@@ -94,7 +94,7 @@ Result<std::string> StoreNodeId(const std::string& path, const std::string& id) 
 }
 
 // Returns the identity in the agent's certificate, or nullopt if the agent has no certificate.
-// Returns an error if the certificate does not belong to this node.
+// Fails if the certificate is not for a node or names a different one.
 Result<std::optional<Identity>> NodeIdentity(const AgentOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(std::optional<Identity> identity, rpc::OwnIdentity(options.tls));
   if (!identity) return identity;
@@ -147,8 +147,9 @@ Result<identity::Enrolled> RenewByCall(const AgentOptions& options) {
 
 }  // namespace
 
-// The coordinators to which this agent can never connect, for example because of a wrong
-// certificate. The threads that find this out may outlive the agent, so they share this object.
+// The coordinators that this agent can never connect to, for example because of a wrong
+// certificate. The object is shared with the threads that find this out, because they may outlive
+// the agent.
 struct AgentProcess::Explanations {
   Mutex mutex;
   bool running ASSAY_GUARDED_BY(mutex) = false;
@@ -314,8 +315,8 @@ Status AgentProcess::StartSession() {
         &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_,
         [runner = options_.runner, preflight = preflight_,
          node = node_](std::function<void(v1::NodeChecked)> done) {
-          // Check the node on a detached thread. If the driver or the runner program hangs, the
-          // agent can still exit.
+          // Check the node on a detached thread, so that the agent can exit even if the driver or
+          // the runner program hangs.
           std::thread([=] { done(CheckNode(runner, *preflight, node.get())); }).detach();
         },
         std::move(telemetry), events_.attached});
@@ -379,8 +380,8 @@ Status AgentProcess::Attach() {
 void AgentProcess::OnCallEnded(const std::string& address, const Status& why, bool had_session) {
   if (!events_.refused) return;
   if (const auto expulsion = ExpulsionOf(why)) return events_.refused(*expulsion);
-  // Keep trying to connect if the agent has ever had a session. Also keep trying if its certificate
-  // has expired, because the renewer will replace the certificate.
+  // Keep trying to connect if the agent has ever had a session, or if its certificate has expired,
+  // because the renewer will replace it.
   const bool expired =
       options_.enrolled && options_.enrolled->expire_time <= Clock::Real().WallNow();
   if (had_session || expired) return;

@@ -30,9 +30,9 @@ namespace assay::agent {
 // An agent's data folder. It is locked while the object exists, so a second agent cannot use it.
 class DataFolder {
  public:
-  // Opens and locks the data folder, and creates it if it does not exist. A folder without a node
-  // id gets the id `required_id`, or a new random one if `required_id` is empty. Returns an error
-  // if the folder already contains an id other than `required_id`.
+  // Opens and locks the data folder, creating it if necessary. If the folder has no node id yet,
+  // stores `required_id` or, if that is empty, a new random id. Fails if the folder already has an
+  // id that differs from a non-empty `required_id`.
   static Result<DataFolder> Open(const std::string& path, const std::string& required_id);
 
   const std::string& node_id() const { return node_id_; }
@@ -47,21 +47,21 @@ class DataFolder {
   std::string node_id_;
 };
 
-// Callbacks for events of a running agent. They are called on threads of the agent and must return
+// Callbacks for events of a running agent. They are called on the agent's threads and must return
 // quickly.
 struct AgentEvents {
   // A session with a coordinator was opened.
   std::function<void()> attached;
-  // The agent must exit, because no attempt to connect can succeed. `why` contains the cause and
-  // tells the user what to do.
+  // Called when the agent must exit because it can never connect. `why` gives the cause and tells
+  // the user what to do.
   std::function<void(const Status& why)> refused;
 };
 
 // A running agent. Not thread-safe.
 class AgentProcess {
  public:
-  // Starts the agent: reads the node's hardware, asks the runner program for its benchmarks, and
-  // starts serving. If the start fails, the error says why.
+  // Starts the agent: takes an inventory of the node, asks the runner program for its benchmarks,
+  // and starts serving. On failure, the error says why.
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options,
                                                      AgentEvents events = {});
 

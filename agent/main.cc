@@ -1,4 +1,4 @@
-// The program assay-agent, which runs once per node and executes benchmarks for a coordinator or a
+// The assay-agent program, which runs on every node and executes benchmarks for a coordinator or a
 // single caller. `assay-agent simulate` simulates many nodes instead.
 #include <signal.h>
 #include <unistd.h>
@@ -64,8 +64,8 @@ class Ending {
   std::optional<Status> why_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Returns 2 for errors that only a person can resolve, so that a service manager does not restart
-// the agent. Returns 1 for other errors.
+// Returns 2 for errors that require human intervention, so that a service manager does not restart
+// the agent. Returns 1 for all other errors.
 int ExitCodeOf(const Status& error) {
   if (error.code() == Code::kInvalidArgument) return 2;
   switch (error.reason()) {
@@ -97,10 +97,10 @@ int Report(const Status& error) {
   return ExitCodeOf(error);
 }
 
-// Runs the agent or a simulated fleet from start to end. `start` returns the running object or an
-// error. `ready_line` returns a line that describes the object. This line is written to `ready_fd`
-// as soon as the object runs. Then waits for SIGTERM or SIGINT, or until the object asks to end.
-// Returns the exit code.
+// Runs the agent or a simulated fleet until it ends, and returns the exit code. `start` returns the
+// running object or an error. Once the object is running, writes the line returned by `ready_line`,
+// which describes the object, to `ready_fd`. Then waits for SIGTERM, SIGINT, or a request from the
+// object to end.
 template <typename StartFunction, typename LineFunction>
 int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFunction& start,
                    const LineFunction& ready_line) {
@@ -108,8 +108,8 @@ int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFuncti
     std::cerr << "assay-agent: --log-level: " << status.message() << "\n";
     return 2;
   }
-  // Block SIGTERM and SIGINT before any thread is started. Every thread then inherits this signal
-  // mask, so only sigwait below receives these signals.
+  // Block SIGTERM and SIGINT before starting any threads. All threads inherit this signal mask, so
+  // only sigwait below receives these signals.
   sigset_t ending_signals;
   sigemptyset(&ending_signals);
   sigaddset(&ending_signals, SIGTERM);
@@ -124,8 +124,8 @@ int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFuncti
     }
     Log().info("ending on signal {}", signal);
     ending->Signalled();
-    // Exit after a time limit even if the agent has not stopped, because a job may hang in a GPU
-    // driver. The kernel then kills the processes that run benchmarks.
+    // Exit after a time limit even if the agent is still stopping, because a job may hang in the
+    // GPU driver. The kernel then kills the processes that run benchmarks.
     std::this_thread::sleep_for(kMostEndTime);
     Log().warn("the agent did not end within {}; ending without its cleanup",
                FormatDuration(kMostEndTime));

@@ -212,8 +212,8 @@ ParsedOptions ParseOptions(int argc, char** argv) {
 ParsedJoin ParseJoinOptions(int argc, char** argv) {
   JoinOptions options;
   options.agent.data = DefaultDataFolder();
-  // Do not serve metrics by default. The coordinator exports this node's metrics already, and
-  // another agent on this machine may use the port.
+  // Do not serve metrics by default. The coordinator already exports this node's metrics, and
+  // another agent on this machine may be using the port.
   options.agent.http.clear();
   options.token = TakeInvite();
   std::vector<std::string> labels;

@@ -40,9 +40,8 @@ struct ParsedOptions {
   std::optional<AgentOptions> options;
   int exit_code = 0;
 };
-// Parses the command line. Returns either the options or the exit code with which the program must
-// end: 0 for --help and --version, or 2 for an error. In both cases, the output has already been
-// printed.
+// Parses the command line. Returns the options or, after printing all output, the exit code with
+// which the program must end: 0 for --help and --version, 2 for an error.
 ParsedOptions ParseOptions(int argc, char** argv);
 
 // The command line of `assay-agent join`.
@@ -59,9 +58,9 @@ struct ParsedJoin {
   std::optional<JoinOptions> options;
   int exit_code = 0;
 };
-// Parses the command line of `assay-agent join`, like ParseOptions. If the command line contains no
-// token, uses the environment variable ASSAY_INVITE. Removes this variable from the environment, so
-// that child processes do not see the token.
+// Parses the command line of `assay-agent join`, like ParseOptions. Without a token on the command
+// line, uses the one in the environment variable ASSAY_INVITE. Removes the variable from the
+// environment, so that child processes do not see the token.
 ParsedJoin ParseJoinOptions(int argc, char** argv);
 
 // Parses `assay-agent stop`. Returns the data folder, or the exit code.

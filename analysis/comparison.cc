@@ -13,11 +13,11 @@ namespace {
 using Runs = std::vector<TimedValue>;
 
 constexpr size_t kLeastPlaces = 3;
-// LimitOutliers() changes only lists of at least kPlacesToLimit values. It moves values that are
-// more than kNormalDeviations standard deviations from the median to that distance.
+// The minimum number of values for LimitOutliers() to have an effect. It limits values to
+// kNormalDeviations standard deviations from the median.
 constexpr size_t kPlacesToLimit = 6;
 constexpr double kNormalDeviations = 3;
-// The largest number of additional runs or places that Advise() recommends. If a verdict needs
+// The maximum number of additional runs or places that Advise() recommends. If a verdict needs
 // more, Advise() gives no number.
 constexpr size_t kMostAdvised = 200;
 
@@ -57,9 +57,9 @@ double VarianceOf(const std::vector<double>& values) {
   return squares / static_cast<double>(values.size() - 1);
 }
 
-// Returns the average of the places' means, with its variance. Each place counts equally,
-// regardless of its number of runs. The variance is estimated from the differences between runs of
-// the same place or, if every place has a single run, from the differences between places.
+// Returns the average of the places' means, with its variance. All places have equal weight,
+// regardless of their numbers of runs. The variance is estimated from the differences between runs
+// of the same place or, if every place has a single run, from the differences between places.
 SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   SideMean result;
   const auto places = static_cast<double>(side.size());
@@ -86,9 +86,8 @@ SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   return result;
 }
 
-// Moves values that are far from the median to the edge of the normal range, so that a single
-// broken GPU or node cannot decide the comparison. Does nothing if there are fewer than
-// kPlacesToLimit values.
+// Moves values far from the median to the edge of the normal range, so that a single broken GPU or
+// node cannot decide the comparison. Does nothing if there are fewer than kPlacesToLimit values.
 void LimitOutliers(std::vector<double>& values) {
   if (values.size() < kPlacesToLimit) return;
   const double middle = MedianOf(values);
@@ -127,7 +126,7 @@ Difference Paired(const std::vector<const Runs*>& a, const std::vector<const Run
 
 // Returns whether the runs of sides A and B alternate often enough in time. A block is a series of
 // successive runs of one side. There must be at least three blocks, and the side with fewer runs
-// must have at most two runs per block on average.
+// must average at most two runs per block.
 bool Alternates(const Runs& a, const Runs& b) {
   struct Labelled {
     double time;
@@ -172,8 +171,8 @@ ComparisonVerdict Judge(const Comparison& result, const ComparisonRule& rule) {
   return ComparisonVerdict::kInconclusive;
 }
 
-// The variances from which Advise() computes how narrow the confidence interval would become with
-// more runs or places.
+// The variances from which Advise() predicts how narrow the confidence interval would be with more
+// runs or places.
 struct Outlook {
   double between_places = 0;  // Variance of the differences between places, without that of runs.
   double runs_variance = 0;   // Sum of both sides' variances between runs.
@@ -183,9 +182,9 @@ struct Outlook {
   double alpha = 0;
 };
 
-// Returns the smallest number n of runs or places, greater than `from`, for which the confidence
-// interval is narrow enough: `at(n)`, its half width, is at most `half_width`. Returns nullopt if
-// this would need more than kMostAdvised additional runs or places.
+// Returns the smallest number n of runs or places, greater than `from`, for which `at(n)`, the half
+// width of the confidence interval, is at most `half_width`. Returns nullopt if this would take
+// more than kMostAdvised additional runs or places.
 template <typename HalfWidthAt>
 std::optional<size_t> SmallestNumber(size_t from, double half_width, const HalfWidthAt& at) {
   size_t low = from;
@@ -232,7 +231,7 @@ double NeededHalfWidth(double difference, double margin) {
 }
 
 // The runs to compare. Each element of `a` and `b` contains the runs at one place (a GPU, or a set
-// of GPUs or nodes). If `paired`, a[i] and b[i] belong to the same place.
+// of GPUs or nodes). If `paired`, a[i] and b[i] are runs at the same place.
 struct Sides {
   std::vector<const Runs*> a;
   std::vector<const Runs*> b;
@@ -257,7 +256,7 @@ Sides SelectSides(const std::vector<PlaceRuns>& places, Comparison& result) {
   return sides;
 }
 
-// Returns the difference between sides A and B, with a standard error that is estimated from the
+// Returns the difference between sides A and B, with a standard error estimated from the
 // differences between places. Sets the variances in `outlook`.
 Difference CompareOverPlaces(const Sides& sides, Outlook& outlook) {
   const SideMean a = MeanOverPlaces(sides.a);
@@ -271,9 +270,9 @@ Difference CompareOverPlaces(const Sides& sides, Outlook& outlook) {
   return difference;
 }
 
-// Returns the difference between sides A and B, with a standard error that is estimated from the
-// differences between runs. This method is for fewer than three places. If there are too few runs,
-// or if the runs of A and B do not alternate in time, sets `result.missing` and returns nullopt.
+// Returns the difference between sides A and B, with a standard error estimated from the
+// differences between runs. Used for fewer than three places. If there are too few runs, or if
+// those of A and B do not alternate in time, sets `result.missing` and returns nullopt.
 std::optional<Difference> CompareOverRuns(const Sides& sides, Outlook& outlook,
                                           Comparison& result) {
   result.these_places_only = true;

@@ -1,9 +1,9 @@
-// Compares the performance of a benchmark case on two sides, A and B. These are two drivers, two
+// Compares the performance of a benchmark case on two sides, A and B, which are two drivers, two
 // nodes, or two campaigns (batches of benchmark jobs).
 //
 // Values are logarithms: the natural logarithm of a run's median, negated if lower medians are
-// better. The value of B minus that of A is therefore the logarithm of a ratio. It is positive if B
-// is better.
+// better. The value of B minus that of A is therefore the logarithm of a ratio, and is positive if
+// B is better.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,7 @@ struct TimedValue {
   double time = 0;  // Seconds, from any origin.
 };
 
-// The runs of both sides at one place. A place is a GPU, or the set of GPUs or nodes that a job
-// used together.
+// The runs of both sides at one place: a GPU, or the set of GPUs or nodes that a job used together.
 struct PlaceRuns {
   std::vector<TimedValue> a;
   std::vector<TimedValue> b;
@@ -43,13 +42,13 @@ enum class Missing {
 struct Comparison {
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   double ratio = 1;  // Performance of B over that of A.
-  // True if there were enough suitable runs to compute the confidence interval of `ratio`, which is
-  // from `low` to `high`. The level of confidence is 1 - ComparisonRule::alpha.
+  // True if there were enough suitable runs to compute the confidence interval of `ratio`, from
+  // `low` to `high`. The confidence level is 1 - ComparisonRule::alpha.
   bool has_interval = false;
   double low = 0;
   double high = 0;
   // The probability of a difference at least as large as the measured one if A and B are in fact
-  // equal. 1 if there is no confidence interval.
+  // equal, or 1 if there is no confidence interval.
   double p_value = 1;
   size_t places_a = 0;
   size_t places_b = 0;
@@ -60,13 +59,13 @@ struct Comparison {
   // True if the verdict holds for the compared places only, because there are fewer than three.
   bool these_places_only = false;
   Missing missing = Missing::kNothing;
-  // The estimated number of additional runs (per place and side) or additional places, as `missing`
-  // says, that a verdict needs. 0 if unknown.
+  // The estimated number of additional runs (per place and side) or places needed for a verdict, or
+  // 0 if unknown. `missing` tells which of the two is meant.
   size_t missing_count = 0;
 };
 
 // Compares the two sides of a case. If some places (GPUs or nodes) have runs of both sides, uses
-// only these places and compares each with itself. The confidence interval comes from
+// only those and compares each with itself. The confidence interval comes from
 // - a paired t test of the places' medians, if there are at least three such places;
 // - Welch's t test of the places' medians, if there are no such places, but at least three on each
 //   side;
@@ -75,9 +74,9 @@ struct Comparison {
 //   alternates, A A B B does not.
 Comparison Compare(const std::vector<PlaceRuns>& places, const ComparisonRule& rule);
 
-// Corrects the verdicts of several cases for multiple testing, by the procedure of Benjamini and
-// Hochberg at rule.alpha. A verdict kRegressed or kImproved that is not significant by this
-// procedure becomes kInconclusive (missing runs).
+// Corrects the verdicts of several cases for multiple testing, using the Benjamini-Hochberg
+// procedure at rule.alpha. Verdicts of kRegressed or kImproved that turn out not to be significant
+// become kInconclusive (missing runs).
 void AdjustForCount(std::vector<Comparison>& comparisons, const ComparisonRule& rule);
 
 }  // namespace assay::analysis

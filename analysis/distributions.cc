@@ -37,8 +37,8 @@ double RoughNormalQuantile(double p) {
 }
 
 // Returns the logarithm of the gamma function of `x` > 0, by Stirling's series. The series needs a
-// large x, so values below 10 are first increased by gamma(x + 1) = x gamma(x). Unlike std::lgamma,
-// this function writes no global variable.
+// large x, so values below 10 are first increased using gamma(x + 1) = x gamma(x). Unlike
+// std::lgamma, this function does not write to a global variable.
 double LogGamma(double x) {
   double factor = 1;
   for (; x < 10; ++x) factor *= x;
@@ -50,7 +50,7 @@ double LogGamma(double x) {
 }
 
 // Evaluates the continued fraction of the incomplete beta function by Lentz's method (Press et al.,
-// Numerical Recipes, 6.4). Converges fast for x < (a + 1) / (a + b + 2).
+// Numerical Recipes, 6.4). Converges quickly for x < (a + 1) / (a + b + 2).
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
   const auto away = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
@@ -71,8 +71,8 @@ double BetaFraction(double a, double b, double x) {
   return fraction;
 }
 
-// Returns the probability that a value of Student's t distribution is above `t` >= 0. This is half
-// of the regularized incomplete beta function at freedom / (freedom + t^2).
+// Returns the probability that Student's t exceeds `t` >= 0. This is half of the regularized
+// incomplete beta function at freedom / (freedom + t^2).
 double StudentTail(double t, double freedom) {
   const double a = freedom / 2;
   constexpr double b = 0.5;
@@ -95,7 +95,7 @@ double StudentDensity(double t, double freedom) {
 
 // Returns the positive value that Student's t exceeds with probability `tail` < 0.5. Uses Newton's
 // method on a logarithmic scale, where the tail is nearly a straight line. If a step leaves the
-// interval that is known to contain the result, bisects this interval instead.
+// interval known to contain the result, bisects that interval instead.
 double StudentUpper(double tail, double freedom) {
   double low = 0;
   double high = kInfinity;

@@ -43,8 +43,8 @@ std::vector<double> NumbersOf(const RunList& runs, const std::string& field) {
   return values;
 }
 
-// Returns the distance between the 10th and the 90th percentile, as a measure of how much runs
-// usually differ.
+// Returns the distance between the 10th and the 90th percentile, as a measure of the usual
+// variation between runs.
 double SpreadOf(const std::vector<double>& sorted) {
   const size_t cut = sorted.size() / 10;
   return sorted[sorted.size() - 1 - cut] - sorted[cut];
@@ -68,8 +68,8 @@ std::optional<ConditionChange> CompareNumbers(const std::string& field, const Ru
   return ConditionChange{field, from, to, "", ""};
 }
 
-// Returns the text that more than half of the runs have in a field, or nullopt if there is none. If
-// a run lacks the field, its text counts as empty.
+// Returns the text that more than half of the runs have in a field, or nullopt if there is none. A
+// missing field is treated as an empty text.
 std::optional<std::string> TextOf(const RunList& runs, const std::string& field) {
   std::map<std::string, size_t> counts;
   for (const RunConditions& run : runs) {

@@ -20,11 +20,10 @@ struct ConditionChange {
   std::string text_before, text_after;  // The most frequent text.
 };
 
-// Returns the conditions that differ between the runs before and the runs after a step (a lasting
-// change of performance). A text counts if it changed. A number counts if its median changed by
-// more than it usually differs between runs, and by more than a threshold: 1% for clocks, 50% for
-// loads, and 3% for others such as power and temperature. Lists texts first, then clocks, then the
-// others.
+// Returns the conditions that differ between the runs before and after a step (a lasting change of
+// performance). Includes any text that changed, and numbers whose median changed by more than they
+// usually vary between runs and by more than a threshold: 1% for clocks, 50% for loads, and 3% for
+// others such as power and temperature. Lists texts first, then clocks, then the others.
 std::vector<ConditionChange> ExplainStep(const std::vector<RunConditions>& before,
                                          const std::vector<RunConditions>& after);
 

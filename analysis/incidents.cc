@@ -12,8 +12,8 @@ namespace {
 
 using Members = std::vector<size_t>;
 
-// The state of grouping steps (lasting changes of performance) into incidents: the steps that are
-// in no incident yet, and the incidents found so far.
+// The progress of grouping steps (lasting changes of performance) into incidents: the steps not yet
+// in any incident, and the incidents found so far.
 class Grouping {
  public:
   explicit Grouping(const std::vector<SteppedCase>& steps)
@@ -54,8 +54,8 @@ class Grouping {
     }
   }
 
-  // Returns groups of the steps that are in no incident yet. The steps of a group share a key, such
-  // as a node, and overlap in time, directly or through other steps of the group.
+  // Returns groups of the steps that are not in any incident yet. The steps of a group share a key,
+  // such as a node, and overlap in time, either directly or through other steps of the group.
   std::vector<std::pair<std::string, Members>> Overlapping(const Keys& keys_of) const {
     std::map<std::string, Members> by_key;
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -96,9 +96,9 @@ class Grouping {
     return sets.size();
   }
 
-  // Returns the GPU that takes part in more of the steps `members` than any other GPU, and the
-  // steps in which it takes part. Returns an empty pair if the GPU takes part in only half of
-  // `members` or fewer, or if its steps are all of a single case.
+  // Returns the GPU that is involved in more of the steps `members` than any other, along with
+  // those steps. Returns an empty pair if the GPU is involved in no more than half of `members`, or
+  // if its steps are all of a single case.
   std::pair<std::string, Members> FindGpu(const Members& members) const {
     std::map<std::string, Members> by_gpu;
     for (const size_t i : members) {
@@ -121,9 +121,9 @@ class Grouping {
     return in_one || CountGpuSets(members) > 1;
   }
 
-  // Finds the causes of the steps (performance changes) of each node: one GPU that takes part in
-  // most of these steps or, if there is none, the node itself. Both need steps of several benchmark
-  // cases, because a single case may have slowed down on other nodes too.
+  // Finds the causes of the steps (performance changes) of each node: one GPU that is involved in
+  // most of them or, failing that, the node itself. Both need steps of several benchmark cases,
+  // because a single case may have slowed down on other nodes too.
   void GroupByNode() {
     const auto nodes = [](const SteppedCase& step) { return step.nodes; };
     size_t before = 0;
@@ -135,8 +135,8 @@ class Grouping {
         return x.second.size() > y.second.size();
       });
       for (const auto& [node, members] : groups) AddNodeOrGpu(node, members);
-      // Some steps may still be in no incident after this pass, so group them again until a pass
-      // finds no further incident.
+      // Some steps may still not be in any incident after this pass, so group them again until a
+      // pass finds no more incidents.
     } while (groups_.size() > before);
   }
 

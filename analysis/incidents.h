@@ -22,18 +22,18 @@ enum class CauseKind { kDriver, kAgent, kGpu, kNode, kCase };
 
 struct IncidentGroup {
   CauseKind kind = CauseKind::kCase;
-  // The versions before and after the step, if the cause is a driver or an agent. For other causes,
-  // `from` is empty and `to` is the GPU, node or case.
+  // The versions before and after the step, if the cause is a driver or an agent. Otherwise `from`
+  // is empty and `to` is the GPU, node or case.
   std::string from, to;
   std::vector<size_t> members;  // Indices of steps.
 };
 
-// Groups steps (lasting changes of performance) into incidents. Steps belong to one incident if
-// they share a cause and overlap in time. Steps with the same change of driver or agent need not
+// Groups steps (lasting changes of performance) into incidents. Steps form an incident if they
+// share a cause and overlap in time. Steps with the same change of driver or agent need not
 // overlap, because upgrades take weeks.
 //
 // Causes are tried in the order of CauseKind, so a new driver is blamed before a node, and a GPU
-// before its node. A GPU must take part in most of the node's steps, and in at least two cases. A
+// before its node. A GPU must be involved in most of the node's steps and in at least two cases. A
 // node also needs two cases, or one that changed on several of its GPUs and on no other node.
 std::vector<IncidentGroup> GroupIncidents(const std::vector<SteppedCase>& steps);
 

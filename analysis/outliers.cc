@@ -20,7 +20,7 @@ double SpreadAround(double median, std::vector<double> values) {
 
 // Returns whether `rule` holds for a place (a GPU or node): for at least two of its newest three
 // runs or, if it has a single run, for that run. If the level of the place (its median over more
-// runs) is known, `rule` must hold for the level too.
+// runs) is known, `rule` must hold for it as well.
 template <typename Rule>
 bool HoldsForPlace(const PeerRuns& peer, const Rule& rule) {
   if (peer.level && !rule(*peer.level)) return false;

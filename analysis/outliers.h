@@ -7,8 +7,8 @@
 
 namespace assay::analysis {
 
-// The newest runs of one place (a GPU, or a set of GPUs or nodes), at most three, oldest first. The
-// values are logarithms, as in comparison.h.
+// The newest runs of one place (a GPU, or a set of GPUs or nodes), at most three, oldest first.
+// Values are logarithms, as in comparison.h.
 struct PeerRuns {
   size_t place = 0;  // The caller's number.
   std::vector<double> newest;
@@ -23,8 +23,8 @@ struct OutlierRule {
   double least_deficit = 0.03;
   size_t least_peers = 6;
   // The standard deviation between healthy places (GPUs or nodes), known from other fleets or
-  // learned from this one. The estimated deviation is never lower than this, because the deviation
-  // between only a few places is often too small by chance.
+  // learned from this one. It is a lower bound for the estimated deviation, because the deviation
+  // between just a few places is often too small by chance.
   double prior_spread = 0.02;
 };
 
@@ -42,8 +42,8 @@ struct PeerPosition {
   double z = 0;       // `change` in standard deviations.
   size_t rank = 0;    // From the slowest, from 1.
   bool slow = false;
-  // True if the place is faster than its peers by at least 10%, and by more than chance explains.
-  // Its measurement is then doubtful.
+  // True if the place is faster than its peers by at least 10% and by more than chance explains,
+  // which makes its measurement doubtful.
   bool implausible = false;
 };
 
@@ -57,8 +57,8 @@ struct PeerAnalysis {
 // Compares places (GPUs or nodes) by their newest runs. A place is slow if at least two of its
 // newest three runs are below the median by rule.least_deficit, and by more than chance explains
 // (see rule.alpha). A place with a single run is judged by that run. If the level of a place (its
-// median over more runs) is known, it must be as low, so that a few slow runs among many do not
-// count.
+// median over more runs) is known, it must be just as low, so that a few slow runs among many do
+// not make a place slow.
 PeerAnalysis FindOutliers(const std::vector<PeerRuns>& peers, const OutlierRule& rule);
 
 // Returns the spread of `values` around their median, as a standard deviation: 1.4826 times the

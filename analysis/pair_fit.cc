@@ -28,8 +28,8 @@ PairFit::PairFit(size_t effects, size_t second_side, std::vector<PairEquation> e
   if (!equations_.empty()) Fit();
 }
 
-// Fits one effect after the other. This may end in a local minimum, so it is done from three
-// starting points, and the best result is kept.
+// Fits one effect at a time. This may end in a local minimum, so the fit starts from three
+// different points and keeps the best result.
 void PairFit::Fit() {
   std::vector<double> scores;
   for (const PairEquation& equation : equations_) scores.push_back(equation.score);
@@ -70,8 +70,8 @@ double PairFit::Noise() const {
   const size_t fitted = measured - sides + 1;
   // A fit by medians passes exactly through about as many equations as there are effects
   // (parameters of the model). The residuals of these equations are 0 and say nothing about the
-  // noise, so omit them. However, if fewer than kFew residuals would remain, a single bad link
-  // could dominate the estimate. In this case, use all residuals and correct for the degrees of
+  // noise, so omit them. However, if this would leave fewer than kFew residuals, a single bad link
+  // could dominate the estimate. In that case, use all residuals and correct for the degrees of
   // freedom.
   constexpr size_t kFew = 4;
   double correction = 1;
@@ -120,9 +120,9 @@ void PairFit::Sweep(double mean) {
   }
 }
 
-// Returns the change of one effect that minimizes Cost() while all other effects stay fixed. It is
-// the median of a list that contains the residuals of the effect's equations and the negated
-// effect. If several changes are equally good, returns the one that brings the effect closest to 0.
+// Returns the change of one effect that minimizes Cost() while all other effects stay fixed. This
+// is the median of the residuals of the effect's equations together with the negated effect. Among
+// equally good changes, prefers the one that brings the effect closest to 0.
 double PairFit::Step(size_t index) const {
   if (occurrences_[index].empty()) return 0;
   std::vector<double> residuals = {-effects_[index]};

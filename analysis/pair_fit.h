@@ -16,22 +16,22 @@ struct PairEquation {
   double residual = 0;          // Set by the fit.
 };
 
-// A fit of the model score = mean + effects[first] + effects[second] + residual to scores that were
-// measured between pairs of nodes. Uses repeated medians, as in median polish (Tukey 1977), so that
-// a minority of bad measurements does not influence the fit. The fit minimizes the sum of all
+// A fit of the model score = mean + effects[first] + effects[second] + residual to scores measured
+// between pairs of nodes. Uses repeated medians, as in median polish (Tukey 1977), so that a
+// minority of bad measurements does not influence the fit. The fit minimizes the sum of all
 // |residual| and |effect|. A bad node therefore causes one large effect instead of many large
 // residuals, and a bad link causes one large residual instead of two large effects.
 class PairFit {
  public:
   // Fits the model to `equations`. Effects are numbered from 0 to `effects` - 1. If nodes have
-  // separate effects as senders and as receivers, those of receivers begin at `second_side`. In
-  // each equation, `first` is then a sender and `second` a receiver. Otherwise, `second_side`
+  // separate effects as senders and receivers, those of receivers begin at `second_side`, and
+  // `first` is the sender and `second` the receiver in each equation. Otherwise, `second_side`
   // equals `effects`. Without equations, all effects are 0.
   PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
-  // Returns the noise, which is the standard deviation of the scores around the fitted model. It is
-  // estimated both from the median residual and from the median standard error of the scores, and
-  // the larger estimate is returned. Returns 0 if there are no equations.
+  // Returns the noise: the standard deviation of the scores around the fitted model. It is the
+  // larger of two estimates, one from the median residual and one from the median standard error of
+  // the scores. Returns 0 if there are no equations.
   double Noise() const;
 
   // Returns an effect relative to the median effect of its side.

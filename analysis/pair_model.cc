@@ -14,18 +14,18 @@ namespace assay::analysis {
 namespace {
 
 constexpr size_t kMinLinks = 3;
-// A node counts as bad only if it is worse than normal by at least this many standard errors. The
-// limit is high because the worst of many nodes is tested, and because the noise is estimated from
-// few values.
+// A node is considered bad only if it is worse than normal by at least this many standard errors.
+// The limit is high because the worst of many nodes is tested, and because the noise is estimated
+// from just a few values.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;
-// If one direction of a link is bad, the opposite direction also counts as bad if it deviates at
-// least this fraction as much. The same rule applies to the two roles of a node, sender and
+// If one direction of a link is bad, the opposite direction is also considered bad if its deviation
+// is at least this fraction as large. The same rule applies to a node as a sender and as a
 // receiver.
 constexpr double kAlike = 0.5;
 
-// The certainty that a link or a node is bad, in ascending order. kUncertain means that the
-// standard errors of the measured values could explain the deviation.
+// The degrees of certainty that a link or a node is bad, in ascending order. kUncertain means that
+// the standard errors of the measured values could explain the deviation.
 enum class Level { kFine, kUncertain, kCertain };
 
 using Pair = std::pair<size_t, size_t>;
@@ -85,9 +85,9 @@ class Scale {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
-  // Converts a difference of scores to the unit of ErrorOf(). Scores are usually logarithms, and
-  // the result is then a fraction of the measured value. In the additive model, the result is the
-  // difference itself.
+  // Converts a difference of scores to the unit of ErrorOf(). Scores are usually logarithms, in
+  // which case the result is a fraction of the measured value. In the additive model, the result is
+  // the difference itself.
   double Distance(double below) const {
     if (additive_) return below;
     return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);
@@ -126,8 +126,8 @@ class PairModel {
   }
 
  private:
-  // Returns the index of a node's effect as a receiver. This is the node's only effect if senders
-  // and receivers are not distinguished.
+  // Returns the index of a node's effect as a receiver. If senders and receivers are not
+  // distinguished, this is the node's only effect.
   size_t ReceivingSide(size_t node) const { return result_.directed ? nodes_ + node : node; }
 
   std::vector<size_t> SidesOf(size_t node) const {
@@ -156,7 +156,7 @@ class PairModel {
 
   size_t LinksOf(size_t side) const { return fit_->EquationsOf(side).size(); }
 
-  // Returns the smallest effect that is significant for a node with `links` links, if each measured
+  // Returns the smallest effect that is significant for a node with `links` links if each measured
   // value has the standard error `error`.
   static double NodeLimit(double error, size_t links) {
     return kNodeErrors * kMedianToMeanError * error / std::sqrt(static_cast<double>(links));
@@ -246,8 +246,7 @@ class PairModel {
   }
 
   // Finds bad links. If both directions of a link are bad, or if one is bad and the other deviates
-  // at least half as much, they are reported as one link. Otherwise, only the bad direction is
-  // reported.
+  // at least half as much, reports them as one link. Otherwise, reports only the bad direction.
   void JudgeLinks() {
     std::map<Pair, const PairEquation*> links;
     for (const PairEquation& equation : fit_->equations()) {

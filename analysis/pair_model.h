@@ -1,9 +1,9 @@
 // Finds bad nodes and bad links in measurements between pairs of nodes. The model is
 //   log(value from i to j) = mean + effect of i + effect of j + deviation of the link from i to j.
 // The effect of a node is common to all of its links. The rest is the link's own deviation. If most
-// pairs were measured in both directions, a node has one effect as sender and another as receiver.
-// Values that can be 0, such as error counts, have no logarithm. For them, an additive model uses
-// the values themselves.
+// pairs were measured in both directions, a node has one effect as a sender and another as a
+// receiver. Values that can be 0, such as error counts, have no logarithm, so an additive model of
+// the values themselves is used for them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace assay::analysis {
 
-// A measurement between two nodes, which the caller has numbered. The numbers should be small,
+// A measurement between two nodes, which are numbered by the caller. The numbers should be small,
 // because memory use grows with the largest one.
 struct PairValue {
   size_t from = 0;
@@ -25,7 +25,7 @@ struct PairValue {
 
 struct PairRule {
   bool higher_is_better = true;
-  // The deficit from which a node or link counts as bad, where 0.10 means 10% worse than the
+  // The deficit at which a node or link is considered bad, where 0.10 means 10% worse than the
   // others. If the values are counts, this is a fraction of the mean count.
   double threshold = 0.10;
   // The values are counts, such as retransmitted segments.
@@ -38,8 +38,9 @@ enum class NodeSide { kBoth, kSending, kReceiving };
 struct BadNode {
   size_t node = 0;
   NodeSide side = NodeSide::kBoth;
-  // The amount by which this node is worse than the median node. 0.43 means that its values are 43%
-  // lower, or 43% higher if lower values are better. For counts, this has the unit of the values.
+  // The amount by which this node is worse than the median node. For example, 0.43 means that its
+  // values are 43% lower, or 43% higher if lower values are better. For counts, it is in the unit
+  // of the values.
   double deficit = 0;
   // Number of links that are worse by the threshold or more, and of all measured links of the node.
   size_t bad_links = 0;
@@ -83,14 +84,14 @@ enum class Verdict {
 struct PairAnalysis {
   // True if nodes have separate effects as senders and as receivers.
   bool directed = false;
-  // True if deficits, `noise` and the limits have the unit of the measured values. False if they
+  // True if deficits, `noise` and the limits are in the unit of the measured values. False if they
   // are fractions.
   bool additive = false;
   // Sorted: certain findings before uncertain ones, and the worst first among equals.
   std::vector<BadNode> nodes;
   std::vector<BadLink> links;
-  // Nodes with fewer than three measured links, which are too few to distinguish a bad node from a
-  // bad link. If there are fewer than four nodes, this list contains all of them.
+  // Nodes with fewer than three measured links, which is too few to tell a bad node from a bad
+  // link. If there are fewer than four nodes, this list contains all of them.
   std::vector<size_t> unjudged_nodes;
   // One per value given, in order.
   std::vector<JudgedValue> values;
@@ -98,7 +99,7 @@ struct PairAnalysis {
   double noise = 0;
   // PairRule::threshold as a deficit.
   double threshold = 0;
-  // The smallest deficit at which a node (`node_limit`) or a link (`link_limit`) counts as bad.
+  // The smallest deficit at which a node (`node_limit`) or a link (`link_limit`) is considered bad.
   // Normally `threshold`, but higher if noise could cause a deficit of that size. `node_limit`
   // applies to the nodes with the most links; nodes with fewer links may have a higher limit.
   double node_limit = 0;

@@ -1,5 +1,5 @@
 // Finds slow and failing connections from a campaign (a batch of benchmark jobs) that measured
-// pairs of nodes. For each benchmark case, the report has a matrix with the results of the measured
+// pairs of nodes. The report has a matrix for each benchmark case with the results of the measured
 // pairs. The functions here have no side effects.
 #pragma once
 
@@ -70,13 +70,13 @@ struct PairReport {
 struct PairQuery {
   std::string metric;  // Empty: the metrics of `results` as they are.
   double threshold = 0.10;
-  // A function that returns the flags that make a result doubtful. If null, the flags that were
-  // recorded with the result are used.
+  // A function that returns the flags that make a result doubtful. If null, the flags recorded with
+  // the result are used.
   std::function<std::vector<std::string>(const v1::CaseResult& run)> flags_of = nullptr;
 };
 
 // Builds the report from the results and jobs of one campaign. Ignores jobs that do not run on
-// exactly two nodes, and their results. If no result contains the requested metric, returns
+// exactly two nodes, along with their results. If no result contains the requested metric, returns
 // INVALID_ARGUMENT with reason UNKNOWN_METRIC and a list of the known metrics.
 Result<PairReport> MakePairReport(const std::vector<v1::StoredResult>& results,
                                   const std::vector<v1::Job>& jobs, const PairQuery& query);

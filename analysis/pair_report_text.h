@@ -1,5 +1,5 @@
-// Describes the findings of a PairReport in words. The texts may contain names that other machines
-// sent, so callers must make them printable before showing them.
+// Describes the findings of a PairReport in words. The texts may contain names sent by other
+// machines, so callers must make them printable before showing them.
 #pragma once
 
 #include <string>
@@ -28,8 +28,8 @@ const PairFailure* FailureOf(const PairReport& report, const PairCase& one, size
 // Returns the nodes and links that are bad in one case, certain ones first.
 std::vector<PairFinding> FindingsOf(const PairReport& report, const PairCase& one);
 
-// Returns the nodes that probably caused failures, followed by the failed pairs of nodes that no
-// such node explains.
+// Returns the nodes that probably caused failures, followed by the failed pairs that none of these
+// nodes explains.
 std::vector<PairFinding> FailuresOf(const PairReport& report);
 
 // Returns one sentence for each node or pair that could not be judged in a case.

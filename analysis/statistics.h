@@ -15,21 +15,21 @@ inline constexpr double kMedianToMeanError = 1.2533;
 // The ratio of the standard deviation of normal values to their median absolute deviation.
 inline constexpr double kMadToDeviation = 1.4826;
 
-// A measured value and its standard error, in the same unit. `error` is nullopt if the error is
-// unknown, for example because there is only a single sample.
+// A measured value and its standard error, in the same unit. `error` is nullopt if unknown, for
+// example because there is only one sample.
 struct Estimate {
   double value = 0;
   std::optional<double> error;
 };
 
-// Returns the median of `values`. This is the mean of the two middle values if the number of values
-// is even, and 0 if there are no values.
+// Returns the median of `values`: the mean of the two middle values if their number is even, and 0
+// if there are none.
 double MedianOf(std::vector<double> values);
 
 // Returns the median of one or more repetitions of a measurement, with its standard error. The
 // error is the larger of two estimates: one from the errors of the repetitions, the other from the
-// spread between them. The second estimate is enlarged by Student's t, so that value +-
-// kHalfInterval * error is a 95% confidence interval even if there are few repetitions.
+// spread between them. The second is enlarged by Student's t, so that value +- kHalfInterval *
+// error is a 95% confidence interval even if there are few repetitions.
 Estimate CombineRepetitions(const std::vector<Estimate>& repetitions);
 
 }  // namespace assay::analysis

@@ -13,20 +13,20 @@ namespace {
 using Values = std::span<const double>;
 
 constexpr double kPermutationLevel = 0.01;
-// The significance level of candidates, which are possible steps. It is more lenient than the level
-// of steps, because two steps in opposite directions hide each other until both are known. When all
+// The significance level of candidates, which are possible steps. It is more lenient than that of
+// steps, because two steps in opposite directions hide each other until both are known. Once all
 // candidates are known, MergeWeak() removes the weak ones.
 constexpr double kWeakLevel = 10 * kPermutationLevel;
 constexpr int kPermutations = 199;
 constexpr double kWelchLevel = 1e-3;
-// A step must be found twice: with and without the newest value. The two results are taken for the
-// same step if their positions differ by at most this many values.
+// A step must be found twice: with and without the newest value. The two results are considered to
+// be the same step if their positions differ by at most this many values.
 constexpr size_t kSamePlace = 2;
-// The distance from the 10th to the 90th percentile of a normal distribution, in standard
+// The distance between the 10th and the 90th percentile of a normal distribution, in standard
 // deviations.
 constexpr double kDecilesApart = 2.563;
-// The size that a change of performance must have, as a multiple of the spread (standard deviation)
-// of the values. A change of kClearChange spreads or more, with at least kClearRuns runs on each
+// The minimum size of a change of performance, as a multiple of the spread (standard deviation) of
+// the values. A change of at least kClearChange spreads, with at least kClearRuns runs on each
 // side, needs no further test.
 constexpr double kLeastSpreads = 2;
 constexpr double kClearChange = 5;
@@ -34,8 +34,8 @@ constexpr size_t kClearRuns = 6;
 constexpr double kSuspectLevel = 1e-4;
 constexpr double kLeastDeviation = 0.01;
 constexpr size_t kLeastSegment = 10;
-// The accepted probability that reruns confirm a change although there is none, after the largest
-// number of reruns. It is 10 times lower for every three reruns fewer.
+// The accepted probability that the maximum number of reruns confirms a change that does not exist.
+// It is divided by 10 for every three fewer reruns.
 constexpr double kConfirmLevel = 1e-4;
 // One of this many reruns may fail to repeat the change.
 constexpr size_t kRerunsPerException = 8;
@@ -90,7 +90,7 @@ struct Split {
   double statistic = 0;
 };
 
-// A search for the best position at which to split a segment of a history into two, by the energy
+// A search for the best position at which to split a segment of a history in two, using the energy
 // statistic of Matteson and James with alpha 1.
 class EnergySplitter {
  public:
@@ -178,7 +178,7 @@ double Autocorrelation(Values left, double left_mean, Values right, double right
 }
 
 // Returns the p value of Welch's t test of two segments. To correct for their autocorrelation rho,
-// n values count as only n (1 - rho) / (1 + rho) independent ones.
+// treats n values as only n (1 - rho) / (1 + rho) independent ones.
 double WelchPValue(Values left, Values right) {
   const Moments x = MomentsOf(left);
   const Moments y = MomentsOf(right);
@@ -213,9 +213,9 @@ double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
 // change is too small for a step.
 double CandidatePValue(Values left, Values right, const StepRule& rule) {
   const double spreads = ChangeInSpreads(left, right, rule);
-  // Welch's test, which is corrected for autocorrelation, mistakes a smaller shift within a segment
-  // for autocorrelation and then gives a higher p value. This must not hide a change that noise
-  // cannot explain.
+  // Welch's test, corrected for autocorrelation, mistakes a smaller shift within a segment for
+  // autocorrelation and then gives a higher p value. This must not hide a change that noise cannot
+  // explain.
   if (spreads >= kClearChange && std::min(left.size(), right.size()) >= kClearRuns) return 0;
   return spreads >= kLeastSpreads ? WelchPValue(left, right) : 1;
 }
@@ -244,9 +244,9 @@ void MergeWeak(Values values, const StepRule& rule, Random& random, std::vector<
   }
 }
 
-// Returns whether the values are obviously too steady to contain a step: the medians of all sets of
-// five successive values differ too little. This quick check avoids the slow search in steady
-// histories.
+// Returns whether the values are obviously too steady to contain a step, because the medians of all
+// sets of five successive values differ too little. This quick check avoids the slow search in
+// steady histories.
 bool IsSteady(Values values, const StepRule& rule) {
   double low = 0;
   double high = 0;
@@ -262,7 +262,7 @@ bool IsSteady(Values values, const StepRule& rule) {
 }
 
 // Returns the index of the first value of each step (lasting change) in the newest kStepWindow
-// values. FindSteps() must still check that the step is also found without the newest value.
+// values. FindSteps() must still check that each step is also found without the newest value.
 std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed) {
   const size_t skipped = history.size() - std::min(history.size(), kStepWindow);
   const Values values = history.subspan(skipped);
@@ -277,8 +277,8 @@ std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed
 
 enum class RerunVerdict { kUnclear, kChanged, kUnchanged };
 
-// Returns how much the mean of reruns may differ from that of the earlier values in `segment` by
-// chance. If nothing has changed, the reruns exceed this limit only with the probability that
+// Returns the amount by which the mean of reruns may differ from that of the earlier values in
+// `segment` by chance. If nothing has changed, the reruns exceed it only with the probability that
 // kConfirmLevel allows for this number of reruns. Assumes that the reruns are as autocorrelated as
 // the segment.
 double NoiseLimit(const std::vector<double>& segment, const Moments& expected, size_t reruns) {
@@ -298,8 +298,8 @@ double NoiseLimit(const std::vector<double>& segment, const Moments& expected, s
 // Judges whether reruns repeat a change of performance. Returns kUnchanged if their mean differs
 // from that of the earlier runs by less than half of the change. Returns kChanged if there are
 // enough reruns, nearly all of them repeat half of the change, and noise cannot explain the
-// difference of the means. Nearly all reruns must repeat it, because a case may be slow in some of
-// its runs although the earlier runs do not show this.
+// difference of the means. Nearly all must repeat it, because some runs of a case may be slow
+// anyway, even if none of the earlier ones were.
 RerunVerdict JudgeReruns(double change, const RerunEvidence& evidence) {
   const std::vector<double>& reruns = evidence.reruns;
   if (reruns.size() < kReruns) return RerunVerdict::kUnclear;

@@ -1,5 +1,5 @@
 // Finds the points in a history at which a benchmark case became slower or faster, and runs that
-// deviate from the history. A history is the list of values of one case on the same GPUs or nodes,
+// deviate from the history. A history is the list of one case's values on the same GPUs or nodes,
 // oldest first. Values are logarithms, as in comparison.h.
 //
 // For the method and its error rates on simulated noise, see docs/concepts/verdicts.md.
@@ -35,22 +35,22 @@ struct StepRule {
 // Returns the steps (lasting changes of performance) in the newest kStepWindow values, oldest
 // first. Finds candidates by E-divisive (Matteson and James 2014) with permutation tests, whose
 // random numbers depend only on `seed` and the number of values. Confirms them by Welch's t test,
-// corrected for autocorrelation. To avoid false alarms, a step must also be found without the
-// newest value, at most two positions away.
+// corrected for autocorrelation. To avoid false alarms, a step must also be found (at most two
+// positions away) when the newest value is omitted.
 std::vector<Step> FindSteps(std::span<const double> values, const StepRule& rule, uint64_t seed);
 
 // The difference between the newest value of a history and the values before it.
 struct Deviation {
   double change = 0;  // Newest value minus the mean of the segment.
-  // True if the value is slower than earlier values by more than chance explains (p = 1e-4), by at
+  // True if the value is slower than earlier ones by more than chance explains (p = 1e-4), by at
   // least 1%, and by at least three times the noise of a run. Reruns should then confirm the
   // change.
   bool suspect = false;
 };
 
-// Compares the newest value of `segment` with the values before it. `segment` has all values since
-// the last step (lasting change). `noise` is the typical uncertainty of one run, as a fraction.
-// Returns nullopt if there are fewer than ten earlier values.
+// Compares the newest value of `segment` with the values before it. `segment` holds all values
+// since the last step (lasting change). `noise` is the typical uncertainty of one run, as a
+// fraction. Returns nullopt if there are fewer than ten earlier values.
 std::optional<Deviation> JudgeNewest(std::span<const double> segment, double noise);
 
 // The evidence about a change: the segment of values that preceded the change, and reruns after it.
@@ -59,9 +59,9 @@ struct RerunEvidence {
   std::vector<double> reruns;
 };
 
-// The numbers of reruns after which a suspected change can be dismissed, can be confirmed, and is
-// finally decided. Three slow reruns do not confirm a change: a case that has always been slow in
-// 30% of its runs would have three slow reruns with a probability of 3%.
+// The numbers of reruns after which a suspected change can be dismissed, can be confirmed, and must
+// be decided either way. Three slow reruns do not confirm a change: if a case has always been slow
+// in 30% of its runs, the probability of three slow reruns is 3%.
 inline constexpr size_t kReruns = 3;
 inline constexpr size_t kConfirmingReruns = 5;
 inline constexpr size_t kMostReruns = 9;
@@ -76,10 +76,10 @@ enum class Confirmation {
 };
 
 // Decides what to do next about a suspected change (negative: slower) at a place (a GPU or node),
-// from reruns that were spaced in time. The reruns repeat the change if nearly all of them differ
-// from the earlier runs by half of the change, and if noise cannot explain the difference of the
-// means. `peer` is the evidence of another place that serves as a reference, or null if no peer has
-// enough runs.
+// from reruns spaced out in time. The reruns repeat the change if nearly all of them differ from
+// the earlier runs by half of the change, and if noise cannot explain the difference of the means.
+// `peer` is the evidence of another place that serves as a reference, or null if no peer has enough
+// runs.
 Confirmation Confirm(double change, const RerunEvidence& place, const RerunEvidence* peer);
 
 }  // namespace assay::analysis

@@ -22,12 +22,12 @@ struct FailingNode {
   size_t pairs = 0;   // out of so many.
 };
 
-// Returns the nodes that probably caused the failures of pairs, starting with the node that has the
-// most failures. Includes a node if
+// Returns the nodes that probably caused the failures of pairs, those with the most failures first.
+// Includes a node if
 //   - at least two of its pairs were tried and all of them failed, or
 //   - at least three of its pairs failed, and more than half of its pairs failed.
-// A failure that is attributed to one node does not count for the other node of the pair. If every
-// pair failed, returns an empty list, because no node differs from the others.
+// A failure attributed to one node is not counted for the other node of the pair. If every pair
+// failed, returns an empty list, because no node differs from the others.
 std::vector<FailingNode> FailingNodes(const std::vector<TriedPair>& tried);
 
 // A node or link to check.
@@ -44,8 +44,8 @@ struct Suspect {
 
 // Returns the nodes and links that a user should check: those that are certainly bad in one of
 // `analyses`, and those that failed in `tried`. Omits failed pairs that a failing node explains.
-// Nodes come before links, then failures before slowness, and then suspects that are bad in many
-// analyses before those that are bad in few.
+// Lists nodes before links, then failures before slowness, and then suspects by the number of
+// analyses in which they are bad, largest first.
 std::vector<Suspect> RankSuspects(const std::vector<PairAnalysis>& analyses,
                                   const std::vector<TriedPair>& tried);
 

@@ -133,8 +133,8 @@ class RuleParser {
   AcceptRule rule_;
 };
 
-// Returns all ways to split a unit into an optional SI or binary prefix and the rest, for example
-// "GB/s" into 1e9 and "B/s". Each result has the factor of the prefix and the rest of the unit.
+// Returns all ways to split a unit into an optional SI or binary prefix and the rest. Each result
+// has the prefix's factor and the rest of the unit, such as 1e9 and "B/s" for "GB/s".
 std::vector<std::pair<double, std::string_view>> Readings(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, double>, 14> kPrefixes = {{
       {"n", 1e-9},

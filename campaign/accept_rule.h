@@ -1,5 +1,5 @@
-// Parses and checks accept rules. Such rules set limits for the results of a campaign (a planned
-// set of benchmark runs), for example
+// Parses and checks accept rules, which set limits for the results of a campaign (a planned set of
+// benchmark runs), for example
 //   gemm[dtype=bf16, m=8192].tflops >= 65% of spec
 //   all_reduce[bytes=1GiB, ranks=8].bus_bandwidth >= 340 GB/s
 //   gemm.tflops >= 95% of baseline accepted-in-may
@@ -33,8 +33,8 @@ struct AcceptRule {
   bool percent_of_spec = false;
   // Name of the baseline of which `threshold` is a percentage; else empty.
   std::string baseline;
-  // True if the rule limits how much the results of the same case differ: the difference between
-  // the best and the worst result, as a percentage of their median. False if it limits each result.
+  // True if the rule limits the spread of results of the same case: the difference between the best
+  // and the worst, as a percentage of their median. False if it limits each result.
   bool spread = false;
 
   // Returns true if `value` satisfies the comparison with `limit`. Returns false for NaN.
@@ -49,8 +49,8 @@ struct AcceptRule {
 Result<AcceptRule> ParseAcceptRule(std::string_view text);
 
 // Checks a rule against the schema of its benchmark. The metric and the parameters must exist, and
-// the rule's unit must be convertible to the metric's unit. A limit in `% of spec` is allowed only
-// for GPU benchmarks, and only if higher values of the metric are better. If `cases` is not null,
+// the rule's unit must be convertible to that of the metric. A limit in `% of spec` is allowed only
+// for GPU benchmarks, and only if higher values of the metric are better. Unless `cases` is null,
 // the rule must apply to at least one of these cases. Returns INVALID_ARGUMENT if a check fails.
 Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
                        const std::vector<ParameterMap>* cases);
@@ -59,7 +59,7 @@ Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema
 bool Covers(const AcceptRule& rule, const ParameterMap& parameters);
 
 // Returns the factor that converts numbers in the unit `from` to the unit `to`, for example 1000
-// from "TFLOP/s" to "GFLOP/s". Returns nullopt if the units differ by more than their prefix.
+// from "TFLOP/s" to "GFLOP/s". Returns nullopt if the units differ in more than their prefix.
 std::optional<double> UnitFactor(std::string_view from, std::string_view to);
 
 }  // namespace assay::campaign

@@ -25,8 +25,8 @@ bool HasMetric(const AcceptRule& rule, const v1::CaseResult& result) {
          result.measurements(0).metric() == rule.metric;
 }
 
-// Short names for the cases (sets of parameter values of a benchmark) that one rule covers. A name
-// contains only the parameters in which these cases differ, such as "m=256 dtype=bf16".
+// Short names for the cases (sets of parameter values of a benchmark) that one rule covers. Names
+// contain only the parameters in which these cases differ, such as "m=256 dtype=bf16".
 class CaseNames {
  public:
   void Add(const v1::CaseResult& result) {
@@ -65,8 +65,8 @@ std::string Listed(const std::string& title, const std::vector<std::string>& nam
   return names.empty() ? "" : "; " + title + " " + JoinSome(names, kMostCases);
 }
 
-// Returns the result as a percentage of the stored value for the same case in the rule's baseline.
-// Returns nullopt if there is no such baseline, or if it lacks the case.
+// Returns the result as a percentage of the stored value for the same case in the rule's baseline,
+// or nullopt if the baseline does not exist or lacks the case.
 std::optional<double> PercentOfBaseline(const AcceptRule& rule, const v1::StoredResult& stored,
                                         const VerdictContext& context) {
   const auto baseline = context.baselines.find(rule.baseline);
@@ -79,7 +79,7 @@ std::optional<double> PercentOfBaseline(const AcceptRule& rule, const v1::Stored
 }
 
 // Returns the value of a result that the accept rule compares with its limit, in the rule's unit.
-// Returns nullopt if there is no such value, for example because the GPU has no spec sheet.
+// Returns nullopt if there is none, for example because the GPU has no spec sheet.
 std::optional<double> ValueOf(const AcceptRule& rule, const v1::StoredResult& stored,
                               const VerdictContext& context) {
   const v1::CaseResult& result = stored.case_result();

@@ -30,14 +30,14 @@ struct VerdictContext {
 
 // Returns the verdict on a finished campaign (a set of benchmark jobs with accept rules). The
 // campaign passes if all its accept rules hold and no job failed or was cancelled. A rule holds if
-// the medians of all results to which it applies are within its limit. It fails if there is no such
-// result, or if a spec sheet or a baseline that it needs is missing.
+// the medians of all results to which it applies are within its limit. It fails if there are no
+// such results, or if a required spec sheet or baseline is missing.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const VerdictContext& context);
 
 // Evaluates one accept rule on all results of a campaign. The verdict includes an explanation with
-// the worst value and the place where it was measured. If the rule fails, the explanation also
-// names the cases that violate the rule and those that have no value.
+// the worst value and where it was measured. If the rule fails, the explanation also names the
+// cases that violate the rule and those without a value.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const VerdictContext& context);
 

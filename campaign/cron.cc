@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxExpressionBytes = 200;
 constexpr size_t kMaxZoneBytes = 64;
-// Number of years after which the search for the next time ends. The longest wait is for 29
-// February on a certain weekday. It usually comes every 28 years, but around 2100, which is not a
-// leap year, only after 40 years.
+// Number of years after which the search for the next time gives up. The longest wait is for 29
+// February on a given weekday: usually 28 years, but 40 years around 2100, which is not a leap
+// year.
 constexpr int kMostYears = 41;
 
 using Numbers = std::bitset<60>;
@@ -146,8 +146,8 @@ std::string SimilarZone(const std::string& name) {
   return found == lower.end() ? "" : names[static_cast<size_t>(found - lower.begin())];
 }
 
-// Returns true if `name` can refer only to a file inside the folder of time zones. Such a name
-// contains no ".." and is not an absolute path.
+// Returns true if `name` can refer only to a file inside the time zone folder: it is not an
+// absolute path and contains no "..".
 bool IsZoneName(const std::string& name) {
   return name.size() <= kMaxZoneBytes && name[0] >= 'A' && name[0] <= 'Z' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -161,7 +161,7 @@ Result<absl::TimeZone> LoadZone(const std::string& name) {
   std::error_code ignored;
   absl::TimeZone zone;
   // Check that the file exists before loading it. Abseil keeps an entry for each name that it is
-  // asked to load, even if the zone is unknown, so user input could otherwise fill the memory.
+  // asked to load, even for unknown zones, so user input could otherwise fill the memory.
   if (IsZoneName(name) && fs::is_regular_file(ZoneFolder() + "/" + name, ignored) &&
       absl::LoadTimeZone(absl::string_view(name.data(), name.size()), &zone)) {
     return zone;
@@ -195,8 +195,8 @@ struct Cron::Fields {
     return either_day ? in_month || in_week : in_month && in_week;
   }
 
-  // Returns the moment at which a clock in `zone` first shows the time `local`. If clocks skip that
-  // time because they are set forward, returns the end of the gap.
+  // Returns the first moment at which a clock in `zone` shows the time `local`. If that time is
+  // skipped because clocks are set forward, returns the end of the gap.
   absl::Time MomentOf(absl::CivilSecond local) const {
     const absl::TimeZone::TimeInfo info = zone.At(local);
     return info.kind == absl::TimeZone::TimeInfo::SKIPPED ? info.trans : info.pre;
@@ -243,9 +243,9 @@ struct Cron::Fields {
     }
   }
 
-  // Finds the next time for an expression that fires in certain hours, by trying all matching local
-  // times in order. The first one whose moment is later than `after` is the answer, because moments
-  // never decrease from one local time to the next.
+  // Finds the next time for an expression that fires in certain hours by trying all matching local
+  // times in order. The answer is the first one after `after`, because moments never decrease from
+  // one local time to the next.
   absl::Time NextLocalTime(absl::Time after) const {
     const absl::CivilMinute begin(zone.At(after).cs);
     const int last_year = static_cast<int>(begin.year()) + kMostYears;

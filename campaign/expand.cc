@@ -31,7 +31,7 @@ constexpr int kMaxNodes = 64;
 constexpr int kMostAbsent = 20;
 
 // Cases (benchmark runs with fixed parameters) that run together in one job, and the placements
-// (sets of nodes and GPUs) on which they run. Each placement and repetition is a separate job.
+// (sets of nodes and GPUs) on which they run. Each repetition on each placement is a separate job.
 struct Group {
   int index = 0;  // Index of the entry in the spec.
   const v1::BenchmarkSchema* schema = nullptr;
@@ -43,7 +43,7 @@ struct Group {
   std::vector<Placement> placements = {};
 };
 
-// Returns a random seed, which all ranks (processes) of a job share. Nodes receive it only in the
+// Returns a random seed shared by all ranks (processes) of a job. Nodes receive it only in the
 // Assign message, so they cannot compute a job's outputs before the job runs.
 uint64_t NewSeed() { return std::stoull(Sha256Hex(NewUuid()).substr(0, 16), nullptr, 16); }
 
@@ -78,7 +78,7 @@ class Expander {
     SelectNodes(slim);
     AddSchemas(fleet, nodes_);
     // The benchmark schemas of nodes that do not match the campaign's filter are added only for
-    // error messages. They never replace the schema of a matching node.
+    // error messages, and never replace the schema of a matching node.
     const int connected = coverage_.node_count() - coverage_.absent_node_count();
     if (static_cast<size_t>(connected) < connected_.size()) AddSchemas(fleet, connected_);
     CheckCampaignFields(spec_, schemas_, violations_);
@@ -135,8 +135,8 @@ class Expander {
     }
     const v1::AbsentPolicy policy = AbsentPolicyOf(spec_);
     CheckCoverage(policy);
-    // Unless absent nodes cause only a warning, check the campaign as if all nodes were connected.
-    // The user then sees the errors that would remain if the absent nodes returned.
+    // Unless absent nodes cause only a warning, check the campaign as if all nodes were connected,
+    // so that the user sees the errors that would remain if the absent nodes returned.
     if (policy != v1::ABSENT_POLICY_WARN) nodes_ = known_;
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);
@@ -149,8 +149,8 @@ class Expander {
     violations_.Add("nodes", error.message() + hint, LineOf(spec_, "nodes"));
   }
 
-  // Counts the matching and the absent nodes in `coverage_`. Adds an error to `absent_` if the
-  // campaign requires nodes that are absent or do not exist.
+  // Records the numbers of matching and absent nodes in `coverage_`. Adds an error to `absent_` if
+  // the campaign requires nodes that are absent or do not exist.
   void CheckCoverage(v1::AbsentPolicy policy) {
     std::vector<std::string> names;
     for (const v1::Node& node : known_) {
@@ -260,8 +260,8 @@ class Expander {
     std::string error = offline_ ? "there is no benchmark " : "no connected node has a benchmark ";
     error += Quote(matrix.benchmark());
     const std::string closest = ClosestName(matrix.benchmark(), names);
-    // List all known benchmarks only in the first error about an unknown benchmark. A campaign
-    // written for GPUs can name dozens of benchmarks that a fleet without GPUs does not have.
+    // List all known benchmarks only in the first error about an unknown one. A campaign written
+    // for GPUs can name dozens of benchmarks that a fleet without GPUs does not have.
     if (!std::exchange(benchmarks_listed_, true)) {
       error += "; " + Suggest(matrix.benchmark(), names);
     } else if (!closest.empty()) {
@@ -417,8 +417,8 @@ class Expander {
         continue;
       }
       if (schema == schemas_.end()) continue;  // Its entry has the error.
-      // If another error prevented the benchmark's cases from being created, check the rule without
-      // comparing it with the cases.
+      // If another error prevented the creation of the benchmark's cases, check the rule without
+      // comparing it with them.
       const auto cases = cases_.find(parsed->benchmark);
       const Status sound = CheckAcceptRule(*parsed, schema->second,
                                            cases == cases_.end() ? nullptr : &cases->second);

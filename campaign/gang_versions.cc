@@ -34,7 +34,7 @@ std::vector<std::string> NamesOf(const Descriptions& nodes) {
 }
 
 // Describes how nodes differ in a property, for example "NCCL is 2.28.9 on a, c and 2.27.3 on b".
-// `of` returns the text of the property for a node. Returns an empty string if all texts are equal.
+// `of` returns a node's text for the property. Returns an empty string if all texts are equal.
 template <typename TextOf>
 std::string Difference(const std::string& what, const Descriptions& nodes, const TextOf& of) {
   std::vector<std::string> texts;

@@ -1,5 +1,5 @@
 // Expands one benchmark entry of a campaign file into cases. The entry lists values for each
-// parameter, and every combination of these values is one case.
+// parameter, and every combination of them is one case.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace assay::campaign {
 // valid: from <= to, and either factor >= 2 or step >= 1.
 class NumberRange {
  public:
-  // Parses a range of values for the parameter that `spec` describes. The parameter must be an
+  // Parses a range of values for the parameter described by `spec`. The parameter must be an
   // integer or a size in bytes, and both ends of the range must be within its bounds. Otherwise,
   // returns INVALID_ARGUMENT with the name of the invalid field and the allowed values.
   static Result<NumberRange> Parse(const v1::ValueRange& range, const ParameterSpec& spec);
@@ -37,26 +37,26 @@ class NumberRange {
   int64_t count_ = 0;
 };
 
-// The checked parameter values of one benchmark entry in a campaign file. Combinations of the
-// values (cases) are created only by Cases(), so a matrix with billions of them uses little memory.
+// The checked parameter values of one benchmark entry in a campaign file. Only Cases() creates
+// their combinations (the cases), so a matrix with billions of them uses little memory.
 class Matrix {
  public:
   // Checks the parameter values in `spec` against the benchmark's `schema`, and appends all errors
   // to `violations`. The fields of the errors start with `path`, such as "benchmarks[1]". If there
-  // was an error, the matrix must not be used. Ranges with more than `case_limit` values are not
+  // are any errors, the matrix must not be used. Ranges with more than `case_limit` values are not
   // expanded.
   Matrix(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema, std::string path,
          int64_t case_limit, Violations& violations);
 
-  // Returns the number of cases, which are all combinations of parameter values. It is a double
-  // because the number may exceed the range of any integer type.
+  // Returns the number of cases, that is, combinations of parameter values. It is a double because
+  // the number may exceed the range of any integer type.
   double case_count() const { return case_count_; }
 
-  // Returns the parameters of every case (every combination of values). The parameter that is
-  // listed first varies slowest. Call this only if case_count() is within the limit. Appends one
-  // error for each parameter whose values conflict with other values of the same case. Returns no
-  // cases if a parameter that copies another one (such as `n: =m`) would get a value outside its
-  // own bounds.
+  // Returns the parameters of every case (every combination of values), with the first-listed
+  // parameter varying slowest. Call this only if case_count() is within the limit. Appends one
+  // error for each parameter whose values conflict with others in the same case. Returns no cases
+  // if a parameter that copies another one (such as `n: =m`) would get a value outside its own
+  // bounds.
   std::vector<ParameterMap> Cases(Violations& violations) const;
 
  private:

@@ -16,9 +16,9 @@ using NodeFieldRow = schema::Field<v1::Node>;
 // Returns the fields that filters over nodes can use.
 const std::vector<NodeFieldRow>& NodeFields();
 
-// Returns a node's values for one field of a filter, such as "gpu.model", "driver" or "label.rack".
-// If there is no such field, returns INVALID_ARGUMENT with the most similar field name and a list
-// of all fields.
+// Returns a node's values for a filter field, such as "gpu.model", "driver" or "label.rack". If
+// there is no such field, returns INVALID_ARGUMENT with the closest field name and a list of all
+// fields.
 Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
 
 // Returns the error of NodeField if the filter names a field that does not exist.
@@ -31,8 +31,8 @@ Result<bool> NodeMatches(const Filter& filter, const v1::Node& node);
 Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
                                             const std::vector<v1::Node>& nodes);
 
-// Explains to the user why a filter matches none of `nodes`. For each condition of the filter, the
-// text says how many nodes satisfy the condition and which values the nodes have.
+// Explains to the user why a filter matches none of `nodes`. For each condition of the filter, says
+// how many nodes satisfy it and which values the nodes have.
 std::string ExplainNoMatch(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::campaign

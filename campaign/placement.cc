@@ -57,8 +57,8 @@ Nodes NodesWith(const Nodes& nodes, const std::vector<int>& gpu_indices) {
   });
 }
 
-// Puts nodes for which `text_of` returns the same text into one group. Groups are in the order of
-// their first nodes.
+// Groups nodes for which `text_of` returns the same text. The groups are in the order of their
+// first nodes.
 std::vector<Nodes> GroupBy(const Nodes& nodes,
                            const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;
@@ -71,8 +71,8 @@ std::vector<Nodes> GroupBy(const Nodes& nodes,
   return sets;
 }
 
-// Returns the largest of `sets`, or the first of them if several are equally large. Returns no
-// nodes if `sets` is empty.
+// Returns the largest of `sets`, or the first of several equally large ones. Returns no nodes if
+// `sets` is empty.
 Nodes Largest(std::vector<Nodes> sets) {
   const auto found = std::max_element(
       sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
@@ -80,7 +80,7 @@ Nodes Largest(std::vector<Nodes> sets) {
 }
 
 // Returns the reason why the node cannot run exactly this version of the benchmark, or an empty
-// text if it can.
+// string if it can.
 std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
   for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
     if (own.name() != schema.name()) continue;
@@ -100,9 +100,8 @@ Placements Listed(std::vector<Placement> list) {
   return {std::move(list), count, {}, {}};
 }
 
-// Returns no placements, and a `shortage` which says that there are too few nodes or GPUs. `field`
-// is the field of the campaign file that requests too many of them, such as ".ranks", or "" if no
-// single field does.
+// Returns no placements, only a `shortage` of nodes or GPUs. `field` is the field of the campaign
+// file that requests too many of them, such as ".ranks", or "" if no single field does.
 Placements TooFew(const PlacementRequest& request, const std::string& field,
                   std::string description) {
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}, {}};
@@ -130,9 +129,9 @@ std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   return indices;
 }
 
-// Checks that the PAIRS policy, which measures two nodes at a time, is used only for jobs that run
-// on two nodes. If not, adds a violation and returns false. `parameter` is the benchmark parameter
-// that sets the number of nodes, or empty if there is none.
+// Checks that the PAIRS policy, which measures two nodes at a time, is used only for jobs on two
+// nodes. If not, adds a violation and returns false. `parameter` is the benchmark parameter that
+// sets the number of nodes, or empty if there is none.
 bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
               Violations& violations) {
   if (request.policy != v1::PLACEMENT_POLICY_PAIRS || nodes == 2) return true;
@@ -155,8 +154,8 @@ void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
 }
 
 // Returns placements for jobs that run on one node and use the GPUs in `gpu_indices`. The EACH
-// policy makes one placement per node. The ANY policy makes a single placement that allows every
-// node.
+// policy makes one placement per node. The ANY policy makes a single placement that allows all
+// nodes.
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes& nodes,
                                     const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{1, IdsOf(nodes), gpu_indices}};
@@ -180,8 +179,8 @@ std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request, const Nod
   return placements;
 }
 
-// Checks the GPUs that the user listed, if any. Adds a violation and returns false if one of them
-// exists on no node, or if fewer than `needed` GPUs are listed.
+// Checks the GPUs that the user listed, if any. Adds a violation and returns false if any of them
+// exists on no node, or if fewer than `needed` are listed.
 bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t needed,
                      Violations& violations) {
   std::set<int> present;
@@ -245,8 +244,8 @@ Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Splits `nodes` into consecutive groups of `size` nodes. If too few nodes are left for the last
-// group, it also gets nodes of the group before it. Requires at least `size` nodes.
+// Splits `nodes` into consecutive groups of `size` nodes. If too few nodes remain for the last
+// group, it also includes nodes from the group before it. Requires at least `size` nodes.
 std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
   std::vector<Ids> groups;
   for (size_t first = 0; first < nodes.size(); first += size) {
@@ -257,14 +256,14 @@ std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
   return groups;
 }
 
-// Returns every pair of nodes exactly once, in the order of a round-robin tournament. The pairs of
-// one round have no node in common, so they can be measured at the same time.
+// Returns every pair of nodes exactly once, in the order of a round-robin tournament. The pairs in
+// a round have no nodes in common, so they can be measured at the same time.
 std::vector<Ids> TournamentPairs(const Ids& nodes) {
   std::vector<Ids> pairs;
   if (nodes.size() < 2) return pairs;
-  // The circle method generates the rounds of the tournament: the last place stays fixed while all
-  // others rotate. If the number of nodes is odd, the last place is empty, and the node that is
-  // paired with it sits out that round.
+  // Generate the rounds of the tournament by the circle method: the last place stays fixed while
+  // all others rotate. If the number of nodes is odd, the last place is empty, and the node paired
+  // with it sits out that round.
   const size_t places = nodes.size() + nodes.size() % 2;
   const size_t turning = places - 1;
   for (size_t round = 0; round < turning; ++round) {
@@ -324,8 +323,8 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) 
   });
 }
 
-// Returns the largest set of nodes that can run one job together. They share a network and have the
-// same software versions and the same model of GPU at all `gpu_indices`. If this set is too small
+// Returns the largest set of nodes that can run one job together. They share a network, and have
+// the same software versions and the same GPU model at all `gpu_indices`. If this set is too small
 // for the job and mixed GPUs are allowed, the models may differ.
 Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
                      const std::vector<int>& gpu_indices) {
@@ -342,8 +341,8 @@ Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
 }
 
 // Splits `nodes` into sets for which `text_of` returns the same text. Sets with fewer than `size`
-// nodes are merged into one last set, which also gets nodes of other sets if it is still too small.
-// Requires at least `size` nodes.
+// nodes are merged into a final set, which is filled up with nodes from other sets if it is still
+// too small. Requires at least `size` nodes.
 std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
                           const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;
@@ -365,8 +364,8 @@ std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
   return sets;
 }
 
-// Splits the nodes into sets, so that jobs can be placed in each set separately. The EACH policy
-// has one set per network and GPU model, and the others have a single set.
+// Splits the nodes into sets in which jobs are placed separately: one set per network and GPU model
+// for the EACH policy, and a single set for the other policies.
 std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
                           const std::vector<int>& gpu_indices) {
   switch (request.policy) {
@@ -389,7 +388,7 @@ std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
   return sets;
 }
 
-// Returns the placements on `count` nodes each that the policy makes within each of `sets`. If
+// Returns the placements, on `count` nodes each, that the policy makes within each of `sets`. If
 // there are more than `request.most`, returns only their number.
 Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets, int count,
                      const std::vector<int>& gpu_indices) {
@@ -407,8 +406,8 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
 // Places a GPU collective on several nodes with the same number of ranks each. The EACH policy
 // groups the nodes of each network and GPU model by name. ANY selects from the largest set of nodes
 // with the same network, software and GPU model. PAIRS covers every pair of nodes. Adds a violation
-// if there is no group whose nodes all have the same software. Other groups with different software
-// are placed nevertheless, but their jobs fail with an explanation when they are scheduled.
+// unless at least one group has the same software on all its nodes. Other groups are placed even
+// with different software, but their jobs fail with an explanation when scheduled.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
@@ -458,8 +457,7 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
 
 // Places a network benchmark with one rank (process) per node. The EACH policy splits the nodes of
 // each network into groups by name. ANY makes one placement on any nodes of the largest network.
-// PAIRS covers every pair of nodes. Jobs on nodes that share no network fail when they are
-// scheduled.
+// PAIRS covers every pair of nodes. Jobs on nodes that share no network fail when scheduled.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};

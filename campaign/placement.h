@@ -1,5 +1,5 @@
-// Finds the placements on which the cases of one benchmark may run. A placement is a set of nodes
-// and GPUs. Each repetition on a placement becomes a job.
+// Finds the placements (sets of nodes and GPUs) on which the cases of one benchmark may run. Each
+// repetition on a placement becomes a job.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Placements {
   // Number of placements. If it exceeds PlacementRequest::most, the list stays empty.
   int64_t count = 0;
   // The error if there are too few nodes or GPUs for even one placement. Its text says how many are
-  // needed and how many exist.
+  // needed and how many there are.
   std::optional<Violation> shortage;
   // Set if there are enough nodes, but too few of them share a network (see gang_network.h).
   std::optional<Violation> no_shared_network;
@@ -47,7 +47,7 @@ struct PlacementRequest {
 };
 
 // Returns the nodes that can run this version of the benchmark, sorted by name. If there are none,
-// adds a violation that gives the reason for each node.
+// adds a violation that gives each node's reason.
 std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
                                     const std::vector<v1::Node>& nodes, const std::string& path,
                                     int line, Violations& violations);

@@ -27,7 +27,7 @@ bool UsesNccl(const v1::BenchmarkSchema& schema) {
 bool ReadsCounters(const v1::BenchmarkSchema& schema) { return schema::CheckCounters(schema).ok(); }
 
 // Returns true if `holds` returns true for at least one benchmark of the campaign. Also returns
-// true if a benchmark is unknown or none is listed, because other checks report these errors.
+// true if a benchmark is unknown or none is listed, because other checks report those errors.
 bool MayHold(const v1::CampaignSpec& spec, const Schemas& schemas,
              bool (*holds)(const v1::BenchmarkSchema&)) {
   return spec.benchmarks().empty() ||
@@ -38,8 +38,8 @@ bool MayHold(const v1::CampaignSpec& spec, const Schemas& schemas,
                      });
 }
 
-// Checks the NCCL variables in `settings` and appends errors to `violations`. Each error contains
-// the variable's line in the campaign file, or `line` if that is unknown.
+// Checks the NCCL variables in `settings` and appends any errors to `violations`. Each error
+// contains the variable's line in the campaign file, or `line` if that is unknown.
 void CheckNccl(const v1::CampaignSpec& spec,
                const google::protobuf::Map<std::string, std::string>& settings,
                const std::string& path, int line, Violations& violations) {

@@ -1,4 +1,4 @@
-// Checks those fields of a campaign that do not depend on its nodes or benchmark cases, and returns
+// Checks the fields of a campaign that do not depend on its nodes or benchmark cases, and returns
 // their values or defaults.
 #pragma once
 
@@ -20,14 +20,14 @@ using NcclSettings = std::map<std::string, std::string>;
 void CheckCampaignFields(const v1::CampaignSpec& spec, const Schemas& schemas,
                          Violations& violations);
 
-// Checks the fields `gpus`, `counters` and `nccl` of one benchmark entry, and adds their errors to
-// `violations`. `path` is the path of the entry in the campaign file.
+// Checks the fields `gpus`, `counters` and `nccl` of one benchmark entry, and adds any errors to
+// `violations`. `path` is the entry's path in the campaign file.
 void CheckEntryFields(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                       const v1::BenchmarkSchema& schema, const std::string& path,
                       Violations& violations);
 
-// Returns the campaign's policy for absent nodes. If the user chose none, returns FAIL if the
-// campaign has accept rules (limits for its results) and WARN if it has none.
+// Returns the campaign's policy for absent nodes. By default, this is FAIL if the campaign has
+// accept rules (limits for its results), and WARN otherwise.
 v1::AbsentPolicy AbsentPolicyOf(const v1::CampaignSpec& spec);
 
 // Returns the line of a campaign-wide field in the campaign file, or 0 if unknown.
@@ -39,9 +39,9 @@ Duration TimeoutOf(const v1::CampaignSpec& spec);
 // Returns the number of repetitions; 1 by default.
 int RepetitionsOf(const v1::CampaignSpec& spec);
 
-// Returns the NCCL environment variables for the jobs of one benchmark entry. Variables that the
-// entry sets override those of the whole campaign. Returns an empty map unless the benchmark is a
-// GPU collective.
+// Returns the NCCL environment variables for the jobs of one benchmark entry. Variables set by the
+// entry override those of the whole campaign. Returns an empty map unless the benchmark is a GPU
+// collective.
 NcclSettings NcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                     const v1::BenchmarkSchema& schema);
 

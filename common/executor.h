@@ -1,4 +1,4 @@
-// Runs tasks on a pool of threads. gRPC callbacks must not block, because they share a few threads.
+// Runs tasks on a pool of threads. gRPC callbacks share a few threads, so they must not block.
 // Instead, they post work that may block, such as database queries and file access, to an executor.
 #pragma once
 
@@ -22,12 +22,12 @@ class Executor {
   virtual void PostAfter(Duration delay, Task task) = 0;
 };
 
-// Creates an executor with `threads` threads, which are named `name`. The executor's destructor
-// discards tasks that have not started and waits for running tasks.
+// Creates an executor with `threads` threads named `name`. Its destructor discards tasks that have
+// not started and waits for those that are running.
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
 
-// Runs `task` on the executor and waits until it has finished. Must not be called on the only
-// thread of the executor.
+// Runs `task` on the executor and waits for it to finish. Must not be called on the executor's only
+// thread.
 void RunOn(Executor* executor, const std::function<void()>& task);
 
 }  // namespace assay

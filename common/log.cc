@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-// A formatter for log messages that replaces control characters, so that text from another machine
-// cannot look like a separate log line or control the terminal.
+// A log formatter that replaces control characters, so that text from other machines cannot forge
+// log lines or control the terminal.
 class SafeMessage : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,

@@ -10,14 +10,14 @@
 
 namespace assay {
 
-// Returns the program's logger, for example Log().info("job {} assigned to {}", job, node).
-// Thread-safe. Messages may contain text from other machines, so control characters are replaced,
-// and every message is a single line. Never log secrets, such as keys, tokens, connection strings
-// or whole environments.
+// Returns the program's logger. Example: Log().info("job {} assigned to {}", job, node).
+// Thread-safe. Messages may contain text from other machines: control characters are replaced, and
+// every message stays on one line. Never log secrets such as keys, tokens, connection strings or
+// whole environments.
 spdlog::logger& Log();
 
 // Sets up logging. Call this once, at the start of main(). `program` appears in every line.
-// Messages below `level` ("debug", "info", "warn" or "error") are not logged.
+// Messages below `level` ("debug", "info", "warn" or "error") are dropped.
 Status InitLog(std::string program, std::string_view level);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// A mutex with annotations for Clang's thread-safety analysis. Clang checks at compile time that
-// every annotated member is accessed only while its mutex is held.
+// A mutex with annotations for Clang's thread-safety analysis, which checks at compile time that
+// annotated members are accessed only while their mutex is held.
 #pragma once
 
 #include <chrono>
@@ -43,7 +43,7 @@ class ASSAY_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// A condition variable. Waits may wake up spuriously, so always wait in a loop that rechecks the
+// A condition variable. Wakeups may be spurious, so always wait in a loop that rechecks the
 // condition while holding `mutex`.
 class CondVar {
  public:

@@ -20,7 +20,7 @@ std::string_view ReasonWord(Reason reason);
 // Returns the reason with this word, or kNone.
 Reason ReasonOfWord(std::string_view word);
 
-// Returns true if the reason says that a rank (one process of a job) failed only because another
+// Returns true if the reason means that a rank (one process of a job) failed only because another
 // rank failed or became unreachable.
 inline bool IsPeerLoss(Reason reason) {
   return reason == Reason::kPeerLost || reason == Reason::kPeerTimeout ||

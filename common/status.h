@@ -119,8 +119,8 @@ inline Status Internal(std::string message, Reason reason = Reason::kInternal) {
   return Status(Code::kInternal, reason, std::move(message));
 }
 
-// Either a value or the error that explains why there is no value. Check ok() before reading the
-// value; reading the value of a failed Result is a bug and fails an assertion.
+// Either a value or an error that explains why there is none. Check ok() before reading the value;
+// reading the value of a failed Result is a bug and fails an assertion.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -156,7 +156,7 @@ class [[nodiscard]] Result {
 #define ASSAY_CONCAT(a, b) ASSAY_CONCAT_INNER(a, b)
 
 // Unwraps a Result. For example, ASSAY_ASSIGN_OR_RETURN(auto file, Open(path)) sets `file` to the
-// value that Open(path) returned. If Open failed, the enclosing function returns its error.
+// value returned by Open(path). If Open fails, the enclosing function returns its error.
 #define ASSAY_ASSIGN_OR_RETURN(declaration, expression) \
   ASSAY_ASSIGN_OR_RETURN_INNER(ASSAY_CONCAT(assay_result_, __LINE__), declaration, expression)
 #define ASSAY_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \

@@ -61,7 +61,7 @@ constexpr std::array<const char*, 5> kSteps = {"set up file descriptors",
                                                "set the parent-death signal", "execute it"};
 constexpr int kExecuteStep = 4;
 
-// Gives the child's file descriptors their final numbers. First duplicates all of them to numbers
+// Gives the child's file descriptors their final numbers. First duplicates them all to numbers
 // above the final ones, because otherwise dup2() could overwrite a descriptor that is still needed.
 bool PlaceDescriptors(ChildPlan& plan) {
   int floor = 3;
@@ -197,8 +197,8 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Unlike fork(), _Fork() does not run the handlers that libraries have registered. OpenBLAS
-  // registers a handler that waits for its threads to end, which may never happen if memory is low.
+  // Unlike fork(), _Fork() does not run the handlers registered by libraries. OpenBLAS registers
+  // one that waits for its threads to end, which may never happen if memory is low.
   const pid_t pid = ::_Fork();
   if (pid == 0) RunChild(std::move(plan));
   const int fork_error = errno;
@@ -248,7 +248,7 @@ std::optional<ExitStatus> Subprocess::Wait(Duration timeout) {
   MutexLock lock(reaped_->mutex);
   if (reaped_->exit) return reaped_->exit;  // Another thread was here first.
   // Kill the rest of the process group, so that grandchildren do not outlive the child. This is
-  // safe because the child has not been reaped yet. Until then, no other group can have its id.
+  // safe because the child has not been reaped yet, so no other group can have its id.
   ::kill(-pid_, SIGKILL);
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0) {

@@ -48,8 +48,8 @@ struct SubprocessOptions {
   // The whole environment of the child. If absent, the child inherits this process's.
   std::optional<std::vector<std::string>> environment;
   std::string working_directory;
-  // The child's file descriptors, each with the descriptor of this process that it refers to. If 0,
-  // 1 or 2 is missing, it refers to /dev/null in the child. All other descriptors are closed.
+  // The child's file descriptors, each mapped to the descriptor of this process that it duplicates.
+  // Descriptors 0, 1 and 2 default to /dev/null. All others are closed in the child.
   std::map<int, int> descriptors;
   // The user and group of the child. Setting it needs root.
   std::optional<std::pair<uid_t, gid_t>> user;
@@ -65,8 +65,8 @@ struct ExitStatus {
   std::string ToString() const;
 };
 
-// A child process that is running or has ended. The destructor kills the child's process group and
-// reaps the child. Signal() and Wait() may be called concurrently.
+// A child process that is running or has ended. The destructor kills its process group and reaps
+// it. Signal() and Wait() may be called concurrently.
 class Subprocess {
  public:
   // Starts a child. The error names the program and the reason.
@@ -86,8 +86,8 @@ class Subprocess {
   // Waits for the end of the child. Returns nothing if it still runs after `timeout`.
   std::optional<ExitStatus> Wait(Duration timeout);
 
-  // Makes the destructor do nothing. Otherwise, it would kill the child and wait for its end. Use
-  // this for a child that does not end even after SIGKILL.
+  // Makes the destructor do nothing instead of killing the child and waiting for it to exit. Use
+  // this for a child that does not exit even after SIGKILL.
   void Abandon() { reaped_.reset(); }
 
   // Sends SIGTERM to the group, SIGKILL after `grace`, and reaps the child.
@@ -113,9 +113,8 @@ struct CommandOutput {
   std::string output;
 };
 
-// Runs a program until it ends. Returns its exit status and the last 64 KiB of its combined stdout
-// and stderr. If the program is still running after `timeout`, kills it and returns
-// DEADLINE_EXCEEDED.
+// Runs a program until it exits. Returns its exit status and the last 64 KiB of its combined stdout
+// and stderr. If it is still running after `timeout`, kills it and returns DEADLINE_EXCEEDED.
 Result<CommandOutput> RunCommand(SubprocessOptions options, Duration timeout);
 
 // Returns the folder of the running program, which has Assay's other programs too.

@@ -25,8 +25,8 @@ std::string Join(const Parts& parts, std::string_view separator = ", ") {
 }
 
 // Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists only the first `most`
-// and the number of the others, as in "a, b and 5 more". `unnamed` is the number of further items
-// that are not in `parts`. They are counted among the others.
+// and the number of the rest, as in "a, b and 5 more". The rest includes `unnamed` further items
+// that are not in `parts`.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most = 10, size_t unnamed = 0);
 
 // Returns "rank 1" or "ranks 0, 2, 3". Needs at least one number and names at most sixteen.
@@ -35,7 +35,7 @@ std::string RankList(const std::vector<std::string>& numbers);
 // Returns "rank 0, rank 2", so that the caller can add the node of each rank.
 std::string EachRank(const std::set<int>& ranks);
 
-// Returns `one` if `count` is 1, and `many` otherwise. If `many` is empty, appends "s" to `one`.
+// Returns `one` if `count` is 1, otherwise `many`, which defaults to `one` with an "s" appended.
 // For example, Plural(2, "node") is "nodes" and Plural(1, "is", "are") is "is".
 std::string Plural(int64_t count, std::string_view one, std::string_view many = "");
 
@@ -46,20 +46,20 @@ std::string Counted(int64_t count, std::string_view one, std::string_view many =
 std::string Cut(std::string_view text, size_t most = 64);
 
 // Returns `text` in double quotes, truncated to `most` bytes and made safe to print by Sanitize().
-// Use this for text from users and from other machines.
+// Use this for text from users and other machines.
 std::string Quote(std::string_view text, size_t most = 64);
 
 // Returns the most similar of `names` by edit distance. Empty if none is close enough to suggest.
 std::string ClosestName(std::string_view name, const std::vector<std::string>& names);
 
 // Returns a hint for an error about the unknown name `name`: `did you mean "gemm"?` if one of
-// `names` is similar, and "use one of a, b, c" otherwise.
+// `names` is similar, otherwise "use one of a, b, c".
 std::string Suggest(std::string_view name, const std::vector<std::string>& names);
 
-// Describes the differences between values that should be equal, for example "NCCL is 2.28.9 on a,
-// c and 2.27.3 on b". Calls `say` once per distinct value, with the positions of this value in
-// `values`. `say` must return the text about this value, such as "2.28.9 on a, c". Returns "" if
-// all values are equal.
+// Describes how values that should be equal differ, for example "NCCL is 2.28.9 on a, c and 2.27.3
+// on b". Calls `say` once per distinct value, with the positions of that value in `values`. `say`
+// must return the text for that value, such as "2.28.9 on a, c". Returns "" if all values are
+// equal.
 std::string DifferenceText(
     const std::string& what, const std::vector<std::string>& values,
     const std::function<std::string(const std::string& value,
@@ -68,8 +68,8 @@ std::string DifferenceText(
 // Returns the text with ASCII letters in lower case.
 std::string Lower(std::string_view text);
 
-// Splits `text` at each separator. The result always has at least one piece, and pieces may be
-// empty. There are at most `most` pieces; the last one contains the rest of the text.
+// Splits `text` at each separator into at most `most` pieces, the last of which contains the rest
+// of the text. There is always at least one piece, and pieces may be empty.
 std::vector<std::string_view> Split(std::string_view text, char separator, size_t most = SIZE_MAX);
 
 // The first character of a text.
@@ -84,11 +84,11 @@ struct Utf8Character {
 Utf8Character DecodeUtf8(std::string_view text);
 
 // Returns true if `text` is valid UTF-8 without control characters (C0, DEL, C1). Use this to check
-// input, because Protobuf and PostgreSQL reject text that is not valid UTF-8.
+// input, because Protobuf and PostgreSQL reject invalid UTF-8.
 bool IsPlainText(std::string_view text);
 
-// Makes `text` safe to print by replacing control characters and malformed UTF-8 with U+FFFD. Line
-// separators, and marks that change the text direction, also count as control characters.
+// Makes `text` safe to print by replacing control characters and malformed UTF-8 with U+FFFD. Also
+// replaces line separators and marks that change the text direction.
 std::string Sanitize(std::string_view text);
 
 }  // namespace assay

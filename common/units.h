@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// Parses a size in bytes such as "4096", "4KiB", "1 GiB" or "1MB". Accepts binary and decimal
-// suffixes up to T, in upper or lower case. Fractions such as "1.5KiB" are allowed if the result is
-// a whole number of bytes.
+// Parses a size in bytes, such as "4096", "4KiB", "1 GiB" or "1MB". Accepts binary and decimal
+// suffixes up to T, in upper or lower case. Fractions such as "1.5KiB" are allowed if they amount
+// to a whole number of bytes.
 Result<int64_t> ParseBytes(std::string_view text);
 
 // Returns the shortest exact form: 1073741824 -> "1GiB", 1000000 -> "1MB", 1023 -> "1023B".

@@ -1,5 +1,5 @@
-// The parts that only a coordinator with its own certificate authority has. They decide which
-// nodes and users may join the fleet, and which callers are accepted.
+// The parts found only in a coordinator with its own certificate authority. They decide which nodes
+// and users may join the fleet, and which callers are accepted.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,14 @@ namespace assay::coordinator {
 class Joining {
  public:
   // Opens or creates the authority, issues this coordinator's certificate, and starts the join
-  // listener. `listens` is the address of the gRPC server with its actual port. `executor` and
+  // listener. `listens` is the gRPC server's address, including its actual port. `executor` and
   // `store` must outlive the object.
   static Result<std::unique_ptr<Joining>> Start(const CoordinatorOptions& options,
                                                 const HostPort& listens, Executor& executor,
                                                 storage::IdentityStore& store);
 
-  // Returns the files of this coordinator's certificate. Its gRPC server and its join listener
-  // present this certificate, and it identifies the coordinator when it dials agents.
+  // Returns the files of this coordinator's certificate. Its gRPC server and join listener present
+  // this certificate, as does the coordinator itself when it dials agents.
   const assay::rpc::TlsFiles& tls() const { return tls_; }
   const rpc::Membership& membership() const { return *membership_; }
   bool listens() const { return server_ != nullptr; }
@@ -50,8 +50,8 @@ class Joining {
   std::unique_ptr<rpc::Membership> membership_;
 };
 
-// Creates an invite, with which a node or a user can join the fleet, and prints the command that
-// uses it. Works without a running coordinator. Blocks on the database.
+// Creates an invite for a node or a user to join the fleet, and prints the command that uses it.
+// Works without a running coordinator. Blocks on the database.
 Status RunInvite(const CoordinatorOptions& options, storage::IdentityStore& store);
 
 }  // namespace assay::coordinator

@@ -30,13 +30,13 @@ int Invite(const CoordinatorOptions& options) {
 
 // Returns the exit code.
 int Main(int argc, char** argv) {
-  // Limit malloc to two heaps. Otherwise, each thread that parses messages would keep its own heap,
-  // as large as the largest message that it has parsed.
+  // Limit malloc to two heaps. Otherwise every thread that parses messages would hold on to a heap
+  // as large as the largest message it has ever parsed.
   ::mallopt(M_ARENA_MAX, 2);
   int exit_status = 0;
   const std::optional<CoordinatorOptions> options = ParseOptions(argc, argv, exit_status);
   if (!options) return exit_status;
-  // Block SIGTERM and SIGINT before any thread starts, because every thread inherits the mask. Only
+  // Block SIGTERM and SIGINT before any thread starts, because threads inherit the mask. Only the
   // sigwait below then receives these signals.
   const sigset_t ending = EndingSignals();
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
@@ -46,8 +46,8 @@ int Main(int argc, char** argv) {
   auto process = std::make_unique<Process>();
   if (const Status started = process->Start(*options); !started.ok()) {
     std::cerr << "assay-coordinator: " << started << "\n";
-    // Also report the error to the program that started this process. That program may have ended
-    // already, so ignore a failure here.
+    // Also report the error to the program that started this process. It may have exited already,
+    // so ignore failures here.
     static_cast<void>(TellFailed(options->ready_fd, started));
     return ExitStatus(started);
   }

@@ -57,13 +57,13 @@ struct CoordinatorOptions {
   int ready_fd = -1;
 };
 
-// Returns the address at which agents and other coordinators can reach this one. This is `given`
-// or, if that is absent, the address on which it listens. Returns an empty string if only an
-// address such as 0.0.0.0 is known, to which others cannot connect.
+// Returns the address at which agents and other coordinators can reach this one: `given` or, if
+// that is absent, the address it listens on. Returns an empty string if only an address such as
+// 0.0.0.0 is known, to which nothing can connect.
 std::string AdvertisedAddress(const std::optional<HostPort>& given, const HostPort& listens);
 
-// Parses and checks the command line and the environment. Returns nullopt if the program must
-// end, because of an error or because the user asked for help. In that case, prints the text and
+// Parses and checks the command line and the environment. Returns nullopt if the program must exit,
+// either because of an error or because the user asked for help. In that case, prints the text and
 // sets `exit_status`.
 std::optional<CoordinatorOptions> ParseOptions(int argc, char** argv, int& exit_status);
 

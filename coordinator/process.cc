@@ -29,21 +29,21 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // The time that a shutdown waits for calls to the database before it aborts them.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
-// Time that a scrape by Prometheus waits for the database to return the nodes. After that, the
-// scrape is answered with the nodes that an earlier scrape has read.
+// Time a Prometheus scrape waits for the database to return the nodes. After that, the scrape is
+// answered with the nodes read by an earlier one.
 constexpr Duration kScrapePatience = std::chrono::milliseconds(200);
 constexpr Duration kDiscoveryPatience = std::chrono::seconds(5);
 // The age up to which an earlier state of the fleet may replace the current one.
 constexpr Duration kMostFleetAge = std::chrono::minutes(2);
 // Maximum number of gauges for outliers. There is one per kind of outlier and GPU model.
 constexpr int kMaxOutlierGauges = 100;
-// Interval between two maintenance runs of the database. It may be this long because partitions
-// are created long before they are needed, and old data may be deleted some hours late.
+// Interval between maintenance runs of the database. It can be this long because partitions are
+// created well before they are needed, and old data may be deleted a few hours late.
 constexpr Duration kMaintainPeriod = std::chrono::hours(6);
 
-// Returns an id of this host and its network namespace, in which only one process at a time can
-// listen on an address. Host names are not used, because they are not unique. The boot id alone
-// is not enough, because all containers of a host share it.
+// Returns an id of this host and its network namespace, within which only one process at a time can
+// listen on an address. Host names will not do, because they are not unique. Neither will the boot
+// id alone, because all containers on a host share it.
 std::string HostId() {
   char network[64] = {};
   const ssize_t length = ::readlink("/proc/self/ns/net", network, sizeof(network) - 1);
@@ -112,7 +112,7 @@ class Deadline {
 };
 
 // Answers Prometheus with the nodes of `fleet` as its scrape targets. If `fleet` is null, answers
-// with an error, so that Prometheus keeps its present targets.
+// with an error, which makes Prometheus keep its current targets.
 void RespondWithDiscovery(http::Exchange& exchange,
                           const std::shared_ptr<const FleetView::Snapshot>& fleet) {
   if (!fleet) return exchange.Respond(http::PlainText(503, "the database does not answer\n"));
@@ -165,8 +165,8 @@ Status Process::Start(const CoordinatorOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(database_, OpenCurrentDatabase(options.database, database_options));
 
   executor_ = NewThreadPool(kExecutorThreads, "coordinator");
-  // Maintenance and judging have their own threads, because deleting old data may take an hour
-  // and judging many results may take a minute.
+  // Maintenance and judging run on threads of their own, because deleting old data may take an
+  // hour, and judging many results a minute.
   maintenance_ = NewThreadPool(1, "maintenance");
   judging_ = NewThreadPool(1, "judge");
   exporter_ = NewThreadPool(kExporterThreads, "exporter");
@@ -261,8 +261,8 @@ Status Process::Serve(const CoordinatorOptions& options) {
   return Status::Ok();
 }
 
-// Serves the web console. If the console cannot listen, this is an error only if the user has set
-// its address. On a host with several coordinators, only the first one can use the default port.
+// Serves the web console. Failure to listen is an error only if the user chose the address. With
+// several coordinators on a host, only the first can use the default port.
 Status Process::ServeConsole(const CoordinatorOptions& options) {
   web::ConsoleOptions console = *options.console;
   console.services = server_->LocalChannel();
@@ -300,9 +300,9 @@ Process::SnapshotPointer Process::RecentFleet() {
   return recent ? fleet_ : nullptr;
 }
 
-// Answers a scrape by Prometheus with the metrics of the fleet's nodes. Only the leader adds the
-// nodes that are in the database but have no session with an agent (lost nodes). Otherwise, each
-// coordinator would export these nodes again.
+// Answers a Prometheus scrape with the metrics of the fleet's nodes. Only the leader includes lost
+// nodes, which are in the database but have no session with an agent. Otherwise every coordinator
+// would export them.
 void Process::AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange) {
   const auto answer = [this, exchange](const SnapshotPointer& fleet) {
     FleetMetricsSources sources;

@@ -25,8 +25,8 @@ namespace assay::coordinator {
 // Returns SIGTERM and SIGINT. Block them before the first thread starts.
 sigset_t EndingSignals();
 
-// Opens a database and upgrades its schema to this program's version. If the database is
-// unreachable, retries for 30 s, or until the process receives SIGTERM or SIGINT.
+// Opens a database and upgrades its schema to this program's version. While the database is
+// unreachable, retries for up to 30 s, or until the process receives SIGTERM or SIGINT.
 Result<std::unique_ptr<storage::Database>> OpenCurrentDatabase(
     const std::string& conninfo, const storage::DatabaseOptions& options = {});
 
@@ -34,7 +34,7 @@ Result<std::unique_ptr<storage::Database>> OpenCurrentDatabase(
 class Process {
  public:
   // Closes the sessions with agents and ends all calls and tasks. Takes at most 10 s, even if the
-  // database does not answer.
+  // database does not respond.
   ~Process();
 
   // Opens and migrates the database and starts serving. The error says what is missing or in use.
@@ -50,26 +50,25 @@ class Process {
   Status Serve(const CoordinatorOptions& options);
   Status ServeConsole(const CoordinatorOptions& options);
   // Calls `answer` once, on a thread of `exporter_`, with the state of the fleet. If the database
-  // takes longer than `patience`, passes an earlier state, or null if there is no recent state.
+  // takes longer than `patience`, passes an earlier state, or null if there is no recent one.
   void WithFleet(Duration patience, std::function<void(const SnapshotPointer&)> answer);
   SnapshotPointer RecentFleet();
   void AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange);
   // Dials all agents whose addresses users have added at any coordinator, and removes ephemeral
-  // nodes that have left. Only the leader does this. Schedules its own next run.
+  // nodes that have left. Runs on the leader only. Schedules its own next run.
   void FollowFleet();
-  // Updates the gauges whose values come from the database. Runs at intervals rather than at every
+  // Updates the gauges whose values come from the database. Runs periodically rather than at every
   // scrape.
   void RefreshGauges();
   void ReadGauges();
   void ReadFindings();
-  // Creates the database partitions of the next months. On the leader, also deletes old data.
+  // Creates the database partitions for the coming months. On the leader, also deletes old data.
   // Schedules its own next run.
   void Maintain(const storage::Retention& retention);
   // Judges new results, reads the numbers of findings, and schedules its next run.
   void JudgeResults(Duration period);
 
-  // Members are destroyed in reverse order. Therefore, each object is declared after the objects
-  // that it uses.
+  // Members are destroyed in reverse order, so each object is declared after the objects it uses.
   Metrics metrics_;
   Mutex gate_mutex_;
   bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // The coordinator may be notified.

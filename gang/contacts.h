@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// The ranks (processes of one benchmark) that this rank is connected to, grouped by whether their
-// hosts still answer. Rank 0 is connected to all other ranks, and every other rank only to rank 0.
-// A rank is in no group if its host's last answer is neither recent nor long ago, because the host
+// The ranks (processes of one benchmark) connected to this rank, grouped by whether their hosts
+// still answer. Rank 0 is connected to all others, and every other rank only to rank 0. A rank is
+// in none of the groups if its host last answered neither recently nor long ago, because the host
 // or this process may merely be slow.
 struct Contacts {
   std::vector<int> heard;   // Answered within kHeardWithin.
@@ -21,16 +21,15 @@ struct Contacts {
   std::vector<int> absent;  // Never connected, or was never reached.
 };
 
-// The limits for the time since a host's last answer: the host counts as answering within the
-// first limit, and as silent after the second. PeerWatch sends a heartbeat every second. The
-// kernel of a running host acknowledges each of them, even if the processes on the host are busy
-// or frozen.
+// Limits on the time since a host's last answer. A host is considered to be answering within the
+// first limit, and silent after the second. PeerWatch sends a heartbeat every second, which the
+// kernel of a running host acknowledges even if the processes on the host are busy or frozen.
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// Returns the time since the other host last sent anything on this TCP connection, even if it was
-// only an acknowledgement by its kernel. Works even after the connection has ended, as long as
-// `fd` is open. Returns nullopt if this host's kernel does not report the time.
+// Returns the time since the other host last sent anything on this TCP connection, even just an
+// acknowledgement by its kernel. Works even after the connection has ended, as long as `fd` is
+// open. Returns nullopt if this host's kernel does not report the time.
 std::optional<Duration> SilenceOf(int fd);
 
 // Returns the error for a rank whose host has not answered for `silence`.
@@ -40,8 +39,8 @@ Status PeerUnreachable(int rank, Duration silence);
 Status PeerFrozen(int rank, Duration silence);
 
 // Returns which of the connected ranks have hosts that answer and which have silent hosts. Leaves
-// Contacts::absent empty. `heartbeats` must be the open connections from Peers::Heartbeats(), and
-// a PeerWatch must be sending heartbeats at both ends of each. Thread-safe.
+// Contacts::absent empty. `heartbeats` must be the open connections from Peers::Heartbeats(), with
+// a PeerWatch sending heartbeats at both ends of each. Thread-safe.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

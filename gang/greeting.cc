@@ -22,9 +22,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The first bytes of a greeting, the first message on a connection between two ranks. They tell
-// the purpose of the connection. The nonce (a secret random number) and the rank number follow,
-// with nothing in between. On an encrypted connection, the nonce is empty.
+// The first bytes of a greeting, which is the first message on a connection between two ranks. They
+// identify the purpose of the connection, and are followed directly by the nonce (a secret random
+// number) and the rank number. On an encrypted connection, the nonce is empty.
 constexpr std::string_view kMessagesMagic = "assay-rank/1 ";
 constexpr std::string_view kHeartbeatsMagic = "assay-beat/1 ";
 constexpr size_t kMagicSize = kMessagesMagic.size();
@@ -32,11 +32,11 @@ static_assert(kHeartbeatsMagic.size() == kMagicSize);
 constexpr size_t kNonceSize = 32;
 constexpr size_t kKeySize = 64;
 constexpr size_t kRankSize = 8;  // Decimal, padded with zeros.
-// Maximum number of connections that have not sent their greeting yet. At this limit, DropOne()
+// Maximum number of connections that have yet to send their greeting. At this limit, DropOne()
 // drops an old connection for each new one.
 constexpr size_t kMaxPending = 64;
-// Maximum number of connections that are accepted in a row. Without this limit, strangers who
-// connect without a pause would keep this rank from reading the greetings of other ranks.
+// Maximum number of connections accepted in a row. Without this limit, strangers who connect
+// nonstop would keep this rank from reading the greetings of other ranks.
 constexpr int kMostAccepted = 64;
 // Extension of the deadline, granted once, for connections that have not finished their greeting.
 constexpr Duration kLastChance = 500ms;
@@ -78,8 +78,8 @@ bool Advance(Pending* pending, size_t size, MonotonicTime now) {
   return pending->said.size() == size || now < pending->patience;
 }
 
-// Returns the rank and purpose in the greeting `said`, which must be complete. Returns nullopt if
-// the greeting is not valid for this gang.
+// Returns the rank and purpose in the greeting `said`, which must be complete, or nullopt if the
+// greeting is not valid for this gang.
 std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce) {
   const auto rank = ParseInteger(said.substr(said.size() - kRankSize));
   if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::nullopt;
@@ -90,7 +90,7 @@ std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce
   return std::nullopt;
 }
 
-// Makes room for a new connection. Drops the oldest connection from the address that has the most
+// Makes room for a new connection by dropping the oldest one from the address with the most
 // connections.
 void DropOne(std::vector<Pending>* pending) {
   std::map<std::string, int> counts;
@@ -139,8 +139,8 @@ Result<std::string> RandomDigits(size_t count) {
 }
 
 // A monitor of the hosts of ranks that have already connected, while this rank waits for the
-// others. If the network between two hosts fails, the ranks on both hosts must notice at about the
-// same time. Otherwise, only one of them would report the failure.
+// others. If the network between two hosts fails, the ranks on both must notice at about the same
+// time. Otherwise only one of them would report the failure.
 class ArrivedHosts {
  public:
   explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}
@@ -179,8 +179,8 @@ class ArrivedHosts {
     host->left = ended && *silence < kSilentAfter;
     if (host->left) return Status::Ok();
     host->silent = ended || *silence >= rule_.host_patience ? host->silent + 1 : 0;
-    // One check without an answer does not show that the other host is silent. This process or its
-    // own host may have been suspended just before.
+    // A single unanswered check does not prove that the other host is silent, because this process
+    // or its own host may have just been suspended.
     return host->silent > 1 ? PeerUnreachable(host->rank, *silence) : Status::Ok();
   }
 
@@ -233,7 +233,7 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     const MonotonicTime now = Clock::Real().Now();
     const bool left = std::any_of(entries.begin(), entries.begin() + process_count,
                                   [](const pollfd& process) { return process.revents != 0; });
-    // Accept the ranks that have connected by now even if the deadline has passed, because this
+    // Accept the ranks that have already connected even if the deadline has passed, because this
     // rank itself may have been delayed.
     AcceptWaitingOnes(listener, watch, &pending);
     std::vector<Pending> still_pending;
@@ -254,8 +254,8 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     if (callers.empty()) break;
     if (now >= deadline) {
       // The deadline has passed, but this rank itself may be late. If so, other ranks may have
-      // connected in time and still be sending their greetings, because an encrypted greeting
-      // takes a round trip. Extend the deadline once for them.
+      // connected in time and still be sending their greetings, because an encrypted greeting takes
+      // a round trip. Extend the deadline for them once.
       if (last_chance || pending.empty()) return NotConnected(callers);
       last_chance = true;
       deadline = now + kLastChance;

@@ -1,8 +1,7 @@
 // Lets the ranks of a gang (processes that run a collective together) recognize each other. A rank
-// that opens a connection sends a greeting, which contains the purpose of the connection, a nonce
-// (a secret random number), and its own rank number. Control connections are encrypted with the
-// gang's key instead and need no nonce. A connection without a valid greeting is dropped without a
-// reply.
+// that opens a connection sends a greeting: the purpose of the connection, a nonce (a secret random
+// number), and its own rank number. Control connections need no nonce, because they are encrypted
+// with the gang's key. Connections without a valid greeting are dropped without a reply.
 #pragma once
 
 #include <map>
@@ -25,8 +24,8 @@ Result<std::string> NewNonce();
 Result<std::string> NewKey();
 
 // The address at which a rank (one of several cooperating processes) listens, and the secret that
-// other ranks need to connect to it. For data connections, the secret is a nonce. For control
-// connections, it is the gang's key. The other field is empty.
+// other ranks need to connect to it. For data connections, the secret is `nonce`. For control
+// connections, it is `key`, the gang's key. The unused one is empty.
 struct MeetingPoint {
   std::string host;
   int port = 0;
@@ -40,7 +39,7 @@ struct MeetingPoint {
 };
 
 // Returns the error INVALID_ARGUMENT (BAD_TOKEN) for a malformed token. The message does not
-// contain the token, because the token is a secret.
+// contain the token, which is a secret.
 Status BadToken();
 
 // The use of a connection.
@@ -62,9 +61,9 @@ struct AcceptWatch {
   // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends,
   // AcceptCallers() fails at once with PEER_LOST.
   std::vector<int> processes;
-  // Limits for hosts that stop answering. While AcceptCallers() waits, it checks the hosts of all
-  // ranks whose heartbeat connections are open, once every `hosts.interval`. If a host has not
-  // answered for `hosts.host_patience`, AcceptCallers() fails with PEER_UNREACHABLE.
+  // Limits for hosts that stop answering. Once every `hosts.interval`, AcceptCallers() checks the
+  // hosts of all ranks with open heartbeat connections. It fails with PEER_UNREACHABLE if a host
+  // has not answered for `hosts.host_patience`.
   HeartbeatRule hosts;
   // Encrypts the connections, unless null.
   const GangTls* tls = nullptr;
@@ -72,17 +71,17 @@ struct AcceptWatch {
   Duration greeting_patience = std::chrono::seconds(5);
 };
 
-// Waits until each of `callers` has connected to `listener` and has sent a valid greeting. Drops
-// all other connections. Stores the accepted connections in `*arrived`, even on failure. If
-// callers are missing at the deadline, the error lists their ranks, and Status::peer is the lowest
-// of these. Strangers cannot keep the callers from connecting: a connection without a greeting is
-// dropped after `watch.greeting_patience`, or earlier if there are too many of them.
+// Waits until each of `callers` has connected to `listener` and sent a valid greeting. Drops all
+// other connections. Stores the accepted connections in `*arrived`, even on failure. If callers are
+// missing at the deadline, the error lists their ranks, and Status::peer is the lowest of them.
+// Strangers cannot keep callers from connecting: a connection without a greeting is dropped after
+// `watch.greeting_patience`, or sooner if there are too many of them.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
 
-// Waits until each of `ranks` has opened a message connection, as AcceptCallers() does. Returns
-// the connections by rank.
+// Waits, like AcceptCallers(), until each of `ranks` has opened a message connection. Returns the
+// connections, keyed by rank.
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
@@ -92,9 +91,8 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
 // Connects to the rank that listens at `point` and sends a greeting, encrypted unless `tls` is
-// null. Retries until `deadline`. If it fails although it reached the other host, sets
-// `*host_answers` unless that is null. True means that the host still answers, so only the process
-// on it is silent.
+// null. Retries until `deadline`. On failure after reaching the other host, sets `*host_answers`
+// (unless null) to whether that host still answers, in which case only the process on it is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr,
                                const GangTls* tls = nullptr);

@@ -28,9 +28,8 @@ PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_l
     watched_.push_back({one.rank, one.socket, rule.first_patience});
   }
   if (watched_.empty()) return;
-  // The pipe wakes up the thread when it must stop. If pipe2() fails, start the thread anyway,
-  // because the other ranks need this rank's heartbeats. The thread then stops only at its next
-  // heartbeat.
+  // The pipe wakes the thread when it must stop. If pipe2() fails, start the thread anyway, because
+  // the other ranks need this rank's heartbeats. It then stops only at its next heartbeat.
   if (pipe2(stop_, O_CLOEXEC) != 0) stop_[0] = stop_[1] = -1;
   thread_ = std::thread([this] { Watch(); });
 }
@@ -47,8 +46,8 @@ void PeerWatch::Watch() {
   std::vector<pollfd> entries;
   for (;;) {
     entries.assign(1, {stop_[0], POLLIN, 0});
-    // Let poll() wait for the end of connections, but not for data. Heartbeats from other ranks
-    // are read when this rank sends its own, so that the thread wakes up only once per interval.
+    // Let poll() wait for connections to end, but not for data. Heartbeats from other ranks are
+    // read when this rank sends its own, so that the thread wakes up only once per interval.
     for (const Watched& one : watched_) {
       entries.push_back({one.ended ? -1 : one.socket->fd(), POLLRDHUP, 0});
     }
@@ -63,8 +62,8 @@ void PeerWatch::Watch() {
     if (const MonotonicTime now = Clock::Real().Now(); now >= next_beat) {
       next_beat = now + rule_.interval;
       Beat();
-      // Read the heartbeats that have arrived before any rank is reported as lost. If this process
-      // was suspended, it has not read the heartbeats that other ranks sent in the meantime.
+      // Read any heartbeats that have arrived before reporting a rank as lost. If this process was
+      // suspended, the other ranks' heartbeats are still unread.
       Listen();
     }
     for (const Watched& one : watched_) {
@@ -76,8 +75,8 @@ void PeerWatch::Watch() {
 void PeerWatch::Beat() {
   for (Watched& one : watched_) {
     if (one.ended) continue;
-    // Ignore errors. If the send buffer is full, the other rank already has many unread heartbeats
-    // and does not need another. If the connection has ended, poll() reports this.
+    // Ignore errors. If the send buffer is full, the other rank already has plenty of unread
+    // heartbeats. If the connection has ended, poll() reports it.
     const char beat = 'b';
     static_cast<void>(SendSome(*one.socket, &beat, 1));
     ++one.silent;
@@ -87,8 +86,7 @@ void PeerWatch::Beat() {
 void PeerWatch::Listen() {
   for (Watched& one : watched_) {
     // Each call of ReceiveSome() returns at most one heartbeat. kMostBeats is several minutes'
-    // worth of heartbeats. If even more have arrived, they are read after this rank's next
-    // heartbeat.
+    // worth of heartbeats. Any beyond that are read after this rank's next heartbeat.
     for (int beats = 0; !one.ended && beats < kMostBeats; ++beats) {
       char beat = 0;
       const auto got = ReceiveSome(*one.socket, &beat, 1);
@@ -112,13 +110,13 @@ Status PeerWatch::LossOf(const Watched& one) const {
 }
 
 // Returns PEER_UNREACHABLE if the other rank's host is silent. If a network link is cut, the ranks
-// at both ends report each other. The coordinator (Assay's server) then decides which of the two
+// at both ends report each other, and the coordinator (Assay's server) decides which of the two
 // nodes is to blame.
 Status PeerWatch::LostHost(const Watched& one) const {
   const std::optional<Duration> silence = SilenceOf(one.socket->fd());
   if (!silence) return Status::Ok();
-  // One unanswered heartbeat does not show that the other host is silent, because this process or
-  // its own host may just have been suspended.
+  // A single unanswered heartbeat does not prove that the other host is silent, because this
+  // process or its own host may have just been suspended.
   const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
                               : one.silent > 1 && *silence >= rule_.host_patience;
   return lost ? PeerUnreachable(one.rank, *silence) : Status::Ok();

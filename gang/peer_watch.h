@@ -1,6 +1,6 @@
-// Detects that another rank of a gang (processes that run a collective together) has died or is
-// frozen. This takes a separate thread, because the benchmark's own thread may be waiting for a
-// GPU that in turn waits for the lost rank.
+// Detects when another rank of a gang (processes that run a collective together) has died or
+// frozen. This takes a separate thread, because the benchmark's own thread may be waiting for a GPU
+// that is itself waiting for the lost rank.
 #pragma once
 
 #include <atomic>
@@ -16,30 +16,30 @@
 namespace assay {
 
 // The interval between the heartbeats that ranks send each other, and the limits for missing ones.
-// `patience` is counted in heartbeats that this rank has sent, not in seconds. Even if this
-// process is suspended for a long time, this counts as a single heartbeat.
+// `patience` counts heartbeats sent by this rank rather than seconds, so that a suspension of this
+// process, however long, counts as a single heartbeat.
 struct HeartbeatRule {
   Duration interval = std::chrono::seconds(1);
-  // The number of unanswered heartbeats after which a rank counts as frozen. A busy host does not
-  // delay a thread for that long, and any measurement has a longer timeout.
+  // The number of unanswered heartbeats after which a rank is considered frozen. Even on a busy
+  // host, no thread is delayed for that long, and every measurement has a longer timeout.
   int patience = 15;
   // The same limit for a rank that has not sent its first heartbeat yet.
   int first_patience = patience;
   // Time limit for a host that sends nothing at all, not even TCP acknowledgements. It is shorter
-  // than `patience` heartbeats, so a silent host is noticed first. If a rank reaches `patience`,
-  // its host still answers and only the process is frozen.
+  // than `patience` heartbeats, so that a silent host is noticed first. If a rank reaches
+  // `patience`, only its process is frozen, and its host still answers.
   Duration host_patience = std::chrono::seconds(11);
 };
 
-// A thread that exchanges heartbeats with other ranks until this object is destroyed. It notices
-// after about ten seconds that a host has stopped answering. If a host answers but its rank sends
-// no heartbeats, that rank's process counts as frozen.
+// A thread that exchanges heartbeats with other ranks for the lifetime of this object. It takes
+// about ten seconds to notice that a host has stopped answering. If a host answers but its rank
+// sends no heartbeats, that rank's process is considered frozen.
 class PeerWatch {
  public:
-  // The callback for the loss of a rank, whose number is in Status::peer. It is called once, on
-  // the watching thread, and may end the process. The status's reason is PEER_FROZEN if only the
-  // rank is silent, PEER_UNREACHABLE if its host is silent too, and PEER_LOST if the connection
-  // has ended.
+  // The callback for the loss of a rank, whose number is in Status::peer. It is called at most
+  // once, on the watching thread, and may end the process. The status's reason is PEER_FROZEN if
+  // only the rank is silent, PEER_UNREACHABLE if its host is silent too, and PEER_LOST if the
+  // connection has ended.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` must come from Peers::Heartbeats() and stay open until this object is destroyed.
@@ -50,9 +50,9 @@ class PeerWatch {
   PeerWatch& operator=(const PeerWatch&) = delete;
 
   // Sets whether the end of a connection is reported as the loss of a rank. The default is false.
-  // Use true while ranks wait for each other without exchanging messages, for example in NCCL. Use
-  // false while they exchange messages: a rank may end after its last message, and the loss of a
-  // rank makes a message fail anyway.
+  // Use true while ranks wait for each other without exchanging messages, as in NCCL. Use false
+  // while they exchange messages: a rank may end after its last message, and if one is lost, a
+  // message fails anyway.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:

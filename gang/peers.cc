@@ -42,8 +42,8 @@ Result<std::optional<std::string>> Poll(Link* link) {
 
 class TcpPeers : public Peers {
  public:
-  // At rank 0, `sockets` contains the connections to all other ranks. At any other rank, it
-  // contains the connections to rank 0.
+  // At rank 0, `sockets` contains the connections to all other ranks; at any other rank, those to
+  // rank 0.
   TcpPeers(int rank, int world_size, std::map<Caller, Socket>&& sockets)
       : rank_(rank), world_size_(world_size) {
     for (auto& [peer, socket] : sockets) {
@@ -110,7 +110,7 @@ class TcpPeers : public Peers {
   }
 
   // Receives one frame from every connected rank. Watches all connections at once, so that a lost
-  // rank is noticed even while this rank waits for others.
+  // rank is noticed even while waiting for others.
   Result<std::vector<std::string>> ReceiveFromAll(MonotonicTime deadline) {
     std::vector<std::string> received(static_cast<size_t>(world_size_));
     std::set<int> missing;
@@ -167,7 +167,7 @@ class TcpRendezvous : public Rendezvous {
   std::vector<PeerConnection> Arrived() const override {
     std::vector<PeerConnection> connections;
     // Return one connection per rank. In the map, a rank's heartbeat connection comes after its
-    // message connection, so it replaces the message connection in the list.
+    // message connection and therefore replaces it in the list.
     for (const auto& [caller, socket] : arrived_) {
       if (connections.empty() || connections.back().rank != caller.rank) {
         connections.push_back({caller.rank, nullptr});
@@ -184,7 +184,7 @@ class TcpRendezvous : public Rendezvous {
   std::map<Caller, Socket> arrived_;
 };
 
-// The fields of a Status as one rank sends them to another. The text of the message follows. The
+// The fields of a Status as sent from one rank to another, followed by the text of the message. The
 // bytes of this struct can be sent as they are, because all ranks run the same build.
 struct StatusHeader {
   Code code;
@@ -232,7 +232,7 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   const auto all = AllGather(peers, EncodeStatus(mine), timeout);
   // The ranks could not exchange their statuses. If this rank's own status is a timeout, return
-  // that instead of the error of the exchange, because it says more about the cause.
+  // that instead of the exchange's error, because it says more about the cause.
   if (!all.ok()) return mine.code() == Code::kDeadlineExceeded ? mine : all.status();
   Status agreed;
   for (size_t rank = 0; rank < all->size(); ++rank) {

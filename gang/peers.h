@@ -3,8 +3,8 @@
 // heartbeats of PeerWatch. Benchmark data is never sent over these connections.
 //
 // Rank 0 listens and creates a token, HOST:PORT/KEY, which agents (the daemons on the nodes)
-// forward to the other ranks. The key is random and new for each gang. It encrypts all control
-// connections (see tls.h), and connections without it are dropped.
+// forward to the other ranks. The key, chosen at random for each gang, encrypts all control
+// connections (see tls.h). Connections without it are dropped.
 #pragma once
 
 #include <memory>
@@ -26,18 +26,18 @@ struct PeerConnection {
 };
 
 // One rank's connections to the other ranks of its gang. All ranks must call the same functions in
-// the same order, each on a single thread. A function fails with PEER_LOST if a connection ends and
-// with PEER_TIMEOUT if a rank does not answer in time. Status::peer is then the rank at the other
-// end, or the lowest such rank if several fail. The gang cannot continue after an error.
+// the same order, each on a single thread. A function fails with PEER_LOST if a connection ends,
+// and with PEER_TIMEOUT if a rank does not answer in time. Status::peer is then the rank at the
+// other end, or the lowest of several. The gang cannot continue after an error.
 class Peers {
  public:
   virtual ~Peers() = default;
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  // Returns the connections for heartbeats. Only a PeerWatch may send on them. Rank 0 has one such
-  // connection to every other rank; every other rank has one to rank 0. The connections stay open
-  // until this object is destroyed.
+  // Returns the heartbeat connections, on which only a PeerWatch may send. Rank 0 has one to every
+  // other rank, and every other rank has one to rank 0. They stay open until this object is
+  // destroyed.
   virtual std::vector<PeerConnection> Heartbeats() const = 0;
 
   // Returns when all ranks have called it.
@@ -48,10 +48,10 @@ class Peers {
   // ranks, returns an empty vector.
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
 
-  // Returns PEER_LOST if a connection of this rank has ended. Does not wait, and may be called on
-  // any thread at any time. Use this while waiting for other ranks outside this class, for example
-  // in NCCL. Only rank 0 is connected to all ranks. If it loses one, it exits, and the other ranks
-  // notice that.
+  // Returns PEER_LOST if a connection of this rank has ended. Never waits, and may be called on any
+  // thread at any time. Use this while waiting for other ranks outside this class, for example in
+  // NCCL. Only rank 0 is connected to all ranks. If it loses one, it exits, which the others
+  // notice.
   virtual Status Check() const = 0;
 };
 
@@ -59,14 +59,14 @@ class Peers {
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
 // Exchanges statuses so that all ranks return the same result. Returns OK if `mine` is OK on every
-// rank. Otherwise, returns the error of the lowest failing rank, with that rank's number in
-// Status::rank. An error from an earlier Agree() keeps its rank number. PEER_LOST is returned only
-// if there is no other error, because a lost rank is usually the consequence of another error.
+// rank. Otherwise, returns the error of the lowest failing rank, with its number in Status::rank.
+// An error from an earlier Agree() keeps its rank number. PEER_LOST is returned only if there is no
+// other error, because losing a rank is usually the consequence of another error.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
-// Time limit for ranks to wait for each other outside the timed measurement. The limit is long,
-// because a rank may need time to allocate memory or to compute the expected output. PeerWatch
-// notices a frozen rank earlier.
+// Time limit for ranks to wait for each other outside the timed measurement. It is long, because a
+// rank may need time to allocate memory or compute the expected output. PeerWatch notices a frozen
+// rank sooner.
 inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
 
 // Rank 0's listening socket.
@@ -77,21 +77,21 @@ class Rendezvous {
   // so do not log it.
   virtual const std::string& token() const = 0;
   // Waits until ranks 1 to world_size - 1 have connected. Drops all other connections. Must be
-  // called only once. `processes` may contain pidfds of ranks on this machine: if one of these
+  // called only once. `processes` may contain pidfds of ranks on this machine; if one of these
   // processes ends, Accept() returns PEER_LOST at once.
   virtual Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
                                                 Duration timeout) = 0;
-  // Returns the ranks that had connected before Accept() failed, each with one connection: the
-  // rank's heartbeat connection if there is one, otherwise its message connection. The connections
-  // stay open until this object is destroyed.
+  // Returns the ranks that had connected before Accept() failed, with one connection each: the
+  // heartbeat connection if there is one, otherwise the message connection. The connections stay
+  // open until this object is destroyed.
   virtual std::vector<PeerConnection> Arrived() const = 0;
 };
 
 // Listens on a free port of `address` (numeric, or a name of this host).
 Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address);
 
-// Connects this process to the rank 0 that created `token`. `rank` is this process's own rank, at
-// least 1. Keeps trying until rank 0 answers or `timeout` has passed.
+// Connects this process, as rank `rank` (at least 1), to the rank 0 that created `token`. Keeps
+// trying until rank 0 answers or `timeout` has passed.
 Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
                                          Duration timeout);
 

@@ -1,5 +1,5 @@
 // TCP sockets with deadlines. All descriptors are non-blocking, and functions wait with poll(). If
-// the connection fails, functions return one of these errors:
+// the connection fails, they return one of these errors:
 //   PEER_LOST (UNAVAILABLE)               The other end closed the connection.
 //   PEER_TIMEOUT (DEADLINE_EXCEEDED)      The other end did not answer in time.
 //   PEER_UNREACHABLE (DEADLINE_EXCEEDED)  The other host stopped answering.
@@ -19,8 +19,8 @@ namespace assay {
 class Cipher {
  public:
   virtual ~Cipher() = default;
-  // Receive and send bytes like ReceiveSome() and SendSome(), without waiting. At most one thread
-  // at a time may use a cipher.
+  // Receive and send bytes like ReceiveSome() and SendSome(), without waiting. Only one thread at a
+  // time may use a cipher.
   virtual Result<size_t> Receive(void* data, size_t size) = 0;
   virtual Result<size_t> Send(const void* data, size_t size) = 0;
 };
@@ -67,15 +67,15 @@ std::string AddressOfPeer(const Socket& socket);
 // Connects to a listening socket with a single attempt.
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
 
-// Makes the kernel end the connection about ten seconds after the other host has stopped answering,
-// even if nothing is being sent.
+// Makes the kernel end the connection about ten seconds after the other host stops answering, even
+// if nothing is being sent.
 void NoticeSilence(const Socket& socket);
 
 // Like NoticeSilence(), but has no effect while data is being sent. Use this if the other end may
-// leave data unread for a long time: NoticeSilence() would then end a healthy connection.
+// leave data unread for a long time, because NoticeSilence() would then end a healthy connection.
 void NoticeSilentHost(const Socket& socket);
 
-// Ends the connection at once, for both ends. A shutdown() would not be enough: if the other end
+// Ends the connection immediately at both ends. A shutdown() would not be enough: if the other end
 // is waiting to send more data, it would keep waiting until NoticeSilence() takes effect.
 void Reset(const Socket& socket);
 

@@ -65,8 +65,8 @@ class Wire {
 };
 
 // Returns the OpenSSL transport type (BIO) that sends and receives with class Wire. OpenSSL's own
-// BIO for sockets is not used, because it writes without MSG_NOSIGNAL: a write to a closed
-// connection would raise SIGPIPE.
+// socket BIO writes without MSG_NOSIGNAL, so that a write to a closed connection would raise
+// SIGPIPE.
 const BIO_METHOD* WireMethod() {
   static BIO_METHOD* const method = [] {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "rank");
@@ -135,9 +135,9 @@ class TlsCipher : public Cipher {
     return PeerLost(error == SSL_ERROR_ZERO_RETURN ? "the connection was closed" : WhyTlsFailed());
   }
 
-  // Returns OK if the other end has proven that it knows the gang's key. OpenSSL treats a
-  // connection with a pre-shared key as a resumed session, which is checked here. A handshake
-  // without the key fails anyway, because neither end has or accepts a certificate.
+  // Returns OK if the other end has proven that it knows the gang's key. This checks for a resumed
+  // session, which is how OpenSSL treats a connection with a pre-shared key. A handshake without
+  // the key fails anyway, because neither end has or accepts a certificate.
   Status Proven() const {
     return SSL_session_reused(ssl_.get()) == 1 ? Status::Ok() : PeerLost("TLS: without the key");
   }
@@ -168,8 +168,8 @@ class OpenSslGangTls : public GangTls {
 
   Status Connect(Socket* socket, MonotonicTime deadline) const override {
     ASSAY_ASSIGN_OR_RETURN(auto cipher, NewCipher(socket->fd()));
-    // Require the other end to prove its identity. No certificate is trusted, so the only way to
-    // prove it is the gang's key.
+    // Require the other end to prove its identity. No certificate is trusted, so the gang's key is
+    // the only possible proof.
     SSL_set_verify(cipher->ssl(), SSL_VERIFY_PEER, nullptr);
     SSL_set_connect_state(cipher->ssl());
     ASSAY_RETURN_IF_ERROR(cipher->Handshake(socket->fd(), deadline));

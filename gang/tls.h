@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// The TLS settings that all control connections of a gang share. This object must outlive the
+// The TLS settings shared by all control connections of a gang. This object must outlive the
 // handshakes of these connections.
 class GangTls {
  public:
@@ -19,12 +19,12 @@ class GangTls {
   static Result<std::unique_ptr<GangTls>> Create(const std::string& key);
   virtual ~GangTls() = default;
 
-  // Encrypts a connection that this process opened. Returns once the other end has proven that it
-  // knows the key. Returns PEER_LOST if the other end does not know the key.
+  // Encrypts a connection opened by this process. Returns once the other end has proven that it
+  // knows the key. Returns PEER_LOST if the other end does not know it.
   virtual Status Connect(Socket* socket, MonotonicTime deadline) const = 0;
-  // Encrypts a connection that this process accepted. Does not wait for the handshake, which
-  // ReceiveSome() completes. ReceiveSome() fails, and returns no data, if the other end does not
-  // prove that it knows the key.
+  // Encrypts a connection accepted by this process. Does not wait for the handshake, which
+  // ReceiveSome() completes. Unless the other end proves that it knows the key, ReceiveSome() fails
+  // without returning any data.
   virtual Status Accept(Socket* socket) const = 0;
 };
 

@@ -40,9 +40,9 @@ std::optional<Mount> FindMount(const std::string& root) {
   return std::nullopt;
 }
 
-// Returns the path of `group` relative to `ancestor`. For example, returns "/b" if the group is
-// /a/b and the ancestor is /a, and "" if both are the same. Also returns "" if `group` is not
-// below `ancestor`, which can happen in a container.
+// Returns the path of `group` relative to `ancestor`: "/b" for group /a/b and ancestor /a, and ""
+// if both are the same. Also returns "" if `group` is not below `ancestor`, as can happen in a
+// container.
 std::string Relative(const std::string& ancestor, const std::string& group) {
   const std::string prefix = ancestor == "/" ? "" : ancestor;
   if (group.rfind(prefix, 0) != 0) return "";

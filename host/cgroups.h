@@ -16,13 +16,13 @@ struct CpuQuota {
   double cpus = 0;    // Seconds of CPU time per second.
 };
 
-// Returns the CPU quotas of this process's control group and of the group's ancestors, because all
-// of them limit the process. Ancestors that this process cannot see, as in a container, are left
-// out. Tests pass `root`, which is prepended to every path.
+// Returns the CPU quotas of this process's control group and of its ancestors, all of which limit
+// the process. Omits ancestors that this process cannot see, as in a container. `root`, which only
+// tests set, is prepended to every path.
 std::vector<CpuQuota> ReadCpuQuotas(const std::string& root = "");
 
-// The tightest memory limits that apply to this process, from its own control group and the group's
-// visible ancestors. A field is nullopt if there is no limit or the limit is unknown.
+// The tightest memory limits on this process, set by its own control group or a visible ancestor. A
+// field is nullopt if there is no limit or the limit is unknown.
 struct CgroupMemory {
   std::optional<int64_t> limit_bytes;
   // Unused part of a limit. The page cache counts as unused.

@@ -114,7 +114,7 @@ class NvmlSampler : public ConditionsSampler {
       }
       Add(source_.sample());
       // If a reading takes longer than the sampling period, take the next one at once, but do not
-      // make up for the readings that were missed.
+      // make up for missed readings.
       next = std::max(next + kSamplePeriod, std::chrono::steady_clock::now());
       MutexLock lock(mutex_);
       while (!stopping_ && stop_.WaitUntil(mutex_, next)) {
@@ -124,8 +124,8 @@ class NvmlSampler : public ConditionsSampler {
     CountOthers();
   }
 
-  // Counts the other processes on the GPU: those that the driver lists, minus this process. This
-  // process cannot be looked up in the list, because the driver's process ids may belong to
+  // Counts the other processes on the GPU by subtracting one from the number that the driver lists.
+  // This process cannot be looked up in the list, because the driver may use process ids from
   // another PID namespace.
   void CountOthers() {
     const auto processes = source_.processes();
@@ -274,8 +274,8 @@ std::vector<int> HostLoad::OwnTree() const {
   if (!self) return {};
   const std::map<int, Process> processes = ReadProcesses(proc_);
   int root = self->pid;
-  // Limit the number of steps. If process ids are reused while /proc is being read, the chain of
-  // parents may form a cycle.
+  // Limit the number of steps: if process ids are reused while /proc is being read, the chain of
+  // parents may contain a cycle.
   size_t steps = 0;
   for (auto at = processes.find(self->parent);
        at != processes.end() && IsOurs(at->second) && steps < processes.size();

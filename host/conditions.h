@@ -34,31 +34,31 @@ class ConditionsSampler {
   virtual WindowConditions Stop() = 0;
   // Returns the current power readings in watts, or an empty list if there are none. A benchmark
   // warms up until these readings are stable. Clock rates are not used for this, because they keep
-  // varying by several percent if a GPU is at its power limit. Must not be called between Start()
-  // and Stop().
+  // varying by several percent while a GPU is at its power limit. Must not be called between
+  // Start() and Stop().
   virtual std::vector<double> Readings() { return {}; }
 };
 
-// Returns a sampler for the conditions of the host and, if `gpu` is not null, of a GPU. The sampler
-// sets the flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
+// Returns a sampler for the conditions of the host and, unless `gpu` is null, of a GPU. It sets the
+// flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
 
-// The functions with which a sampler reads one GPU. They are called on the sampler's own thread,
+// The functions that a sampler uses to read one GPU. They are called on the sampler's own thread
 // and on any thread that calls Readings().
 struct NvmlSource {
   std::function<NvmlSample()> sample;
   std::function<std::optional<std::vector<NvmlProcess>>()> processes;
 };
 
-// Returns a sampler for the conditions of one GPU, such as clocks and power. The sampler also
-// reports the largest number of other processes on the GPU. Counting processes is slow, so it
-// happens only at the start, at the end, and once every `process_period` in between.
+// Returns a sampler for the conditions of one GPU, such as clocks and power. It also reports the
+// largest number of other processes on the GPU. Counting them is slow, so this is done only at the
+// start, at the end, and every `process_period` in between.
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// A meter of the CPU time that programs other than Assay use. Assay's processes are a tree. Its
-// root is found by going from this process to its parent, and so on, as long as the parent's name
-// begins with "assay". Not thread-safe.
+// A meter of the CPU time used by programs other than Assay. Assay's processes form a tree, whose
+// root is found by following the parents of this process for as long as their names begin with
+// "assay". Not thread-safe.
 class HostLoad {
  public:
   // `cpus` lists the CPUs that this process may use. `proc` replaces the folder /proc.
@@ -66,10 +66,10 @@ class HostLoad {
 
   void Begin();
 
-  // Returns the fraction of the CPU time since Begin() that other programs used, including time
-  // that a hypervisor withheld. Interrupts do not count, because most of them serve the measured
-  // work. Returns nullopt if the kernel does not report these times, or if less than 100 ms (ten
-  // kernel ticks) have passed since Begin().
+  // Returns the fraction of the CPU time since Begin() used by other programs, including time
+  // withheld by a hypervisor. Ignores interrupts, because most of them serve the measured work.
+  // Returns nullopt if the kernel does not report these times, or less than 100 ms (ten kernel
+  // ticks) have passed since Begin().
   std::optional<double> OthersShare() const;
 
  private:
@@ -78,8 +78,8 @@ class HostLoad {
     int64_t all = 0;
   };
   std::optional<Ticks> ReadCpus() const;
-  // Returns the CPU time, in ticks, that Assay's processes have used. `tree` contains the ids of
-  // the running processes. The time includes that of their children that have ended.
+  // Returns the CPU time, in ticks, used by Assay's processes, including their children that have
+  // ended. `tree` contains the ids of the running processes.
   int64_t TicksOf(const std::vector<int>& tree) const;
   std::vector<int> OwnTree() const;
 

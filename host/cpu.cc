@@ -52,7 +52,7 @@ std::vector<Cache> CachesOf(int cpu) {
 }
 
 // Returns the total size of the machine's last-level caches in bytes, or nullopt if unknown. Each
-// cache is counted once, although /sys lists it under every CPU that shares it.
+// cache is counted only once, even though /sys lists it under every CPU that shares it.
 std::optional<int64_t> LastLevelCacheBytes() {
   std::map<std::string, int64_t> instances;  // By the CPUs that share it.
   int highest = 0;

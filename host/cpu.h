@@ -12,8 +12,8 @@ namespace assay {
 
 struct HostCpu {
   std::string model;  // "AMD EPYC 9654"; empty if unknown.
-  // The number of hardware threads that this process can keep busy. It is the number of usable
-  // CPUs, or less if a control group's CPU quota is lower.
+  // The number of hardware threads that this process can keep busy: the number of usable CPUs, or
+  // fewer if a control group's CPU quota is lower.
   int threads = 1;
   // Total size of the highest cache level, in bytes. Nullopt if unknown.
   std::optional<int64_t> last_level_cache_bytes;
@@ -21,16 +21,16 @@ struct HostCpu {
 const HostCpu& Cpu();
 
 // Returns the sizes in bytes of the data caches of the first CPU that this process may use,
-// starting with L1. A cache that is shared with other CPUs counts in full. Returns an empty list
-// if the sizes are unknown.
+// starting with L1. A cache shared with other CPUs is counted in full. Returns an empty list if the
+// sizes are unknown.
 std::vector<int64_t> DataCacheBytes();
 
 // Returns how many of `usable` CPUs a process can keep busy within the given CPU quotas, but at
 // least one. Rounds down, because the kernel would repeatedly suspend threads that exceed a quota.
 int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas);
 
-// Returns the CPUs that this process may use, or an empty list if they are unknown. The list is
-// read on the first call and kept, because benchmarks later bind threads to single CPUs.
+// Returns the CPUs that this process may use, or an empty list if they are unknown. Reads the list
+// only on the first call, because benchmarks later bind threads to single CPUs.
 const std::vector<int>& UsableCpus();
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // Finds the folders that may contain CUDA's libraries (cuBLASLt, NCCL, CUPTI), and tells users how
-// to install a missing one.
+// to install missing ones.
 #pragma once
 
 #include <functional>
@@ -19,18 +19,17 @@ struct CudaFolders {
 };
 
 // Returns the folders to search for CUDA's libraries, in this order:
-//   1. the toolkits that the variables CUDA_HOME and CUDA_PATH name,
+//   1. the toolkits named by the variables CUDA_HOME and CUDA_PATH,
 //   2. `built_with`, the library folder of the toolkit that the program was built with,
 //   3. /usr/local/cuda,
-//   4. the NVIDIA packages that pip has installed in a virtual environment, for the python3 on
-//      PATH, for the user, or for the distribution's Python.
-// Packages that do not exist are left out. Tests pass `root`, which replaces "/".
+//   4. the NVIDIA packages installed by pip in a virtual environment, for the python3 on PATH, for
+//      the user, or for the distribution's Python.
+// Omits packages that do not exist. `root`, which only tests set, replaces "/".
 CudaFolders FindCudaFolders(const std::string& built_with, const ReadVariable& variable,
                             const std::string& root = "");
 
-// Returns instructions for installing the CUDA library with the file name `soname`. `cuda` is the
-// version of CUDA that the program was built with, in the format of CUDART_VERSION (13000 is
-// 13.0).
+// Returns instructions for installing the CUDA library whose file name is `soname`. `cuda` is the
+// CUDA version that the program was built with, in the format of CUDART_VERSION (13000 is 13.0).
 std::string HowToInstallCudaLibrary(const std::string& soname, int cuda);
 
 }  // namespace assay

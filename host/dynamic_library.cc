@@ -29,8 +29,8 @@ Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname,
       return DynamicLibrary(soname, handle);
     }
     const char* error = dlerror();
-    // The library is searched for in several folders. If its file exists in one of them but cannot
-    // be loaded, report that error, which is more informative than the error for a missing file.
+    // Several folders are searched for the library. If its file exists in one of them but cannot be
+    // loaded, report that error, which is more informative than the one for a missing file.
     const bool exists = !exists_at_all && path.front() == '/' && ::access(path.c_str(), F_OK) == 0;
     if (error_to_report.empty() || exists) {
       error_to_report = error != nullptr ? error : "dlopen failed";

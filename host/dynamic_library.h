@@ -1,5 +1,5 @@
-// Loads shared libraries on first use. A program that was linked to them could not start on a node
-// where one of them is missing, even to run benchmarks that do not need it.
+// Loads shared libraries on first use. A program linked to them could not start on a node that
+// lacks one of them, even to run benchmarks that do not need it.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// A loaded shared library. The destructor does not unload the library, because OpenBLAS, cuBLAS,
-// NCCL and CUPTI start threads that continue to run its code.
+// A loaded shared library. The destructor does not unload it, because OpenBLAS, cuBLAS, NCCL and
+// CUPTI start threads that keep running its code.
 class DynamicLibrary {
  public:
   // Loads the library `soname`, such as "libnccl.so.2". Searches the dynamic linker's path, then
@@ -21,9 +21,9 @@ class DynamicLibrary {
                                      const std::vector<std::string>& folders,
                                      const std::string& how_to_install);
 
-  // Sets `*function` to the address of the exported function `symbol`. Example:
-  // Load("ncclAllReduce", &table.all_reduce). The type of `*function` is not checked, so it must
-  // match the library's header.
+  // Sets `*function` to the address of the exported function `symbol`, as in Load("ncclAllReduce",
+  // &table.all_reduce). The type of `*function` is not checked, so it must match the library's
+  // header.
   template <typename Function>
   Status Load(const char* symbol, Function** function) const {
     void* address = nullptr;

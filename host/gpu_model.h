@@ -1,6 +1,6 @@
 // Derives the hardware class of a result (GPU model, form factor and topology) from what NVML and
-// CUDA report. The agent, a daemon on each node, uses this to classify results. Without an agent,
-// the program that runs the benchmark does so.
+// CUDA report. Results are classified by the agent (the daemon on each node) or, without an agent,
+// by the program that runs the benchmark.
 #pragma once
 
 #include <set>
@@ -17,14 +17,14 @@ struct GpuModel {
   std::string form_factor;  // "SXM", "PCIe", "NVL", or empty if the name does not show it.
 };
 
-// Splits the name of a GPU into model and form factor, and drops the memory size. "NVIDIA
+// Splits the name of a GPU into model and form factor, dropping the memory size. "NVIDIA
 // A100-SXM4-80GB" becomes {"A100", "SXM"}, and "NVIDIA H100 PCIe" becomes {"H100", "PCIe"}. "NVIDIA
 // H200" becomes {"H200", "SXM"}, because the other form factor is named "H200 NVL".
 GpuModel ParseGpuName(std::string_view name);
 
 // Returns how these GPUs of a node are connected: "none" if there are no GPUs, "single" if there is
-// only one, "nvlink" if every pair is connected by NVLink, and "pcie" otherwise. `links` must
-// contain all links of the node.
+// only one, "nvlink" if NVLink connects every pair, and "pcie" otherwise. `links` must contain all
+// links of the node.
 std::string TopologyClass(const std::set<int>& gpus, const std::vector<NvmlLink>& links);
 
 }  // namespace assay

@@ -4,7 +4,7 @@ namespace assay {
 namespace {
 
 // CUDA's error codes (cudaError_t), repeated here so that this file compiles without CUDA's
-// headers. kernels/cuda/frame/find_gpu_absence.cc checks that the values are correct.
+// headers. kernels/cuda/frame/find_gpu_absence.cc checks that they are correct.
 constexpr int kInitialization = 3;
 constexpr int kStubLibrary = 34;
 constexpr int kInsufficientDriver = 35;
@@ -77,8 +77,8 @@ std::string Remedy(int error) {
   }
 }
 
-// Returns the oldest driver that supports programs built with major version `cuda` of CUDA, as a
-// part of an error message. Source: NVIDIA's table of minor version compatibility.
+// Returns the oldest driver version that supports programs built with CUDA `cuda` (a major
+// version), worded for an error message. Source: NVIDIA's table of minor version compatibility.
 std::string LeastDriver(int cuda) {
   return cuda == 13 ? " (580 or newer)" : cuda == 12 ? " (525 or newer)" : "";
 }
@@ -93,8 +93,8 @@ GpuAbsence ExplainNoGpu(const CudaAnswer& answer) {
     return {false, "needs a driver for CUDA " + std::to_string(cuda) + LeastDriver(cuda) +
                        "; this node's driver supports CUDA " + Version(answer.driver_version)};
   }
-  // CUDA reports "system not ready" and "driver mismatch" only on nodes with GPUs. In these two
-  // cases, the node has GPUs even if /dev shows none.
+  // CUDA reports "system not ready" and "driver mismatch" only on nodes with GPUs, so in these
+  // cases there are GPUs even if /dev shows none.
   const bool sure = answer.error == kSystemNotReady || answer.error == kSystemDriverMismatch;
   if (!sure && !answer.device_files) {
     return {false,

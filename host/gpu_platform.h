@@ -1,5 +1,5 @@
-// The interface to this machine's GPUs. It tells which GPUs this process may use, and reads their
-// state. kernels/cuda/frame implements the interface with CUDA. kernels/builtin.cc selects the
+// The interface to this machine's GPUs, which tells which of them this process may use and reads
+// their state. kernels/cuda/frame implements it with CUDA, and kernels/builtin.cc selects the
 // implementation at build time.
 #pragma once
 
@@ -24,8 +24,8 @@ struct LocalGpu {
   int64_t l2_bytes = 0;
   int sm_count = 0;
   std::string compute_capability;  // "9.0".
-  // The GPU's boost clock in MHz. The peak rates on the GPU's spec sheet assume this clock.
-  // Predictions scale these rates to the clock during the measurement.
+  // The GPU's boost clock in MHz, which the peak rates on its spec sheet assume. Predictions scale
+  // these rates to the clock during the measurement.
   std::optional<double> sm_clock_max_mhz;
   std::optional<double> power_limit_watts;
   std::optional<bool> ecc_enabled;
@@ -68,8 +68,8 @@ struct GpuTrouble {
   bool context_broken = false;  // CUDA refuses all further work of this process.
   int other_processes = 0;      // Other processes that compute on it.
   int64_t other_bytes = 0;      // GPU memory of those processes.
-  // The number of bytes by which GPU memory was too small when an allocation by this process last
-  // failed, or 0 if none failed. If a benchmark runs in several processes, only the process whose
+  // The number of bytes by which GPU memory fell short when an allocation by this process last
+  // failed, or 0 if none has failed. If a benchmark runs in several processes, only the one whose
   // allocation failed reports this number.
   int64_t missing_bytes = 0;
   std::string evidence;  // Summary for people; empty if nothing was found.
@@ -79,7 +79,7 @@ struct GpuTrouble {
 class GpuPlatform {
  public:
   virtual ~GpuPlatform() = default;
-  // Returns the GPUs in the order of their ordinals. The list is empty if there is no driver or no
+  // Returns the GPUs in the order of their ordinals, or an empty list if there is no driver or no
   // GPU.
   virtual std::vector<LocalGpu> Gpus() = 0;
   // Sets cuda_runtime, cublas and nccl.
@@ -88,37 +88,37 @@ class GpuPlatform {
   virtual GpuTrouble TroubleOf(int ordinal) = 0;
   // Returns a sampler of clocks, power, throttle reasons and processes of the GPU `ordinal`.
   virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
-  // Measures the best rate that GPU `ordinal` reaches, in about a second. `kind` is one of
+  // Measures the best rate that GPU `ordinal` can reach, in about a second. `kind` is either
   //   - the name of a Traffic value, such as "copy", for the bandwidth of GPU memory in bytes per
-  //     second;
+  //     second, or
   //   - the name of a Peak value, such as "fp64_tensor", for the rate of a matrix multiplication in
   //     operations per second.
-  // Returns Unsupported() for any other kind, or if the GPU cannot run the measurement.
+  // Returns Unsupported() for any other kind, and if the GPU cannot run the measurement.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
-  // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal` meanwhile,
-  // without duplicates, in the order of their first launch. `iterate` must not return before the
-  // kernels that it launches have finished.
+  // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal` during the
+  // call, without duplicates, in the order of their first launch. `iterate` must not return until
+  // the kernels that it launches have finished.
   virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
                                                        const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform records no kernels", Reason::kNoProfiler);
   }
   // Returns the hardware counters of GPU `ordinal` for one iteration. `iterate` must run
-  // `iterations` iterations and wait until they have finished. It may be called several times,
-  // because a GPU cannot always collect all counters in one pass.
+  // `iterations` iterations and wait for them to finish. It may be called several times, because a
+  // GPU cannot always collect all counters in one pass.
   virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
                                                  const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform has no hardware counters", Reason::kNoProfiler);
   }
   // Runs `work`, which takes about a second, and returns what the GPU's performance monitors
-  // reported meanwhile.
+  // reported during that time.
   virtual Result<CounterReport> MonitorDuring(int /*ordinal*/,
                                               const std::function<Status()>& /*work*/) {
     return NotFound("this platform has no monitors", Reason::kNoProfiler);
   }
 };
 
-// Returns the GPU platform of this build, which is created on first use, or null if Assay was built
-// without CUDA.
+// Returns the GPU platform of this build, created on first use, or null if Assay was built without
+// CUDA.
 GpuPlatform* Gpu();
 
 // Returns the versions of the GPU libraries. kernels/cpu/blas.h has the BLAS version.
@@ -128,7 +128,7 @@ inline LinkedSoftware Software() {
   return software;
 }
 
-// Returns what GPU libraries logged during the current benchmark, at most 16 KiB: NCCL's warnings,
+// Returns up to 16 KiB of what GPU libraries logged during the current benchmark: NCCL's warnings,
 // followed by the end of NCCL's log. Returns "" unless the benchmark runs on several ranks
 // (processes). Thread-safe.
 std::string LibraryLog();
@@ -140,8 +140,8 @@ struct CudaAnswer {
   int runtime_version = 0;  // In the format of CUDART_VERSION: 13010 is 13.1.
   int driver_version = 0;   // Newest runtime that the driver supports. 0 without a driver.
   std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES.
-  // True if /dev contains device files of NVIDIA GPUs, which means that the node has GPUs even if
-  // CUDA finds none.
+  // True if /dev contains device files of NVIDIA GPUs. The node then has GPUs even if CUDA finds
+  // none.
   bool device_files = false;
 };
 

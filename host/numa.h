@@ -12,22 +12,22 @@ namespace assay {
 
 // The nodes that have memory, as keys of both maps.
 struct NumaTopology {
-  // The distances from a node to every node, in the order of the nodes, as ACPI reports them. The
-  // distance of a node to itself is 10.
+  // The distances from each node to every node, in node order, as reported by ACPI. The distance
+  // from a node to itself is 10.
   std::map<int, std::vector<int>> distances;
   // The CPUs of a node. Empty for a node that has only memory.
   std::map<int, std::vector<int>> cpus;
 };
 
-// Reads the topology from `sys`/devices/system/node. Returns an empty topology if the kernel does
-// not provide it.
+// Reads the topology from `sys`/devices/system/node. Returns an empty topology if the kernel
+// provides none.
 NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
 
 // Parses a list of CPUs in Linux's format: "0-3,8". Stops at the first malformed entry.
 std::vector<int> ParseCpuList(const std::string& list);
 
-// An object that binds the calling thread, and the memory that the thread allocates, to a NUMA node
-// for as long as the object exists. Skips any binding that the container does not permit.
+// A binding of the calling thread, and of the memory it allocates, to a NUMA node for the lifetime
+// of this object. Skips any part of the binding that the container does not permit.
 class OnNumaNode {
  public:
   // Does nothing if `node` is absent.
@@ -46,8 +46,8 @@ class OnNumaNode {
 };
 
 // Returns the NUMA node of the memory page at `address`. The page must have been accessed before,
-// because Linux allocates a page only when it is first accessed. Returns nullopt if the node is
-// unknown, for example in a container that forbids the system call.
+// because Linux allocates pages only on first access. Returns nullopt if the node is unknown, for
+// example in a container that forbids the system call.
 std::optional<int> NumaNodeOfPage(const void* address);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // Reads facts about this machine's GPUs with NVML, NVIDIA's management library. NVML is loaded at
-// run time, so that programs also start on machines without a GPU driver.
+// run time so that programs also start on machines without a GPU driver.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ struct NvmlSample {
   std::optional<double> memory_clock_mhz;
   std::optional<double> power_watts;
   std::optional<double> temperature_celsius;
-  // The reasons why clocks are below their maximum, such as "sw_power_cap" or "gpu_idle". The list
-  // is empty if clocks are at their maximum, and nullopt if the reasons are unknown.
+  // The reasons why clocks are below their maximum, such as "sw_power_cap" or "gpu_idle". Empty if
+  // clocks are at their maximum, and nullopt if the reasons are unknown.
   std::optional<std::vector<std::string>> throttle_reasons;
   // Energy used since the driver was loaded.
   std::optional<double> energy_joules;
@@ -64,7 +64,7 @@ struct NvmlLoad {
   std::optional<double> utilization;
 };
 
-// The time, in seconds, for which one cause has reduced the GPU's clocks since the driver was
+// The total time, in seconds, for which one cause has reduced the GPU's clocks since the driver was
 // loaded. The cause is "power", "thermal", "sync_boost", "board_limit" or "reliability".
 struct NvmlThrottleTime {
   std::string reason;
@@ -91,7 +91,7 @@ struct NvmlLinkHealth {
   std::optional<int64_t> errors;
 };
 
-// An error that the driver logged for a GPU (an Xid). The number says which error it was. For
+// An error that the driver logged for a GPU (an Xid). Its number identifies the kind of error. For
 // example, 79 means that the GPU has fallen off the bus.
 struct NvmlXid {
   int xid = 0;
@@ -130,8 +130,8 @@ class Nvml {
 
   // Loads NVML from `library`. If `library` is empty, uses the path in the environment variable
   // ASSAY_NVML_LIBRARY or, if that is not set, libnvidia-ml.so.1. Returns NOT_FOUND
-  // (NO_NVIDIA_DRIVER) if the library is missing and UNAVAILABLE if NVML cannot be initialized.
-  // `warn` is called on the thread that notices a problem.
+  // (NO_NVIDIA_DRIVER) if the library is missing, and UNAVAILABLE if NVML cannot be initialized.
+  // Calls `warn` on the thread that notices a problem.
   static Result<std::unique_ptr<Nvml>> Open(Warn warn, const std::string& library = "");
 
   ~Nvml();
@@ -141,10 +141,10 @@ class Nvml {
   std::optional<std::string> DriverVersion() const;      // "580.95.05".
   std::optional<std::string> CudaDriverVersion() const;  // "13.0".
 
-  // Restricts this object to the given GPUs, which are then numbered from 0 in the given order.
-  // Each GPU is a number or a UUID ("GPU-..."). Call this before other threads use the object.
-  // Returns NOT_FOUND for an unknown GPU and INVALID_ARGUMENT for a duplicate; in both cases
-  // nothing changes.
+  // Restricts this object to the given GPUs, numbered from 0 in the given order. Each GPU is a
+  // number or a UUID ("GPU-..."). Must be called before other threads use the object. Returns
+  // NOT_FOUND for an unknown GPU and INVALID_ARGUMENT for a duplicate, and changes nothing in
+  // either case.
   Status Select(const std::vector<std::string>& gpus);
 
   // GPUs are numbered 0 to GpuCount() - 1. For other numbers, all fields are absent.
@@ -156,26 +156,26 @@ class Nvml {
   NvmlErrors Errors(int index) const;
   // Returns values that are up to a minute old, because they take up to 90 calls of the driver.
   NvmlLinkHealth LinkHealth(int index) const;
-  // Returns the newest Xid (an error that the driver logs) of this GPU. Returns nullopt if there
-  // was none, or if the driver does not report Xids. The first call of this function starts the
-  // recording of Xids for all GPUs, so earlier ones are unknown. Does not wait for new ones.
+  // Returns the newest Xid (an error logged by the driver) of this GPU, or nullopt if there was
+  // none or the driver does not report Xids. The first call of this function starts recording Xids
+  // for all GPUs, so earlier ones are unknown. Does not wait for new ones.
   std::optional<NvmlXid> LastXid(int index) const;
   // Returns why a GPU does not respond: "GPU is lost (fell off the bus)" or "GPU requires a reset".
   // Returns "" if the GPU responds or the reason is unknown.
   std::string WhyLost(int index) const;
   // Runs `work` and returns the GPU's mean utilization during that time. `work` should take at
-  // least 100 ms, because the GPU's monitors are slow. Returns the error of `work` if it fails, and
+  // least 100 ms, because the GPU's monitors are slow. If `work` fails, returns its error. Returns
   // FAILED_PRECONDITION (NO_GPM) if the GPU or its driver has no such monitors.
   Result<NvmlUtilization> UtilizationDuring(int index, const std::function<Status()>& work) const;
-  // Returns the processes that run compute work on the GPU, or nullopt if unknown. Includes
-  // processes in other containers if the driver shows them.
+  // Returns the processes doing compute work on the GPU, or nullopt if unknown. Includes processes
+  // in other containers if the driver shows them.
   std::optional<std::vector<NvmlProcess>> ComputeProcesses(int index) const;
 
   // Returns one entry per pair of GPUs whose connection could be read.
   std::vector<NvmlLink> Links() const;
 
   // Returns why GPU `a` cannot read the memory of GPU `b`, such as "the chipset does not support
-  // it". Returns "" if GPU `a` can read it, or if NVML gives no reason.
+  // it". Returns "" if GPU `a` can read it or NVML gives no reason.
   std::string WhyNoPeerAccess(int a, int b) const;
 
   // Returns the number of the GPU with this UUID ("GPU-...").
@@ -189,7 +189,7 @@ class Nvml {
 };
 
 // Returns the names of the reasons for reduced clocks ("throttle reasons") in NVML's bit mask,
-// lowest bit first. An unknown bit is named by its number, for example "bit_17".
+// lowest bit first. Unknown bits are named by number, such as "bit_17".
 std::vector<std::string> ThrottleReasonNames(uint64_t mask);
 
 // Returns true if this throttle reason means that the GPU is slower than it should be. Returns

@@ -1,9 +1,9 @@
-// The part of NVML's binary interface that class Nvml uses. It is declared here by hand, so that
-// Assay can be built without NVIDIA's headers. Only host/nvml*.cc and the tests' fake library
-// include this file.
+// The part of NVML's binary interface used by class Nvml. It is declared here by hand so that Assay
+// can be built without NVIDIA's headers. Only host/nvml*.cc and the tests' fake library include
+// this file.
 //
-// The declarations are those of API version 12, from NVIDIA's "NVML API Reference Guide". Drivers
-// from version 470 on have all functions in ASSAY_NVML_FUNCTIONS.
+// The declarations follow API version 12 in NVIDIA's "NVML API Reference Guide". Drivers from
+// version 470 on provide all functions in ASSAY_NVML_FUNCTIONS.
 #pragma once
 
 #include <array>
@@ -103,9 +103,9 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
 };
 static_assert(sizeof(FieldValue) == 40);
 // NVML's field numbers for the speed of an NVLink, in MB/s (unsigned int). The first,
-// NVML_FI_DEV_NVLINK_GET_SPEED, is the speed of one link, whose number is passed as the scope. The
-// second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, is the common speed of all active links. GPUs
-// older than Hopper have only the second field.
+// NVML_FI_DEV_NVLINK_GET_SPEED, is the speed of a single link, whose number is passed as the scope.
+// The second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, is the common speed of all active links, and
+// the only one available on GPUs older than Hopper.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 
@@ -173,8 +173,8 @@ inline constexpr int kP2pUnknown = 6;
 // NVML_NVLINK_MAX_LINKS
 inline constexpr unsigned kMaxNvLinks = 18;
 
-// Lists the NVML functions that Assay calls, as X(member, exported name, parameters). All of them
-// except init may be missing in an older version of NVML.
+// Lists the NVML functions that Assay calls, as X(member, exported name, parameters). Any of them
+// except init may be missing from older versions of NVML.
 #define ASSAY_NVML_FUNCTIONS(X)                                                              \
   X(init, "nvmlInit_v2", ())                                                                 \
   X(shutdown, "nvmlShutdown", ())                                                            \

@@ -46,8 +46,8 @@ NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
   NvLinks links;
   const auto& nvml = functions_;
   for (unsigned link = 0; link < nvml_abi::kMaxNvLinks; ++link) {
-    // Ask for the state of link 0, link 1 and so on. For the first number that is not a link, the
-    // GPU returns an error, which only ends the loop.
+    // Ask for the state of link 0, link 1 and so on, until the GPU returns an error because there
+    // is no link with that number.
     int state = 0;
     if (nvml.nvlink_state(device, link, &state) != nvml_abi::kSuccess) break;
     links.readable = true;

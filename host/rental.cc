@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kVariables = {
     "VAST_CONTAINERLABEL", "CONTAINER_ID", "PUBLIC_IPADDR", "RUNPOD_POD_ID", "RUNPOD_DC_ID"};
-// The maximum number of bytes that are read from the environment of PID 1. An environment may be
-// longer, but the variables that providers set when they start a container are short.
+// The maximum number of bytes to read from the environment of PID 1. An environment may be larger,
+// but the variables that providers set when starting a container take up little space.
 constexpr size_t kMaxEnvironmentBytes = 1 << 20;
 constexpr size_t kMaxValueBytes = 128;
 

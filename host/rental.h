@@ -13,11 +13,11 @@ struct Rental {
   std::string instance;  // The provider's id of this rental. It survives restarts.
 };
 
-// Detects which provider rents out this machine. Containers of Vast.ai and RunPod are recognized
-// by environment variables. These are read from this process and also from PID 1, because a shell
-// that was opened by ssh does not inherit them. Virtual machines of AWS, Google and Azure are
-// recognized by names in their firmware. Machines of Lambda cannot be recognized, so their users
-// must pass --provider. Tests pass `root`, which replaces "/".
+// Detects which provider rents out this machine. Recognizes containers of Vast.ai and RunPod by
+// environment variables, read from this process and also from PID 1, because shells opened over ssh
+// do not inherit them. Recognizes virtual machines of AWS, Google and Azure by names in their
+// firmware. Lambda's machines cannot be recognized, so their users must pass --provider. `root`,
+// which only tests set, replaces "/".
 Rental DetectRental(const std::function<const char*(const char* name)>& variable,
                     const std::string& root = "");
 

@@ -1,5 +1,5 @@
-// An HTTP server that reports the status of a service. It serves /metrics for Prometheus, /healthz
-// and /readyz for load balancers and systemd, and pages that the service adds.
+// An HTTP server that exposes the status of a service. It serves /metrics for Prometheus, /healthz
+// and /readyz for load balancers and systemd, and any pages that the service adds.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -18,15 +18,15 @@ namespace assay::http {
 // Responds with status 200.
 void RespondWith(Exchange& exchange, const char* content_type, std::string body);
 
-// Sends a response in parts. Each call of `next` returns the next part, or an empty string at the
-// end. `next` is called only after the previous part has been handed to the network, so that only
-// one part is in memory at a time. It may be called on a thread of the server.
+// Sends a response in parts. Each call to `next` returns the next part, or an empty string at the
+// end. Calls `next` only once the previous part has been handed to the network, so that no more
+// than one part is in memory at a time. May call it on a server thread.
 void RespondInParts(const std::shared_ptr<Exchange>& exchange, const char* content_type,
                     std::function<std::string()> next);
 
 // A handler of GET requests for one path. `answer` is called on the server's threads, possibly on
-// two at once. It may respond later and from another thread. If it throws an exception, the
-// response has status 500.
+// two at once, and may respond later from another thread. If it throws an exception, the response
+// has status 500.
 struct GetHandler {
   std::string path;  // Starts with "/"; matches exactly this path.
   std::function<void(std::shared_ptr<Exchange>)> answer;
@@ -35,20 +35,19 @@ struct GetHandler {
 struct MetricsServerOptions {
   // The address to listen on. Port 0 selects a free port.
   HostPort address;
-  // The sources of the metrics that /metrics returns. Every request reads all of them in this
-  // order. The server shares their ownership and may read a source from two threads at once.
+  // The sources of the metrics for /metrics. Every request reads all of them, in this order. The
+  // server shares ownership of the sources and may read the same one from two threads at once.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
   std::vector<GetHandler> handlers;
-  // The functions that answer requests to /healthz (`health`) and /readyz (`ready`). The response
-  // is 200 "ok" if the function returns OK or is not set. Otherwise it is 503 with the error's
-  // text. Each function may block for up to a second.
+  // The functions behind /healthz (`health`) and /readyz (`ready`). If the function is not set or
+  // returns OK, the response is 200 "ok". Otherwise it is 503 with the text of the error. Each
+  // function may block for up to a second.
   std::function<Status()> health;
   std::function<Status()> ready;
 };
 
-// An HTTP server that runs until it is destroyed. It serves many connections with two threads. A
-// client has five seconds to send the head of its request, and five more to read the response.
-// Thread-safe.
+// An HTTP server that runs until destroyed, serving many connections with two threads. Clients have
+// five seconds to send the head of a request, and five more to read the response. Thread-safe.
 class MetricsServer {
  public:
   // Starts a server. The error names the address and the reason.

@@ -31,8 +31,8 @@ std::string AddressOf(const sockaddr* address) {
   return text;
 }
 
-// A thread that shuts down connections whose deadlines have passed. libmicrohttpd's own timeout is
-// not sufficient, because every byte that a client sends restarts it.
+// A thread that shuts down connections whose deadlines have passed. libmicrohttpd's own timeout
+// does not suffice, because every byte received from the client restarts it.
 class Deadlines {
  public:
   Deadlines() : thread_([this] { Run(); }) {}
@@ -87,8 +87,8 @@ class Deadlines {
   std::thread thread_;
 };
 
-// A request and its response. An Exchange produces the response on any thread, and libmicrohttpd
-// sends it on its own threads. The connection is suspended while there is nothing to send.
+// A request and its response. Any thread may supply the response, through the Exchange interface;
+// libmicrohttpd's threads send it. The connection is suspended while there is nothing to send.
 class Call {
  public:
   Call(MHD_Connection* connection, int fd, Deadlines& deadlines, Duration patience, Request request)
@@ -152,7 +152,7 @@ class Call {
   // The next functions are called by libmicrohttpd's threads.
 
   // Returns the head of the response once the exchange has provided it. Until then, returns null
-  // and suspends the connection. If no response will come, returns null and sets `closed`.
+  // and suspends the connection. If there will be no response, returns null and sets `closed`.
   std::unique_ptr<Response> TakeHead(bool& streams, bool& closed) {
     MutexLock lock(mutex_);
     streams = streams_;
@@ -166,8 +166,8 @@ class Call {
   }
 
   // Copies the next bytes of a streamed response and returns their number. If there are none yet,
-  // suspends the connection and returns 0. Returns one of MHD_CONTENT_READER_END_* after the end or
-  // an error.
+  // suspends the connection and returns 0. After the end or an error, returns one of
+  // MHD_CONTENT_READER_END_*.
   ssize_t Read(char* buffer, size_t size) {
     std::function<void()> drained;
     ssize_t copied = 0;
@@ -203,8 +203,7 @@ class Call {
   void Finish(bool sent) {
     std::function<void()> gone;
     // Declared outside the lock's scope, so that the callback is destroyed after the lock is
-    // released. The callback may hold the last reference to the exchange, whose destructor locks
-    // `mutex_`.
+    // released. It may hold the last reference to the exchange, whose destructor locks `mutex_`.
     std::function<void()> drained;
     {
       MutexLock lock(mutex_);
@@ -223,9 +222,9 @@ class Call {
     Wake();
   }
 
-  // Ends a streamed response if its client has closed the connection. libmicrohttpd does not notice
-  // that while the connection is suspended. Does nothing for other responses, because their clients
-  // may have closed only the sending side and still wait for the response.
+  // Ends a streamed response whose client has closed the connection, because libmicrohttpd does not
+  // notice this while the connection is suspended. Ignores other responses: their clients may have
+  // closed only the sending side and still be waiting for the response.
   void StopIfClosed() {
     MutexLock lock(mutex_);
     if (!streams_ || ended_ || !suspended_) return;

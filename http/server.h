@@ -35,10 +35,10 @@ struct Response {
 // Returns a response of plain text.
 Response PlainText(int status, std::string text);
 
-// A request that waits for its response. To respond, call either Respond once, or Begin once, then
-// Write any number of times, then End. The methods are thread-safe and do not block. They have no
-// effect after the client has closed the connection or the server has stopped. Destroying an
-// Exchange without having responded closes the connection.
+// A request awaiting its response. To respond, call Respond once, or call Begin once, then Write
+// any number of times, then End. The methods are thread-safe and do not block. They have no effect
+// once the client has closed the connection or the server has stopped. Destroying an Exchange
+// without responding closes the connection.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -48,15 +48,15 @@ class Exchange {
   virtual void Begin(Response head) = 0;
   virtual void Write(std::string part) = 0;
   virtual void End() = 0;
-  // Calls `gone` once if the connection ends before the response is complete. Reasons are that the
-  // client closes the connection or does not read a part in time, or that the server stops. While a
-  // streamed response waits for its next part, the server checks every second whether the
-  // connection was closed. `gone` runs on a thread of the server or, if the connection has already
-  // ended, before OnGone returns.
+  // Calls `gone` once if the connection ends before the response is complete, because the client
+  // closed it or did not read a part in time, or because the server is stopping. While a streamed
+  // response waits for its next part, the server checks every second whether the client has closed
+  // the connection. `gone` runs on a server thread or, if the connection has already ended, before
+  // OnGone returns.
   virtual void OnGone(std::function<void()> gone) = 0;
-  // Calls `drained` once all parts written so far have been handed to the network. Calls it either
-  // on a thread of the server or before OnDrained returns. If an earlier `drained` has not been
-  // called yet, the new one replaces it.
+  // Calls `drained` once all parts written so far have been handed to the network, either on a
+  // server thread or before OnDrained returns. Replaces any earlier `drained` that has not been
+  // called yet.
   virtual void OnDrained(std::function<void()> drained) = 0;
 };
 
@@ -68,7 +68,7 @@ struct ServerOptions {
   unsigned connections = 512;
   unsigned connections_per_address = 512;
   size_t body_bytes = 0;  // A larger body is answered with 413.
-  // Time limit for a client to send a request. The time counts from the connection or from the
+  // Time limit for a client to send a request, counted from the start of the connection or from the
   // previous response.
   Duration request_patience = std::chrono::seconds(5);
   // The time that a client has to read a response or, if it is streamed, each part of the response.

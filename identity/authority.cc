@@ -84,7 +84,7 @@ bool IsIpAddress(const std::string& text) {
   return address != nullptr;
 }
 
-// Adds the subject alternative names: `uri`, and then the names in `leaf`. A coordinator's names
+// Adds the subject alternative names: first `uri`, then the names in `leaf`. A coordinator's names
 // are the DNS names and IP addresses to which clients connect. A node's name is always added as a
 // DNS name, even if it looks like an IP address.
 bool AddNames(X509* certificate, const std::string& uri, const Leaf& leaf) {
@@ -192,8 +192,8 @@ Result<std::unique_ptr<Authority>> Authority::Open(const std::string& folder,
   ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder));
   ASSAY_RETURN_IF_ERROR(CheckFolder(folder));
   // The key is always created before the certificate. If a process is killed in between, the next
-  // one creates the certificate from the existing key. So if the certificate exists, its key must
-  // exist too.
+  // one creates the certificate from the existing key. Therefore, if the certificate exists, so
+  // must its key.
   if (Exists(At(folder, "ca.pem")) && !Exists(At(folder, "ca.key"))) {
     return BadAuthority(folder + " has the authority's certificate ca.pem, but not its key ca.key",
                         "bring back ca.key, or give an empty folder to make a new authority, which "

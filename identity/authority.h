@@ -17,8 +17,8 @@ std::string NewSerial();
 
 // A certificate to be issued.
 struct Leaf {
-  // The role and the id of the certificate's owner, which form the identity spiffe://FLEET/ROLE/ID.
-  // Only certificates of the role "coordinator" can also be used by servers.
+  // The role and id of the certificate's owner, which form the identity spiffe://FLEET/ROLE/ID.
+  // Only certificates with the role "coordinator" may also be used by servers.
   std::string role;
   std::string id;
   // DNS names and IP addresses. The first one in a node's certificate is the node's name.
@@ -37,13 +37,13 @@ struct ServerCertificate {
 // Signs certificates with the key in a folder. Immutable, so threads can share it.
 class Authority {
  public:
-  // Opens the authority in `folder`. If there is none, creates one for the fleet `fleet` that is
-  // valid for ten years. Several processes may do this at the same time; all of them get the same
-  // authority. The folder contains
+  // Opens the authority in `folder`. If there is none, creates one for `fleet` that is valid for
+  // ten years. Several processes may do this at once; all of them get the same authority. The
+  // folder contains
   //   ca.key, ca.pem              the authority
   //   server.key, server-ID.pem   the coordinators' own; see IssueServer
   // Returns FAILED_PRECONDITION if other users can access the key or change the folder, or if the
-  // certificate is not valid at `now`, does not match the key, or belongs to another fleet.
+  // certificate is not valid at `now`, does not match the key, or is for another fleet.
   static Result<std::unique_ptr<Authority>> Open(const std::string& folder,
                                                  const std::string& fleet, WallTime now);
 
@@ -54,18 +54,18 @@ class Authority {
   WallTime expire_time() const { return expire_time_; }
 
   // Returns a certificate, in PEM, for `key`. It is valid from five minutes before `now`, so that
-  // peers whose clocks are behind accept it too.
+  // peers whose clocks are slow also accept it.
   Result<std::string> Issue(const RequestedKey& key, const Leaf& leaf, WallTime now) const;
 
   // Issues the certificate with which a coordinator serves clients, and writes it to the folder. It
-  // expires together with the authority. `id` identifies the coordinator and consists of 1 to 64
+  // expires when the authority does. `id` identifies the coordinator and consists of 1 to 64
   // letters, digits and hyphens. `names` are the host names and IP addresses at which agents and
   // users reach the coordinator.
   Result<ServerCertificate> IssueServer(const std::string& id,
                                         const std::vector<std::string>& names, WallTime now) const;
-  // Returns the PIN for `curl --pinnedpubkey sha256//PIN`: the SHA-256 digest of the coordinators'
-  // public key in base64. All coordinators that share the folder use the same key, which is created
-  // if it does not exist.
+  // Returns the PIN for `curl --pinnedpubkey sha256//PIN`: the SHA-256 digest, in base64, of the
+  // coordinators' public key. All coordinators that share the folder use the same key, which is
+  // created if it does not exist.
   Result<std::string> ServerPin() const;
 
  private:

@@ -1,5 +1,5 @@
 // Makes and checks certificate requests (PKCS #10). A node or user creates a private key, which
-// never leaves its machine, and sends a request that is signed with this key. The answer is a
+// never leaves its machine, and sends a request signed with this key. In return, it receives a
 // certificate.
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace assay::identity {
 
-// Returns a certificate request in PEM, signed with the private key in the file `key_file`. If the
-// file does not exist, creates it with a new P-256 key and mode 0600.
+// Returns a certificate request in PEM, signed with the private key in the file `key_file`. Creates
+// the file with a new P-256 key and mode 0600 if it does not exist.
 Result<std::string> MakeCertificateRequest(const std::string& key_file);
 
-// The public key of a certificate request whose signature was checked. The signature proves that
-// the sender has the private key. Cheap to copy.
+// The public key of a certificate request with a verified signature, which proves that the sender
+// has the private key. Cheap to copy.
 struct RequestedKey {
   std::shared_ptr<EVP_PKEY> key;
   std::string hash;  // See KeyHash in identity/openssl.h.
 };
 
 // Checks a peer's certificate request and returns its key. The request must be one PEM block of at
-// most 16 KiB and must be signed with its own key, which must be P-256, P-384, Ed25519, or RSA with
-// 2048 to 4096 bits. The subject and the extensions in the request are ignored. If the request is
-// invalid, returns INVALID_ARGUMENT with reason BAD_CERTIFICATE and a violation for the field
+// most 16 KiB, signed with its own key, which must be P-256, P-384, Ed25519, or RSA with 2048 to
+// 4096 bits. The subject and extensions of the request are ignored. If the request is invalid,
+// returns INVALID_ARGUMENT with reason BAD_CERTIFICATE and a violation for the field
 // `certificate_request`.
 Result<RequestedKey> CheckCertificateRequest(const std::string& pem);
 

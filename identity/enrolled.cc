@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kMaxFileBytes = 512 << 10;
 constexpr size_t kMaxCoordinators = 64;
 
-// The content of the file enrolment.json, which has everything except the key. The file is replaced
+// The content of the file enrolment.json: everything except the key. The file is replaced
 // atomically. The files certificate.pem and authority.pem are copies for programs that read PEM.
 struct Content {
   Enrolled enrolled;

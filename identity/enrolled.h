@@ -34,13 +34,13 @@ struct Enrolled {
   std::string authority_file() const { return folder + "/authority.pem"; }
 };
 
-// Joins a fleet: sends a token (the invitation) and the public key in `folder` to the coordinator,
+// Joins a fleet: sends the invitation's token and the public key in `folder` to the coordinator,
 // and stores the certificate that it returns. Creates the folder and the key if they do not exist.
 // After a crash or a lost response, call this again with the same token. Uses the proxy in the
 // environment variable https_proxy, if set. Blocks for at most 30 s. Returns the coordinator's
 // errors or
 //   UNAVAILABLE, UNREACHABLE         no connection, or no response
-//   FAILED_PRECONDITION, WRONG_PEER  the server has another key than the pin says, or is not Assay
+//   FAILED_PRECONDITION, WRONG_PEER  the server's key does not match the pin, or it is not Assay
 //   INVALID_ARGUMENT                 the URL, the pin or https_proxy is malformed
 Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const std::string& token,
                       const std::string& host_name);
@@ -49,7 +49,7 @@ Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const st
 Result<std::optional<Enrolled>> LoadEnrolled(const std::string& folder);
 
 // Renews the certificate of a node or user. Proves possession of the key instead of presenting the
-// old certificate, so this works even after the certificate has expired. Returns the errors of
+// old certificate, so it works even after the certificate has expired. Returns the same errors as
 // Join.
 Result<Enrolled> RenewByKey(const Enrolled& enrolled);
 

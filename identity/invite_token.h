@@ -18,16 +18,16 @@ InviteToken NewInviteToken();
 // Returns the text of a token. It ends with a checksum.
 std::string InviteTokenText(const InviteToken& token);
 
-// Parses the token of an invitation to a fleet. Ignores spaces and line ends around it. If the
-// token is invalid, returns INVALID_ARGUMENT. The error says whether the token is truncated or
-// mistyped, is not a token of Assay, or is from a newer version of Assay.
+// Parses the token of an invitation to a fleet. Ignores spaces and line breaks around it. If the
+// token is invalid, returns INVALID_ARGUMENT with an error that says whether it is truncated or
+// mistyped, is not an Assay token, or is from a newer version of Assay.
 Result<InviteToken> ParseInviteToken(std::string_view text);
 
 // Returns the SHA-256 digest of a secret. The digest is stored instead of the secret.
 std::string SecretHash(const std::string& secret);
 
-// Returns true if `hash` is the digest of `secret`. The comparison takes constant time, so the
-// duration does not show where the digests differ.
+// Returns true if `hash` is the digest of `secret`. The comparison takes constant time, so that its
+// duration does not reveal where the digests differ.
 bool IsSecretOf(const std::string& secret, const std::string& hash);
 
 }  // namespace assay::identity

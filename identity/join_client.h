@@ -1,5 +1,5 @@
 // Sends a coordinator the request to join its fleet, over HTTPS. The server is identified by its
-// public key, not by a certificate chain.
+// public key rather than by a certificate chain.
 #pragma once
 
 #include "assay/v1/identity_service.pb.h"
@@ -10,8 +10,8 @@
 namespace assay::identity {
 
 // Sends `POST /enrol` to the coordinator. Sends the secret token only after the server has proven
-// that it has the private key that belongs to the pin. Blocks for at most `patience`. Returns the
-// errors of Join in identity/enrolled.h, and INVALID_ARGUMENT if the URL or the pin is malformed.
+// possession of the private key that matches the pin. Blocks for at most `patience`. Returns the
+// errors of Join in identity/enrolled.h, or INVALID_ARGUMENT if the URL or the pin is malformed.
 Result<v1::EnrolResponse> PostEnrol(const JoinPoint& join, const v1::EnrolRequest& request,
                                     Duration patience = std::chrono::seconds(30));
 

@@ -1,4 +1,4 @@
-// The interface of a benchmark and of its cases. A case is a benchmark with a value for every
+// The interface of a benchmark and its cases. A case is a benchmark with a value for every
 // parameter. This file needs neither CUDA nor protobuf, and is written in C++17 so that nvcc can
 // compile it.
 //
@@ -35,7 +35,7 @@ enum class Library {
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
 // The source of a metric's value. Most values are computed from the time of one iteration and an
-// amount of work, such as a number of bytes. Only a kObserved value is measured by the benchmark
+// amount of work, such as a number of bytes. Only kObserved values are measured by the benchmark
 // itself.
 enum class Quantity {
   kSeconds,
@@ -59,8 +59,8 @@ struct Metric {
   // for TFLOP/s.
   double scale = 1.0;
 
-  // Returns a metric for a rate, where higher is better. `quantity` selects the kind of work that
-  // is counted per second. `unit` must be "GB/s", "Gbit/s", "GFLOP/s", "TFLOP/s" or "Gop/s".
+  // Returns a metric for a rate, where higher is better. `quantity` selects the kind of work
+  // counted per second. `unit` must be "GB/s", "Gbit/s", "GFLOP/s", "TFLOP/s" or "Gop/s".
   static Metric Rate(std::string name, std::string unit, Quantity quantity,
                      std::string description);
   // Returns a metric for a time, where lower is better. `quantity` must be kSeconds or
@@ -89,8 +89,8 @@ struct RefusedExample {
 
 struct BenchmarkInfo {
   std::string name;
-  // The version of the benchmark, which is incremented when a change makes new results
-  // incomparable with earlier results.
+  // The version of the benchmark, incremented whenever a change makes new results incomparable with
+  // earlier ones.
   int version = 1;
   std::string summary;
   Resource resource = Resource::kCpu;
@@ -102,12 +102,12 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // The formulas for FLOPs, bytes and predicted time, which are shown to users.
   std::string model;
-  // The explanation, for users, of how the time of an iteration is predicted. If there is no
+  // An explanation, for users, of how the time of an iteration is predicted. If there is no
   // prediction, the text is "none: " and the reason. It is empty for the usual prediction,
   // max(FLOPs / peak, bytes / bandwidth, link bytes / link bandwidth).
   std::string prediction;
-  // The parameters of a small case for the self-test, which is verified within a second.
-  // Parameters that are not listed have their default values.
+  // The parameters of a small case for the self-test, which is verified within a second. Parameters
+  // not listed have their default values.
   ParameterMap selftest_parameters;
   // Further cases for the self-test, such as other data types and variants. Each lists only what
   // differs from `selftest_parameters`.
@@ -143,15 +143,15 @@ struct CollectiveChoice {
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
   std::string source;     // Where this comes from: "NCCL profiler".
-  // The number of bytes that the links carry per iteration, including the protocol's overhead.
-  // This is the mean over all ranks (processes), or 0 if the number is unknown for the algorithm.
+  // The number of bytes that the links carry per iteration, including protocol overhead. This is
+  // the mean over all ranks (processes), or 0 if unknown for the algorithm.
   double wire_bytes = 0;
 };
 
 // Additional facts about a case with several ranks, found by one rank after the timed window.
 struct Diagnosis {
-  // The time that this rank's GPU spent in each iteration, in seconds. The rank that starts last
-  // has the shortest times, because it does not wait for the others.
+  // The time that this rank's GPU spent in each iteration, in seconds. The last rank to start has
+  // the shortest times, because it does not wait for the others.
   std::vector<double> inside;
   // True if no rank can finish an iteration before all ranks have started it. If false, the times
   // in `inside` do not show which rank started last.
@@ -168,56 +168,54 @@ class Case {
 
   virtual Timing HowTimed() const = 0;
 
-  // Returns the shortest duration, in seconds, that can be measured precisely as one sample. If an
-  // iteration is shorter, several iterations are timed together.
+  // Returns the shortest duration, in seconds, that can be measured precisely as one sample.
+  // Shorter iterations are timed several at a time.
   virtual double MinSampleSeconds() const { return 20e-6; }
 
-  // Returns the number of untimed iterations that Run(samples, batch) runs in addition to the timed
-  // ones.
+  // Returns how many untimed iterations Run(samples, batch) runs in addition to the timed ones.
   virtual int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const { return 0; }
 
   // Returns the smallest number of iterations that the case can run at once. It is above 1 if, for
-  // example, several iterations are launched together as a CUDA graph. The `batch` argument of
-  // Run() is a multiple of this number.
+  // example, several iterations are launched together as a CUDA graph. Run()'s argument `batch` is
+  // a multiple of this number.
   virtual int64_t BatchGranularity() const { return 1; }
 
-  // Changes the rule that says when to end the warm-up and the measurement, if the default rule
-  // does not suit the case.
+  // Changes the rule for ending the warm-up and the measurement, if the default rule does not suit
+  // the case.
   virtual void AdjustRule(MeasureRule*) const {}
 
   // Fills the output with NaN, runs one iteration and compares the output with a reference. The
-  // verdict says whether the output is correct. An error means that the comparison was not
-  // possible.
+  // verdict says whether the output is correct. An error means that the comparison could not be
+  // made.
   virtual Result<Verdict> Verify() = 0;
 
   // Takes `samples` samples, each of which times `batch` iterations back to back. Appends the time
   // of each sample, divided by `batch`, to `seconds`. The caller discards the results of the first
   // call after a change of `batch`. If there are several ranks, all of them call this function at
-  // about the same time, with the same arguments. If a late rank could delay the first sample, the
+  // about the same time with the same arguments. If a late rank could delay the first sample, the
   // implementation should start with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
   // Runs `iterations` iterations back to back and waits for them. `iterations` must be a multiple
-  // of BatchGranularity(). A profiler records during this call, so implementations should do
-  // nothing else on the device. The default takes one sample with Run().
+  // of BatchGranularity(). A profiler records this call, so implementations should do nothing else
+  // on the device. The default takes one sample with Run().
   virtual Status RunUntimed(int64_t iterations);
 
   // Compares the output of the last iteration of Run() with the reference.
   virtual Result<Verdict> VerifyLast() = 0;
 
-  // Returns the values of a metric that the case measures itself (kObserved). There is one value
-  // for every sample that Run() has taken since Prepare(), in order and in the metric's unit. The
-  // report uses only the values of the timed window, which are the last ones. If there are no
-  // values, the metric is omitted.
+  // Returns the values of a metric that the case measures itself (kObserved): one for every sample
+  // that Run() has taken since Prepare(), in order and in the metric's unit. The report uses only
+  // the last ones, from the timed window. If there are no values, the metric is omitted.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
   // Runs additional, untimed iterations to find out more about the case, such as which rank was
-  // late. If there are several ranks, this function is called on all ranks at about the same time,
-  // after VerifyLast(). The default does nothing.
+  // late. If there are several ranks, all of them call this function at about the same time, after
+  // VerifyLast(). The default does nothing.
   virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
-  // Measures the best rates that the device reaches, so that the rates of the case can be compared
-  // with them. Takes well under a second. The default measures nothing.
+  // Measures the best rates that the device can reach, for comparison with the rates of the case.
+  // Takes well under a second. The default measures nothing.
   virtual Result<Ceilings> MeasureCeilings() { return Ceilings(); }
 };
 
@@ -255,20 +253,20 @@ Result<std::unique_ptr<Case>> PrepareCase(Arguments&&... arguments) {
 class Benchmark;
 
 // Checks `given`, the parameters for a case of `benchmark`. Returns them in canonical form, with
-// default values for missing parameters. If `given` has mistakes, the error has one violation for
-// each, with the parameter's name as its `field`.
+// default values for missing parameters. If `given` contains mistakes, the error has one violation
+// for each, with the parameter's name as its `field`.
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
-// Returns the number of ranks (processes) of a case. This is the parameter "ranks" if the
-// benchmark is collective, and 1 otherwise.
+// Returns the number of ranks (processes) of a case: the parameter "ranks" if the benchmark is
+// collective, otherwise 1.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
-// Returns the error with which Prepare() reports that this hardware or software cannot run the
-// case. The case is then recorded as UNSUPPORTED rather than as failed.
+// Returns the error that Prepare() uses to report that this hardware or software cannot run the
+// case. The case is then recorded as UNSUPPORTED rather than failed.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
-// Returns the error for an allocation that failed. `what` names the device and the requested number
-// of bytes.
+// Returns the error for a failed allocation. `what` names the device and the requested number of
+// bytes.
 Status OutOfMemory(std::string what);
 
 // A benchmark. It is immutable, so threads may share it.
@@ -278,8 +276,8 @@ class Benchmark {
 
   virtual const BenchmarkInfo& Info() const = 0;
 
-  // Returns the reason why this machine cannot run the benchmark, such as "needs a CUDA GPU; this
-  // node has none". Returns "" if the machine can run it.
+  // Returns why this machine cannot run the benchmark, such as "needs a CUDA GPU; this node has
+  // none", or "" if it can.
   virtual std::string UnsupportedReason() const { return ""; }
 
   // Checks rules that the constraints in Info().parameters cannot express. `parameters` must be in
@@ -290,15 +288,15 @@ class Benchmark {
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
 
   // Returns the value of metric number `index` in Info().metrics for an iteration that took
-  // `seconds`. The default computes the value as Metric::quantity says.
+  // `seconds`. By default, computes the value according to Metric::quantity.
   virtual double MetricValue(size_t index, const Work& work, double seconds) const;
 
   // Prepares a case so that its first iteration can run. Returns Unsupported() if this hardware
   // cannot run it.
-  // If there are several ranks, an implementation must proceed in this order:
-  //   1. Do what may fail on this rank alone, such as allocating memory.
+  // If there are several ranks, implementations must proceed in this order:
+  //   1. Do whatever may fail on this rank alone, such as allocating memory.
   //   2. Share the result with the other ranks by calling Agree().
-  //   3. Do what needs the other ranks.
+  //   3. Do whatever requires the other ranks.
   // All ranks must make the same calls on context.peers in the same order, even after a failure.
   virtual Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const = 0;
 };

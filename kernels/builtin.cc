@@ -1,5 +1,5 @@
-// The parts of the program that depend on how it was built: the benchmarks that it contains, the
-// GPU platform and NCCL's log.
+// The parts of the program that depend on how it was built: its benchmarks, the GPU platform and
+// NCCL's log.
 #include <memory>
 #include <utility>
 

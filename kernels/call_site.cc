@@ -6,8 +6,7 @@ namespace assay {
 
 std::string CallSite(const char* expression, const char* file, int line) {
   std::string_view path = file;
-  // Remove the folders above the root of the source tree, because they differ from one build
-  // machine to the next.
+  // Drop the folders above the root of the source tree, because they differ between build machines.
   if (const size_t root = path.rfind("/kernels/"); root != std::string_view::npos) {
     path.remove_prefix(root + 1);
   }

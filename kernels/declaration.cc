@@ -32,7 +32,7 @@ Parameter Parameter::Choice(std::string name, std::vector<std::string> choices) 
 
 Parameter& Parameter::Default(const std::string& value) {
   // Ignore the parameter's bounds here, because they may be set after the default. A test checks
-  // that the default is within the bounds.
+  // that the default is within them.
   ParameterSpec unbounded = spec_;
   unbounded.minimum.reset();
   unbounded.maximum.reset();

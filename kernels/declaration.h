@@ -1,5 +1,5 @@
 // Declares a benchmark: its name, parameters, metrics and work, but not the code that runs. A
-// declaration compiles without CUDA, and is in a file NAME_declaration.cc next to the kernel. See
+// declaration compiles without CUDA and is in a file NAME_declaration.cc next to the kernel. See
 // kernels/README.md.
 #pragma once
 
@@ -25,7 +25,7 @@ Rule OneOf(std::vector<std::string> choices);
 Rule AtMost(int64_t maximum);
 Rule MultipleOf(int64_t multiple);
 
-// Builds the description of one parameter of a benchmark:
+// A builder for the description of one parameter of a benchmark:
 //   Parameter::Bytes("size").Default("1GiB").AtLeast(8).AtMost(kMost).Describe("size of the array")
 // Integer() and Bytes() require both bounds. Every parameter requires a description.
 class Parameter {
@@ -36,8 +36,8 @@ class Parameter {
   // A parameter whose value is one of `choices`. The first choice is the default.
   static Parameter Choice(std::string name, std::vector<std::string> choices);
 
-  // Sets the default value, written as users write it, such as "1GiB". If a number has no default,
-  // users must give a value.
+  // Sets the default value, written as users would write it, such as "1GiB". If a number has no
+  // default, users must provide a value.
   Parameter& Default(const std::string& value);
   Parameter& Default(int64_t value);
   Parameter& AtLeast(int64_t minimum) { return Set(&spec_.minimum, minimum); }
@@ -75,7 +75,7 @@ class Declaration {
   Declaration(std::string name, Resource resource);
 
   // Sets the version, which must be incremented when a change to the benchmark makes new results
-  // incomparable with earlier results. The default is 1.
+  // incomparable with earlier ones. The default is 1.
   Declaration& Version(int version) { return Set(&info_.version, version); }
   Declaration& Summary(std::string summary) { return Set(&info_.summary, std::move(summary)); }
   // Declares that the integer parameter "ranks" sets the number of ranks.
@@ -84,7 +84,7 @@ class Declaration {
   Declaration& Parameters(std::vector<ParameterSpec> parameters) {
     return Set(&info_.parameters, std::move(parameters));
   }  // In the order of listings.
-  // Sets the metrics. The first one is the primary metric. TimeMetric() is appended unless
+  // Sets the metrics, of which the first is the primary one. TimeMetric() is appended unless
   // `metrics` contains it.
   Declaration& Metrics(std::vector<Metric> metrics);
   // Sets the text that shows users the formulas for FLOPs, bytes and predicted time.
@@ -94,13 +94,13 @@ class Declaration {
     return Set(&info_.prediction, std::move(prediction));
   }
 
-  // Sets the function that computes the work of one iteration. The function receives valid
-  // parameters in canonical form. By default, an iteration has no work.
+  // Sets the function that computes the work of one iteration from valid parameters in canonical
+  // form. By default, an iteration has no work.
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
-  // Sets a function that checks rules which constraints (Parameter::With) cannot express, such as
-  // a limit on the product of two parameters. It must return InvalidParameter() errors. Prefer
+  // Sets a function that checks rules that constraints (Parameter::With) cannot express, such as a
+  // limit on the product of two parameters. It must return InvalidParameter() errors. Prefer
   // constraints where possible: they are checked as soon as a user submits a benchmark, whereas
-  // this function is called only on the node that runs the benchmark.
+  // this function is called only on the node that runs it.
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // Sets a small case for the self-test and changes to it; see BenchmarkInfo.
@@ -110,7 +110,7 @@ class Declaration {
   Declaration& SelfTestAlso(ParameterMap changes);
 
   // Adds a test case for WorkOf(): a small set of parameters and the expected work, computed by
-  // hand. Add at least one example for each way in which the work is counted.
+  // hand. Add at least one for each way of counting the work.
   Declaration& Example(ParameterMap parameters, Work work);
   // Adds a test case with invalid parameters. The error must name `parameter`.
   Declaration& Refuses(ParameterMap parameters, std::string parameter);

@@ -5,8 +5,8 @@
 namespace assay {
 namespace {
 
-// Returns the numbers of every rank, indexed by rank. Returns an error if another rank has sent
-// more or fewer numbers than this rank.
+// Returns the numbers of every rank, indexed by rank. Fails if another rank has sent more or fewer
+// numbers than this one.
 template <typename T>
 Result<std::vector<std::vector<T>>> EqualCounts(Peers& peers, const std::vector<T>& mine) {
   ASSAY_ASSIGN_OR_RETURN(auto all, NumbersOfRanks(peers, mine));

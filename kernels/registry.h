@@ -27,8 +27,8 @@ class Registry {
   std::vector<std::unique_ptr<Benchmark>> benchmarks_;
 };
 
-// Returns every declared benchmark, including those that this build or this machine cannot run.
-// The returned benchmarks only describe themselves and cannot be prepared.
+// Returns every declared benchmark, including those that this build or machine cannot run. The
+// returned benchmarks only describe themselves and cannot be prepared.
 const Registry& DeclaredBenchmarks();
 
 // Returns every benchmark of this build; see builtin.cc.

@@ -9,11 +9,11 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
-// The minimum number of windows (series of samples) in the warm-up. The first window has only one
-// sample, and the medians of the last three windows are compared.
+// The minimum number of windows (series of samples) in the warm-up: the first window, which has
+// only one sample, plus the three windows whose medians are compared.
 constexpr size_t kSettleWindows = 4;
 // A limit on the damage from inaccurate times, which occur if samples are too short for the timer.
-// The number of iterations per sample grows at most by this factor at a time. A series of samples
+// The number of iterations per sample grows by at most this factor at a time. A series of samples
 // takes at most this factor times its planned duration.
 constexpr int64_t kMaxGrowth = 10;
 // The maximum number of times that the timed window restarts because samples are too short.
@@ -36,8 +36,8 @@ class Engine {
         clock_(clock),
         hooks_(hooks),
         granularity_(std::max<int64_t>(device.BatchGranularity(), 1)) {
-    // The minimum duration of a sample. It must be long enough for the timer's resolution, and long
-    // enough that max_samples samples take at least min_seconds.
+    // The minimum duration of a sample. It must be long enough for the timer's resolution, and for
+    // max_samples samples to take at least min_seconds.
     min_sample_seconds_ =
         std::max(device.MinSampleSeconds(),
                  rule.min_seconds / static_cast<double>(std::max<int64_t>(rule.max_samples, 1)));
@@ -57,7 +57,7 @@ class Engine {
       times_.warmup_seconds = Seconds(clock_.Now() - begin_);
       const int64_t batch = BatchFor(windows_.back());
       // If the number of iterations per sample (the batch) has changed, another window is needed.
-      // The time limit keeps noise from changing the batch again and again.
+      // The time limit keeps noise from changing the batch over and over.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
@@ -68,9 +68,9 @@ class Engine {
     }
   }
 
-  // Collects timed samples until there is enough evidence, after which Done() returns true. If
-  // most samples turn out to be too short for the timer, returns early, and Done() returns false.
-  // The caller must then call NewBatch() and Collect() again.
+  // Collects timed samples until there is enough evidence, after which Done() returns true. If most
+  // samples turn out to be too short for the timer, returns early, while Done() still returns
+  // false. The caller must then call NewBatch() and Collect() again.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
@@ -99,8 +99,8 @@ class Engine {
   bool Done() const { return !times_.stop_reason.empty(); }
 
   // Restarts the timed window with more iterations per sample (a larger batch). Discards the
-  // samples taken so far, and also a first series of samples with the new batch. The iterations of
-  // both count as warm-up.
+  // samples taken so far and a first series of samples with the new batch. The iterations of both
+  // are counted as warm-up.
   Status NewBatch() {
     --new_batches_left_;
     std::vector<double> window = std::exchange(times_.seconds, {});
@@ -140,8 +140,8 @@ class Engine {
                           " s, not a positive time",
                       Reason::kBadSample);
     }
-    // The time of an iteration serves to plan the duration of the next series of samples. This
-    // duration is the sum of the samples, so use their mean rather than their median.
+    // Record the time of an iteration to plan the duration of the next series. A series lasts as
+    // long as the sum of its samples, so use their mean rather than their median.
     const double sum =
         std::accumulate(seconds->end() - static_cast<std::ptrdiff_t>(samples), seconds->end(), 0.0);
     iteration_seconds_ =
@@ -150,7 +150,7 @@ class Engine {
     return Status::Ok();
   }
 
-  // Returns the number of iterations, timed and untimed, that the device runs for `samples`
+  // Returns the total number of iterations, timed and untimed, that the device runs for `samples`
   // samples.
   int64_t IterationsOf(int64_t samples) const {
     return device_.UntimedIterations(samples, times_.batch) + samples * times_.batch;
@@ -163,8 +163,8 @@ class Engine {
   }
 
   // Returns the number of iterations per sample for the given time of one iteration. Keeps the
-  // current number while a sample lasts between one and two times the minimum duration, so that
-  // noise does not change the number.
+  // current number as long as a sample lasts one to two times the minimum duration, so that noise
+  // does not change it.
   int64_t BatchFor(double iteration_seconds) const {
     const double sample = iteration_seconds * static_cast<double>(times_.batch);
     const bool long_enough = sample >= min_sample_seconds_;
@@ -179,9 +179,9 @@ class Engine {
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
-  // Returns true if most samples last less than half of the minimum duration. This happens, for
-  // example, if the host was busy only during the warm-up. Returns false if there are fewer than
-  // min_samples samples.
+  // Returns true if most samples last less than half the minimum duration, for example because the
+  // host was busy only during the warm-up. Returns false if there are fewer than min_samples
+  // samples.
   bool AreTooShort(const std::vector<double>& seconds) const {
     if (static_cast<int64_t>(seconds.size()) < rule_.min_samples) return false;
     return 2 * MedianOf(seconds) * static_cast<double>(times_.batch) < min_sample_seconds_;
@@ -198,8 +198,8 @@ class Engine {
   }
 
   // Returns true if times have settled according to the timed samples: the medians of their first,
-  // second and last third agree. Used if the warm-up cannot decide this. If there are fewer than
-  // three samples, the medians of the last warm-up windows are put in front of them.
+  // second and last thirds agree. Used if the warm-up cannot decide this. If there are fewer than
+  // three samples, the medians of the last warm-up windows are prepended.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;
     for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
@@ -218,9 +218,9 @@ class Engine {
     return Agree(medians);
   }
 
-  // Returns true if every hardware reading, such as power, has settled. The values that were read
-  // after the last `windows` warm-up windows must agree (after all windows, if there were fewer).
-  // A reading that is sometimes missing has not settled.
+  // Returns true if every hardware reading, such as power, has settled: the values read after the
+  // last `windows` warm-up windows (or all of them, if there were fewer) agree. A reading that is
+  // sometimes missing has not settled.
   bool ReadingsAgree(size_t windows) const {
     const auto& last = readings_.back();
     const auto first =
@@ -238,8 +238,7 @@ class Engine {
     return true;
   }
 
-  // Returns the reason to stop after `elapsed` seconds, or an empty text if more samples are
-  // needed.
+  // Returns the reason to stop after `elapsed` seconds, or "" if more samples are needed.
   std::string StopReason(double elapsed) {
     const auto n = static_cast<int64_t>(times_.seconds.size());
     if (n >= rule_.min_samples) {

@@ -1,6 +1,5 @@
-// The measurement engine, which works for any kind of benchmark. It warms up, chooses the number
-// of iterations per sample, collects samples until there is enough evidence, and reports why it
-// stopped.
+// The measurement engine for all kinds of benchmarks. It warms up, chooses the number of iterations
+// per sample, collects samples until there is enough evidence, and reports why it stopped.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,9 @@ namespace assay {
 
 // The conditions for starting and stopping the timing of a benchmark. Durations are in seconds of
 // the host's clock and include the time between samples. The number of iterations in a window (a
-// series of samples) is planned from the times of the previous window. These times may be wrong,
-// for example if samples are too short for the timer. The host's clock therefore serves as a
-// check: a window takes at most ten times as long as planned.
+// series of samples) is planned from the times of the previous window, which may be wrong, for
+// example if samples are too short for the timer. As a safeguard, a window takes at most ten times
+// as long as planned, according to the host's clock.
 struct MeasureRule {
   // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
@@ -30,9 +29,9 @@ struct MeasureRule {
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
   double settle_reading_tolerance = 0.03;
-  // The warm-up ends after this time even if it is not complete. If the number of iterations per
-  // sample is still changing, it may take twice this time. The current window (a series of
-  // samples) is always finished.
+  // The warm-up ends after this time even if it is not complete. It may take twice as long while
+  // the number of iterations per sample is still changing. The current window (a series of samples)
+  // is always finished.
   double max_warmup_seconds = 2.0;
 
   // The minimum number of samples and the minimum duration in seconds. Until both are reached, only
@@ -45,8 +44,8 @@ struct MeasureRule {
   // The measurement stops when the noise has changed by less than this fraction while the number of
   // samples doubled. The noise is the scaled median absolute deviation divided by the median.
   double noise_tolerance = 0.05;
-  // The time limit of a measurement, warm-up included. Once this time has passed, the measurement
-  // stops as soon as min_samples and min_seconds have also been reached.
+  // The time limit of a measurement, including the warm-up. Once it has passed, the measurement
+  // stops as soon as min_samples and min_seconds have been reached.
   double total_seconds = 4.0;
   // Hard limits.
   double max_seconds = 10.0;
@@ -66,11 +65,11 @@ const char* EffortWord(Effort effort);
 // Returns the effort for a word that EffortWord() returns, or INVALID_ARGUMENT for other words.
 Result<Effort> ParseEffort(const std::string& word);
 
-// Changes `rule`, a rule for standard effort, to `effort`. Does not change a rule whose minimum
-// and maximum duration are equal, because users set this duration with the benchmark's parameters.
+// Adjusts `rule`, a rule for standard effort, to `effort`. Leaves a rule alone if its minimum and
+// maximum duration are equal, because users set this duration with the benchmark's parameters.
 void ApplyEffort(Effort effort, MeasureRule* rule);
 
-// The work to time: the iterations of one rank (process) or, for a benchmark with several ranks,
+// The work to time: the iterations of one rank (process) or, if the benchmark has several ranks,
 // those of all ranks as seen from rank 0.
 class TimedDevice {
  public:
@@ -88,42 +87,42 @@ class TimedDevice {
 // Callbacks that Measure() calls on its own thread. Any of them may be empty.
 struct MeasureHooks {
   std::function<void()> warmup_begins;
-  // Returns hardware readings, such as power, which must also settle before the warm-up ends.
-  // Called after each warm-up window. Must return the same readings in the same order each time.
+  // Returns hardware readings, such as power, that must also settle before the warm-up ends. Called
+  // after each warm-up window. Must return the same readings in the same order each time.
   std::function<std::vector<double>()> readings;
-  // Called at the start of the timed window. If samples turn out much shorter than in the warm-up,
-  // the timed window starts again, and so this function is called again. The result contains
-  // exactly the samples after the last call.
+  // Called at the start of the timed window, and again if the window restarts because samples turn
+  // out much shorter than in the warm-up. The result contains exactly the samples taken after the
+  // last call.
   std::function<void()> window_begins;
   std::function<void()> window_ends;
 };
 
 struct MeasuredTimes {
   std::vector<double> seconds;  // Seconds per iteration, one per sample, in order.
-  // The number of iterations per sample. It grows at most tenfold at a time, either between two
-  // warm-up windows or when the timed window restarts.
+  // The number of iterations per sample. It grows at most tenfold at a time, either between warm-up
+  // windows or when the timed window restarts.
   int64_t batch = 1;
-  // The time per iteration, in seconds, by the host's clock over the whole timed window. It
+  // The time per iteration, in seconds, by the host's clock over the entire timed window. It
   // includes kernel launches and synchronization.
   double host_seconds = 0;
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
   // True if times and hardware readings were stable at the end of the warm-up, or if the rule has
-  // no warm-up. If the warm-up had too few windows to decide this, or if the timed window was
-  // restarted, the timed samples decide instead: the medians of their first, second and last third
-  // must agree. The readings after the last two warm-up windows must then agree too.
+  // no warm-up. If the warm-up had too few windows to decide this, or the timed window was
+  // restarted, the timed samples decide instead: the medians of their first, second and last thirds
+  // must agree, and so must the readings after the last two warm-up windows.
   bool settled = false;
-  // True if most samples are too short to be timed accurately (less than half of the minimum
-  // duration), even after the measurement was restarted with more iterations per sample as often
-  // as allowed.
+  // True if most samples are too short to be timed accurately (less than half the minimum
+  // duration), even after restarting the measurement with more iterations per sample as often as
+  // allowed.
   bool short_samples = false;
   // The condition that ended the measurement: "confidence", "noise_stable", "time_budget" or
   // "max_samples".
   std::string stop_reason;
 };
 
-// Measures `device`, from the warm-up to the last sample, and returns the times. Returns the error
-// if `device` returns one, and INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
+// Measures `device`, from the warm-up to the last sample, and returns the times. Passes on any
+// error from `device`, and returns INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
 Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
                               const MeasureHooks& hooks = {});
 

@@ -16,7 +16,7 @@ struct Run {
 };
 
 // Returns the longest run of points in [within.first, within.last) whose latencies differ by at
-// most the fraction `tolerance`. If several runs are equally long, returns the first one.
+// most the fraction `tolerance`, or the first of several equally long runs.
 Run LongestRun(const std::vector<LatencyPoint>& points, double tolerance, const Run& within) {
   Run longest;
   for (size_t first = within.first; first < within.last; ++first) {

@@ -1,4 +1,4 @@
-// Finds the levels of a memory hierarchy from load latencies. If latency is plotted against the
+// Finds the levels of a memory hierarchy from load latencies. When latency is plotted against the
 // size of the working set, each cache level appears as a plateau.
 #pragma once
 
@@ -23,16 +23,16 @@ struct Plateau {
   int64_t points = 0;
 };
 
-// Returns the plateaus in `points`, sorted by size. `points` must be sorted by size too. A plateau
-// is a maximal run of at least `min_points` points whose latencies differ by at most the fraction
-// `tolerance`. Of overlapping runs, only the longest is a plateau. Points outside all plateaus are
-// transitions between levels.
+// Returns the plateaus in `points`, sorted by size. `points` must itself be sorted by size. A
+// plateau is a maximal run of at least `min_points` points whose latencies differ by at most the
+// fraction `tolerance`. Of overlapping runs, only the longest is a plateau. Points outside all
+// plateaus are transitions between levels.
 std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, double tolerance,
                                   int64_t min_points);
 
-// Returns the plateau of a level of the memory hierarchy. "l1" is the first plateau and "dram" is
-// the last. "l2" is the plateau between these two that covers the widest range of sizes. If there
-// are too few plateaus, returns NOT_FOUND (NO_PLATEAU) and lists those that were found.
+// Returns the plateau of a level of the memory hierarchy. "l1" is the first plateau, "dram" is the
+// last, and "l2" is the one in between that covers the widest range of sizes. If there are too few
+// plateaus, returns NOT_FOUND (NO_PLATEAU), listing those that were found.
 Result<Plateau> PlateauOf(const std::string& level, const std::vector<Plateau>& plateaus);
 
 }  // namespace assay

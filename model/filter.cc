@@ -20,7 +20,7 @@ bool EndsWord(char c) {
          c == '<' || c == '>' || c == ',';
 }
 
-// Returns the length in bytes of the first UTF-8 character of `text`. Returns 0 if the character is
+// Returns the length in bytes of the first UTF-8 character of `text`, or 0 if the character is
 // malformed or a control character.
 size_t CharacterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
@@ -29,7 +29,7 @@ size_t CharacterBytes(std::string_view text) {
   return character.valid ? character.bytes : 0;
 }
 
-// Parses filters by recursive descent. As in AIP-160, OR binds tighter than AND. The grammar is:
+// A recursive-descent parser for filters. As in AIP-160, OR binds tighter than AND. The grammar is:
 //   expression = sequence {"AND" sequence};  sequence = factor {factor}
 //   factor = term {"OR" term};  term = ["NOT" | "-"] simple
 //   simple = "(" expression ")" | field comparator value | field "in" "(" value {"," value} ")"
@@ -184,7 +184,7 @@ class Parser {
   }
 
   // Parses the value list of `field in (a, b)` and returns the equivalent `field = a OR field = b`,
-  // so that neither the evaluator nor the SQL generator has to support lists.
+  // so that neither the evaluator nor the SQL generator needs to support lists.
   Result<Filter> ParseList(const Filter& restriction) {
     if (Peek() != '(') return Unexpected("`(` after in");
     std::vector<Filter> children;
@@ -243,9 +243,8 @@ class Parser {
     while (!AtEnd() && !EndsWord(Peek())) ++position_;
   }
 
-  // Returns the error for a value such as Ring,Tree or ^=eth0, which must be in quotes because it
-  // contains "," or "=". The value begins at position `begin`. The error's hint shows the value in
-  // quotes.
+  // Returns the error for the value at position `begin`, such as Ring,Tree or ^=eth0, which must be
+  // quoted because it contains "," or "=". The error's hint shows the quoted value.
   Status UnquotedList(size_t begin) {
     const Status found = Unexpected("AND, OR, another condition or the end");
     while (Peek() == ',' || Peek() == '=') {
@@ -371,8 +370,8 @@ Result<bool> Matches(const Filter& filter, const FieldLookup& lookup) {
                                  [&](const std::string& value) { return Holds(value, filter); });
     return any != (filter.comparator == Comparator::kNotEqual);
   }
-  // Evaluate every child, even if the result is already known, so that an unknown field is always
-  // an error.
+  // Evaluate every child, even once the result is known, so that an unknown field is always an
+  // error.
   size_t held = 0;
   for (const Filter& child : filter.children) {
     ASSAY_ASSIGN_OR_RETURN(const bool holds, Matches(child, lookup));

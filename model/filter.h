@@ -1,7 +1,7 @@
 // Filters that select items from a list, in the language of Google's AIP-160. For example:
 //   gpu.model = "H200" AND (driver >= "580" OR label.rack : "7")
-// A filter is parsed into a tree. Matches() evaluates the tree for an object in memory, and
-// storage/postgres translates the tree to SQL.
+// A filter is parsed into a tree, which Matches() evaluates for an object in memory and
+// storage/postgres translates to SQL.
 #pragma once
 
 #include <functional>
@@ -28,42 +28,42 @@ struct Filter {
   std::string field;
   Comparator comparator = Comparator::kEqual;
   std::string value;
-  // If true, the comparators < <= > >= match only numbers and versions, and no other text (see
+  // If true, the comparators < <= > >= match only numbers and versions, never other text (see
   // CompareNumbers). The parser sets this to false. Callers may set it to true if they know that
   // the field is a number.
   bool numbers_only = false;
 };
 
-// Limits on the size and the nesting of a filter. They keep hostile filters from consuming much
-// time or memory.
+// Limits on the size and nesting of a filter, which keep hostile filters from consuming much time
+// or memory.
 inline constexpr size_t kMaxFilterBytes = 16 << 10;
 inline constexpr int kMaxFilterDepth = 32;
 
 // Parses a filter in the language of AIP-160. AND may be omitted between conditions, OR binds
 // tighter than AND, and NOT and - negate a condition. AND, OR and NOT must be upper case. Values
-// are quoted strings or single words. `field in (a, b)` means `field = a OR field = b`. The error
-// gives the position (in characters, starting from 1), what was found and what was expected.
+// are quoted strings or single words. `field in (a, b)` means `field = a OR field = b`. Errors give
+// the position (in characters, from 1), what was found and what was expected.
 Result<Filter> ParseFilter(std::string_view text);
 
 // Returns true if any condition of the filter is about `field`.
 bool Mentions(const Filter& filter, std::string_view field);
 
-// Returns the values of a field of the object that is being filtered. A field may have several
-// values or none. For example, a node with different GPUs has several GPU models. Returns an error
-// if there is no such field.
+// A function that returns the values of a field of the object being filtered. A field may have
+// several values or none. For example, a node with different GPUs has several GPU models. The
+// function returns an error if there is no such field.
 using FieldLookup = std::function<Result<std::vector<std::string>>(const std::string& field)>;
 
 // Returns true if the object matches `filter`. If a field has several values, a condition holds if
-// any of them meets it; only != requires that none of them is equal. Numbers are compared as
+// any of them meets it, except that != requires all of them to differ. Numbers are compared as
 // numbers, versions part by part ("580.95" < "580.105"), and anything else as text. `field = abc*`
-// matches values that start with "abc", `field = *abc` values that end with it, and `field:abc`
-// values that contain it. `field:*` matches if the field has a value.
+// matches values that start with "abc", `field = *abc` those that end with it, and `field:abc`
+// those that contain it. `field:*` matches if the field has a value.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
-// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. If
-// both consist of digits and dots, compares them as versions, part by part, so "2.5" < "2.49"
-// because 5 < 49. Otherwise, if both are numbers, for example because one has a sign or an
-// exponent, compares them as numbers. Compares all other values as text.
+// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. If both
+// consist of digits and dots, compares them as versions, part by part: "2.5" < "2.49" because
+// 5 < 49. Otherwise, if both are numbers, for example because one has a sign or an exponent,
+// compares them numerically. Compares all other values as text.
 int CompareValues(std::string_view a, std::string_view b);
 
 // Like CompareValues(), but returns nullopt for values that CompareValues() would compare as text.

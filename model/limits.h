@@ -1,4 +1,4 @@
-// Limits for the settings of a campaign (a set of benchmarks to run). They are checked when a
+// Limits on the settings of a campaign (a set of benchmarks to run). They are checked when a
 // campaign file is read, and again by the coordinator (Assay's server).
 #pragma once
 

@@ -24,8 +24,8 @@ NcclVariable Bytes(std::string_view name) { return Integer(name, kMinBytes, kMax
 NcclVariable Choice(std::string_view name, std::vector<std::string_view> words) {
   return {name, Kind::kChoice, 0, 0, std::move(words)};
 }
-// Returns a variable whose value is a list of `words`, such as "Ring;AllReduce:^Tree". The list
-// may also contain names of collectives, to which the other words then apply.
+// Returns a variable whose value is a list of `words`, such as "Ring;AllReduce:^Tree". The list may
+// also name the collectives to which the words apply.
 NcclVariable List(std::string_view name, std::vector<std::string_view> words) {
   for (const char* collective :
        {"Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"}) {
@@ -34,7 +34,7 @@ NcclVariable List(std::string_view name, std::vector<std::string_view> words) {
   return {name, Kind::kList, 0, 0, std::move(words)};
 }
 // Returns a variable that limits the distance between two devices. NCCL accepts a word such as
-// "PIX" or, for compatibility with its older versions, a number.
+// "PIX" or, for compatibility with older versions, a number.
 NcclVariable Distance(std::string_view name) {
   return Choice(name, {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0",
                        "1", "2", "3", "4", "5"});

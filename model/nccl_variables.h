@@ -13,8 +13,8 @@
 namespace assay {
 
 // An NCCL environment variable and the values that Assay accepts for it. Assay checks the values
-// because NCCL accepts wrong ones: it reads "4M" as 4 and ignores most unknown words. A result
-// could then list a setting that had no effect.
+// because NCCL does not reject bad ones: it reads "4M" as 4 and ignores most unknown words. A
+// result could then list a setting that had no effect.
 struct NcclVariable {
   enum class Kind {
     kInteger,  // A decimal number from `minimum` to `maximum`.
@@ -27,18 +27,17 @@ struct NcclVariable {
   int64_t minimum = 0;
   int64_t maximum = 0;
   std::vector<std::string_view> words = {};
-  // True if the value names devices of a host, such as network interfaces. Ranks on different hosts
-  // may then have different values.
+  // True if the value names devices of a host, such as network interfaces, and so may differ
+  // between ranks on different hosts.
   bool per_host = false;
 };
 
-// Returns all variables in nccl_variables.inc, sorted by name. These variables select NCCL's
-// algorithms, transports and resources.
+// Returns all variables in nccl_variables.inc, sorted by name. They select NCCL's algorithms,
+// transports and resources.
 const std::vector<NcclVariable>& NcclVariables();
 
-// The NCCL variable that an agent (the daemon on a node) sets if it is started with
-// --nccl-host-id. Campaigns may not set it, but results record it like those that campaigns may
-// set.
+// The NCCL variable that an agent (the daemon on a node) sets if started with --nccl-host-id.
+// Campaigns may not set it, but results record it along with those that campaigns may set.
 inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
 
 // Returns the entry for the variable `name`, or null if a campaign may not set this variable.
@@ -49,9 +48,9 @@ const NcclVariable* FindNcclVariable(std::string_view name);
 // [A-Za-z0-9_,:;^.=+-].
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
-// Returns those variables in `environment` that a campaign may set. `environment` is a
-// null-terminated array of "NAME=VALUE" strings. A value with characters that CheckNcclVariable()
-// forbids is replaced by "?". Values are not checked otherwise.
+// Returns the variables in `environment` that a campaign may set. `environment` is a
+// null-terminated array of "NAME=VALUE" strings. Replaces values containing characters that
+// CheckNcclVariable() forbids with "?". Does not check values otherwise.
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 
 }  // namespace assay

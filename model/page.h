@@ -1,5 +1,5 @@
-// Splits long lists into pages. The client requests the next page with an opaque token, which
-// encodes where the previous page ended.
+// Splits long lists into pages. Clients request the next page with an opaque token, which encodes
+// where the previous page ended.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Page {
   std::string next_token;  // Opaque; empty on the last page.
 };
 
-// The size in bytes at which a page or a streamed message counts as full. Many clients reject
-// messages above 4 MiB. This limit is lower, because the last item may make a page larger than the
-// limit, and items may be large.
+// The size in bytes at which a page or a streamed message is considered full. Many clients reject
+// messages above 4 MiB. This limit is lower because the last item on a page may exceed it, and
+// items may be large.
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 struct PageRequest {
@@ -29,20 +29,19 @@ struct PageRequest {
   size_t bytes = kMaxPageBytes;
 };
 
-// Returns a page token that encodes `position`. Every list has its own `kind`, so that the tokens
-// of one list are rejected by all others.
+// Returns a page token that encodes `position`. Each list has its own `kind`, so that its tokens
+// are rejected by all other lists.
 std::string MakePageToken(char kind, int64_t position);
 
 // Returns the position that `token` encodes, or `first` if the token is empty. Returns
 // INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Like ParsePageToken(), but for lists that are sorted by a text, such as a unique name, rather
-// than by position. Returns the text of the last item on the previous page, or an empty text if
-// the token is empty.
+// Like ParsePageToken(), but for lists sorted by some text, such as a unique name, rather than by
+// position. Returns the text of the last item on the previous page, or "" if the token is empty.
 Result<std::string> ParseTextToken(char kind, const std::string& token);
 
-// Returns the maximum number of items on a page: `request.size`, but at most 10,000. Returns 100 if
+// Returns the maximum number of items on a page: `request.size`, capped at 10,000. Returns 100 if
 // `request.size` is below 1.
 int PageSize(const PageRequest& request);
 
@@ -54,7 +53,7 @@ class PageFiller {
       : kind_(kind), size_(PageSize(request)), most_bytes_(request.bytes) {}
 
   // Adds the item at `position` of the list. If the page is full, returns false without adding the
-  // item, which then belongs to the next page.
+  // item, which is then left for the next page.
   bool Add(T item, int64_t position) { return Add(std::move(item), std::to_string(position)); }
   // Like the other Add(), but for lists that are sorted by a text that is unique to each item.
   bool Add(T item, std::string text) {

@@ -11,8 +11,8 @@
 namespace assay {
 namespace {
 
-// Joins `parts` with commas, and the last two with `last`. For example, returns "a, b or c" if
-// `last` is " or ".
+// Joins `parts` with commas, except for the last two, which are joined with `last`. For example,
+// returns "a, b or c" if `last` is " or ".
 std::string JoinLast(const std::vector<std::string>& parts, std::string_view last) {
   if (parts.size() < 2) return Join(parts);
   const std::vector<std::string> front(parts.begin(), parts.end() - 1);
@@ -29,8 +29,8 @@ std::string FormatNumber(ParameterType type, int64_t number) {
   return type == ParameterType::kBytes ? FormatBytes(number) : std::to_string(number);
 }
 
-// Returns Assay's name for an element type that has a different name elsewhere, such as "fp64" for
-// "double". Returns "" for any other text.
+// Returns Assay's name for an element type that is known by another name elsewhere, such as "fp64"
+// for "double". Returns "" for any other text.
 std::string ShortTypeName(std::string_view text) {
   static const std::map<std::string_view, std::string> names = {
       {"float64", "fp64"}, {"double", "fp64"}, {"float32", "fp32"}, {"float", "fp32"},
@@ -39,8 +39,8 @@ std::string ShortTypeName(std::string_view text) {
   return found == names.end() ? "" : found->second;
 }
 
-// Returns true if `value` is a multiple of `multiple`. If `multiple` is below 1, as it may be in
-// schemas from other programs, there is no restriction.
+// Returns true if `value` is a multiple of `multiple`. A `multiple` below 1, which schemas from
+// other programs may contain, means no restriction.
 bool IsMultiple(int64_t value, int64_t multiple) { return multiple < 1 || value % multiple == 0; }
 
 // Describes the values that a constraint allows, such as "nt", "at most 32" or "a multiple of 16".

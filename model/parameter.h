@@ -1,5 +1,5 @@
-// Defines which values a benchmark parameter accepts, and one canonical text for each value. All
-// Assay programs share these rules, so that "1GiB" and "1073741824" mean the same everywhere.
+// Defines which values a benchmark parameter accepts, and a canonical form for each. All Assay
+// programs share these rules, so that "1GiB" and "1073741824" mean the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ enum class ParameterType {
 // values. For example, if the parameter "variant" is "warp", the parameter "columns" must be at
 // most 32.
 struct Constraint {
-  // The condition. The restrictions apply if the other parameter, `parameter`, has one of
-  // `values`, which are in canonical form.
+  // The condition: the restrictions apply if the other parameter, `parameter`, has one of `values`,
+  // which are in canonical form.
   std::string parameter;
   std::vector<std::string> values;
-  // The restrictions. The value must be one of `choices` (if there are any), at most `maximum`, and
+  // The restrictions: the value must be one of `choices` (if there are any), at most `maximum`, and
   // a multiple of `multiple`.
   std::vector<std::string> choices = {};
   std::optional<int64_t> maximum = {};
@@ -57,20 +57,20 @@ struct ParameterSpec {
 // The values of parameters, in canonical form, by the parameters' names.
 using ParameterMap = std::map<std::string, std::string>;
 
-// Converts the value `text` of a parameter to its canonical form. Numbers and sizes become decimal
-// numbers, choices are spelled as declared, and booleans are "true" or "false". The error says
-// which values are allowed.
+// Converts `text`, the value of a parameter, to its canonical form. Numbers and sizes become
+// decimal numbers, choices are spelled as declared, and booleans are "true" or "false". The error
+// says which values are allowed.
 Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text);
 
-// Describes how the value of the parameter `spec` violates its constraints, in words that can
-// follow the parameter's name, such as "is nn; with dtype int8 it must be nt". Returns "" if no
-// constraint is violated. `values` holds the values of this and of other parameters in canonical
-// form. Ignores constraints that depend on a parameter without a value.
+// Describes how the value of the parameter `spec` violates its constraints, worded to follow the
+// parameter's name, such as "is nn; with dtype int8 it must be nt". Returns "" if no constraint is
+// violated. `values` holds the values of this and other parameters in canonical form. Ignores
+// constraints that depend on a parameter without a value.
 std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
-// Returns all parameters in canonical form, with default values for those that are not in `given`.
-// If `given` has mistakes, such as unknown names or invalid values, the error has one violation
-// for each, and the violation's `field` is the parameter's name.
+// Returns all parameters in canonical form, with default values for those not in `given`. If
+// `given` contains mistakes, such as unknown names or invalid values, the error has one violation
+// for each, whose `field` is the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 

@@ -1,5 +1,5 @@
-// The work of one iteration of a benchmark, such as its FLOPs and bytes. The roofline model
-// predicts times from it.
+// The work of one iteration of a benchmark, such as its FLOPs and bytes, from which the roofline
+// model predicts times.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@ enum class Peak {
   kFp4,
 };
 
-// The mix of reads and writes in a benchmark's memory traffic (Work::bytes). The memory bandwidth
-// with which a result is compared is measured with the same mix.
+// The mix of reads and writes in a benchmark's memory traffic (Work::bytes). Results are compared
+// with a memory bandwidth that was measured with the same mix.
 enum class Traffic {
   kCopy,   // As many bytes read as written.
   kRead,   // Nearly all read.
@@ -56,24 +56,24 @@ std::string_view ToText(Traffic traffic);
 std::string_view ToText(LinkKind link);
 std::string_view ToText(SmRate rate);
 
-// The amounts of work in one iteration of a benchmark on one rank. They are computed from the
-// algorithm, not measured. An amount is 0 if the benchmark does no work of that kind.
+// The amounts of work in one iteration of a benchmark on one rank, computed from the algorithm
+// rather than measured. An amount is 0 if the benchmark does no work of that kind.
 struct Work {
   double flops = 0;
   Peak peak = Peak::kNone;
   double bytes = 0;  // To and from main memory: the GPU's memory for a GPU benchmark.
   Traffic traffic = Traffic::kCopy;
   // The number of bytes that each rank (process) must send in one direction. For a collective,
-  // this is the number from which nccl-tests computes the bus bandwidth. For a copy between host
-  // and GPU or between GPUs, it is the number of bytes copied.
+  // nccl-tests computes the bus bandwidth from this number. For a copy between host and GPU or
+  // between GPUs, it is the number of bytes copied.
   double link_bytes = 0;
   LinkKind link = LinkKind::kNvlink;
-  // The size of the data from the user's point of view. For a collective, this is the size from
-  // which nccl-tests computes the algorithm bandwidth. If a cache or shared memory is measured, it
-  // is the number of bytes read from there.
+  // The size of the data from the user's point of view. For a collective, nccl-tests computes the
+  // algorithm bandwidth from this size. For a benchmark of a cache or shared memory, it is the
+  // number of bytes read from there.
   double payload_bytes = 0;
-  // The number of operations. The benchmark determines what an operation is: a dependent load, a
-  // kernel launch or an element, for example.
+  // The number of operations. An operation may be, for example, a dependent load, a kernel launch
+  // or an element, depending on the benchmark.
   double operations = 0;
   // The amount of other work on all multiprocessors together, in the unit of `sm_rate`.
   double sm_amount = 0;
@@ -82,21 +82,20 @@ struct Work {
   // The part of an iteration's time that does not depend on its size, such as a kernel launch or
   // the latency of a link.
   double fixed_seconds = 0;
-  // True if the whole time of an iteration is fixed_seconds. This is so if the benchmark measures
+  // True if fixed_seconds is the entire time of an iteration, as in a benchmark that measures
   // nothing but kernel launches.
   bool fixed_only = false;
 };
 
 // The best rates, per second, that this device reached in a short measurement just before or after
-// a benchmark. The efficiency of a result is relative to these rates. A rate is nullopt if it was
-// not measured.
+// a benchmark. The efficiency of a result is relative to these rates. Rates that were not measured
+// are nullopt.
 struct Ceilings {
   std::optional<double> flops;
   std::optional<double> bytes;
   std::optional<double> link_bytes;
   // The measured time, in seconds, of an iteration with almost no work. It consists of overhead,
-  // such as the time to wake up threads. Predictions use the larger of this time and
-  // Work::fixed_seconds.
+  // such as waking up threads. Predictions use the larger of this time and Work::fixed_seconds.
   std::optional<double> fixed_seconds;
 };
 

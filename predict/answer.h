@@ -14,8 +14,8 @@ struct Term {
   std::string name;  // "weights", "step"; unique within an answer, snake_case.
   double value = 0;  // In base units.
   Unit unit = Unit::kNumber;
-  // The range of the value: the results with the GPU's measured figures at their 5th and at their
-  // 95th percentiles. Both equal `value` if the term depends on no measurements.
+  // The range of the value, computed with the GPU's measured figures at their 5th and 95th
+  // percentiles. Both ends equal `value` if the term does not depend on measurements.
   double low = 0;
   double high = 0;
   std::string formula;  // "2 L g e k c B".

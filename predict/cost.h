@@ -1,5 +1,5 @@
-// Estimates the times of the two operations that take up most of a language model's steps: matrix
-// products and all-reduces.
+// Estimates how long matrix products and all-reduces take, the two operations that dominate the
+// steps of a language model.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay::predict {
 
-// Returns the bytes per element of a type, such as 2 for "bf16" and 0.5 for "int4". Does not count
-// the scales of quantized types.
+// Returns the number of bytes per element of a type, such as 2 for "bf16" and 0.5 for "int4", not
+// counting the scales of quantized types.
 double BytesOf(const std::string& dtype);
 
 // A matrix product [m x k] [k x n].
@@ -25,8 +25,8 @@ struct Product {
 struct ProductTime {
   double flops = 0;
   double bytes = 0;
-  // The fixed cost of every matrix product on this GPU, regardless of its size. This is the least
-  // time that a measured product took beyond its ideal time, or 0 if none was measured.
+  // The fixed cost of every matrix product on this GPU, regardless of its size: the least time by
+  // which a measured product exceeded its ideal time, or 0 if none was measured.
   double fixed_seconds = 0;
   double compute_seconds = 0;  // FLOPs / peak, at the efficiency.
   double memory_seconds = 0;   // Bytes / bandwidth.
@@ -38,9 +38,8 @@ struct ProductTime {
 };
 
 // Estimates the time of one matrix product from the GPU's peak rate and bandwidth. If products of
-// the same type and of similar size (m, n and k within a factor of 8) were measured, applies the
-// efficiency and the fixed cost of these measurements. Returns an error if the peak or the
-// bandwidth is unknown.
+// the same type and similar size (m, n and k within a factor of 8) were measured, applies their
+// efficiency and fixed cost. Returns an error if the peak or the bandwidth is unknown.
 Result<ProductTime> Estimate(const Hardware& gpu, const Product& product);
 
 // The time of an all-reduce of `bytes` between `ranks` GPUs of one node.
@@ -52,10 +51,10 @@ struct AllReduceTime {
   std::string source;
 };
 
-// Estimates the time of an all-reduce. Between two measured sizes, interpolates linearly. Up to a
-// factor of 8 beyond the measured sizes, uses a line (latency plus size divided by bandwidth) that
-// is fitted to all of them. Without suitable measurements, computes the time from the bandwidth of
-// the link between GPUs, or returns an error if that is unknown.
+// Estimates the time of an all-reduce. Interpolates linearly between measured sizes. Up to a factor
+// of 8 beyond them, uses a line (latency plus size divided by bandwidth) fitted to all
+// measurements. Without suitable measurements, computes the time from the bandwidth of the link
+// between GPUs, or returns an error if that is unknown.
 Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64_t ranks);
 
 }  // namespace assay::predict

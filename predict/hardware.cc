@@ -12,9 +12,9 @@ Figure SheetFigure(double value, const GpuSpec& spec) {
   return {value, value, value, spec.certainty == "sheet" ? "sheet" : "sheet (recalled)"};
 }
 
-// Returns the columns of gpu_specs.csv that may contain the peak for a type, best first. For
-// example, the peak for fp64 is that of the matrix units, or of the vector units if the chip has no
-// matrix units for fp64.
+// Returns the columns of gpu_specs.csv that may contain the peak for a type, in order of
+// preference. For example, the peak for fp64 is that of the matrix units or, if they do not support
+// fp64, that of the vector units.
 std::vector<std::string> PeakColumns(const std::string& dtype) {
   if (dtype == "fp16") return {"fp16", "bf16"};
   if (dtype == "int4") return {"bf16", "fp16"};

@@ -49,8 +49,8 @@ struct Hardware {
   std::string name;  // "H200 SXM"; "given" if the user gave all figures.
   // Peak rates without sparsity, in FLOP/s, by column of gpu_specs.csv, such as "bf16" and "fp8".
   std::map<std::string, Figure> peaks;
-  // The peaks in the GPU's spec sheet, even if `peaks` contains measured values. The efficiency of
-  // a measured matrix product is computed relative to the sheet.
+  // The peaks in the GPU's spec sheet, even where `peaks` contains measured values. The efficiency
+  // of measured matrix products is relative to these.
   std::map<std::string, double> sheet_peaks;
   std::optional<double> sheet_bandwidth;
   std::optional<Figure> memory_bandwidth;  // In bytes per second, of reads.
@@ -62,24 +62,24 @@ struct Hardware {
   std::vector<MeasuredAllReduce> all_reduces;
 
   // Returns the peak rate for elements of a type, such as "bf16" or "int8". For "int4", returns the
-  // peak of bf16, in which GPUs multiply int4 weights. If the peak is unknown, returns an error
-  // that lists the types with known peaks.
+  // peak for bf16, the type in which GPUs multiply int4 weights. If the peak is unknown, returns an
+  // error that lists the types with known peaks.
   Result<Figure> Peak(const std::string& dtype) const;
 
   // Returns the sheet's peak for elements of a type, even if another peak was measured.
   std::optional<double> SheetPeak(const std::string& dtype) const;
 
-  // Returns a copy in which every figure has the middle, the worst or the best value of its range.
-  // For a rate, the worst value is the lowest one; for a time, it is the longest one.
+  // Returns a copy in which every figure has the middle, worst or best value of its range. For
+  // rates, the worst value is the lowest; for times, it is the longest.
   Hardware At(Corner corner) const;
 };
 
 // Returns the figures of a spec sheet.
 Hardware FromSheet(const GpuSpec& spec);
 
-// Returns the spec sheet of the GPU with this name. Ignores case. Accepts the names that NVML
+// Returns the spec sheet of the GPU with this name, ignoring case. Accepts the names that NVML
 // reports, and names without the form factor, such as "H200". Returns an error with suggestions if
-// the name is unknown or could mean several GPUs, such as "A100".
+// the name is unknown or, like "A100", ambiguous.
 Result<const GpuSpec*> FindSheet(const std::string& name);
 
 }  // namespace assay::predict

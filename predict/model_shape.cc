@@ -45,8 +45,8 @@ int64_t AttentionWeights(const ModelShape& shape) {
   return 2 * shape.d * shape.heads * shape.head_dim + 2 * shape.d * shape.kv_heads * shape.head_dim;
 }
 
-// Returns the number of weights that one layer uses in matrix products. If the model is a mixture
-// of experts, counts only `experts` of the layer's experts.
+// Returns the number of weights of one layer that are used in matrix products. In a mixture of
+// experts, counts only `experts` of the layer's experts.
 int64_t LayerWeights(const ModelShape& shape, int64_t experts) {
   const int64_t projections = shape.kind == "gpt2" ? 2 : 3;
   return AttentionWeights(shape) + projections * shape.d * shape.ff + shape.d * shape.experts +
@@ -118,8 +118,8 @@ double AttentionFlops(const ModelShape& shape, double context) {
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal) {
   const auto local = static_cast<double>(shape.local_layers);
   const double whole = static_cast<double>(shape.layers) - local;
-  // The number of pairs of a query and a key. In a local layer, which has sliding-window attention,
-  // a query attends only to the last `window` tokens.
+  // The number of query-key pairs. In a local layer, which has sliding-window attention, each query
+  // attends only to the last `window` tokens.
   const double window = std::min(tokens, static_cast<double>(shape.window));
   const double full_pairs = causal ? tokens * tokens / 2 : tokens * tokens;
   const double local_pairs =

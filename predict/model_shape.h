@@ -1,5 +1,5 @@
-// Shapes of language models, and the quantities that follow from the shape alone, such as the
-// number of parameters. docs/concepts/predictions.md defines the symbols used in comments.
+// Shapes of language models, and quantities that follow from the shape alone, such as the number of
+// parameters. docs/concepts/predictions.md defines the symbols used in comments.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,8 @@ namespace assay::predict {
 // A decoder-only transformer, from a row of data/models.csv.
 struct ModelShape {
   std::string name;
-  // The family of architectures. "gpt2" has learned positions, biases, LayerNorm with bias and two
-  // MLP projections. "llama" has rotary positions, RMSNorm and three MLP projections (SwiGLU or
-  // GeGLU).
+  // The architecture family. "gpt2" has learned positions, biases, LayerNorm with bias and two MLP
+  // projections. "llama" has rotary positions, RMSNorm and three MLP projections (SwiGLU or GeGLU).
   std::string kind = "llama";
   int64_t layers = 0;           // L
   int64_t d = 0;                // d, width of the residual stream
@@ -41,35 +40,35 @@ struct ModelShape {
 // Returns the total number of parameters.
 int64_t CountParameters(const ModelShape& shape);
 
-// Returns the number of parameters that one token uses. In a mixture of experts, this excludes the
+// Returns the number of parameters used per token. In a mixture of experts, this excludes the
 // experts to which the token is not routed.
 int64_t CountActiveParameters(const ModelShape& shape);
 
-// Returns N_mm, the number of parameters that are multiplied in matrix products. This excludes the
-// lookup of embeddings, positions, norms and biases. If `active_only` is true, counts only the
-// router and the experts to which one token is routed, not all experts.
+// Returns N_mm, the number of parameters used in matrix products. This excludes embedding lookups,
+// positions, norms and biases and, if `active_only` is true, the experts to which a token is not
+// routed.
 int64_t MultiplyingParameters(const ModelShape& shape, bool active_only = true);
 
-// Returns the number of weights that a decode step for `tokens` tokens reads. In a mixture of
-// experts, only experts to which at least one token is routed are read. Their expected number, if
-// tokens choose experts evenly and independently, is experts x (1 - (1 - active/experts)^tokens).
+// Returns the number of weights read by a decode step for `tokens` tokens. In a mixture of experts,
+// only experts to which at least one token is routed are read. If tokens choose experts evenly and
+// independently, the expected number of these is experts x (1 - (1 - active/experts)^tokens).
 double ReadParameters(const ModelShape& shape, double tokens);
 
-// Returns the bytes that the KV cache takes per token on each of `ranks` tensor-parallel GPUs, if
-// each element takes `bytes` bytes. Treats all layers as if they attended to the whole context.
-// KvBytes() takes into account that some layers have a sliding window.
+// Returns the bytes per token that the KV cache takes on each of `ranks` tensor-parallel GPUs, at
+// `bytes` bytes per element. Treats all layers as if they attended to the whole context, whereas
+// KvBytes() takes sliding windows into account.
 double KvBytesPerToken(const ModelShape& shape, double bytes, int64_t ranks = 1);
 
-// Returns the bytes that the KV cache of one sequence of `context` tokens takes on each of `ranks`
+// Returns the bytes that the KV cache of a sequence of `context` tokens takes on each of `ranks`
 // tensor-parallel GPUs. Layers with a sliding window keep at most `window` tokens.
 double KvBytes(const ModelShape& shape, double context, double bytes, int64_t ranks = 1);
 
-// Returns the FLOPs of attention for one new token at a context of `context` tokens. Layers with a
+// Returns the attention FLOPs for one new token with a context of `context` tokens. Layers with a
 // sliding window attend to at most `window` tokens.
 double AttentionFlops(const ModelShape& shape, double context);
 
-// Returns the FLOPs of attention over a prompt of T = `tokens` tokens: 4 L h e T^2, or half of that
-// with a causal mask. Layers with a sliding window need less.
+// Returns the attention FLOPs for a prompt of T = `tokens` tokens: 4 L h e T^2, or half of that
+// with a causal mask. Layers with a sliding window need fewer.
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal = true);
 
 // Returns all shapes, in the order of data/models.csv.

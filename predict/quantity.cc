@@ -127,8 +127,8 @@ Status Refused(std::string_view text, Unit unit) {
   return InvalidArgument(Quote(text) + " must be " + std::string(Example(unit)));
 }
 
-// Removes the number at the beginning of `text` and the spaces after it, so that "2.00 USD" becomes
-// "USD". Returns the number, or an error if it is NaN or infinite.
+// Removes the leading number and the spaces after it from `text`, so that "2.00 USD" becomes "USD".
+// Returns the number, or an error if it is NaN or infinite.
 Result<double> LeadingNumber(std::string_view& text, std::string_view whole, Unit unit) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

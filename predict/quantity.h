@@ -36,18 +36,18 @@ struct Quantity {
   std::string currency;  // "USD"; only for money.
 };
 
-// Parses a quantity of the given unit, such as "15T" tokens, "900GB/s" or "40%". Counts and bytes
+// Parses a quantity in the given unit, such as "15T" tokens, "900GB/s" or "40%". Counts and bytes
 // accept decimal and binary prefixes. Times, bandwidths, arithmetic rates and money must have a
-// unit, because "900" would be ambiguous. Returns an error for anything else, for NaN and for
+// unit, because "900" would be ambiguous. Returns an error for anything else, including NaN and
 // numbers of 1e30 or more.
 Result<Quantity> ParseQuantity(std::string_view text, Unit unit);
 
-// Returns the unit's symbol for output that programs read, such as "B/s" in JSON and CSV. Returns
-// an empty text for numbers without a unit.
+// Returns the unit's symbol for machine-readable output, such as "B/s" in JSON and CSV. Returns an
+// empty string for numbers without a unit.
 std::string_view Symbol(Unit unit);
 
-// Formats a value for people, such as "1.25 TB/s", "12.3 ms" or "2.00 USD". Bytes are shown in
-// decimal and binary units, as in "141.1 GB (131.4 GiB)". Whole counts are exact, as in
+// Formats a value for display, such as "1.25 TB/s", "12.3 ms" or "2.00 USD". Bytes are shown in
+// both decimal and binary units, as in "141.1 GB (131.4 GiB)". Whole counts are exact, as in
 // "8,030,261,248".
 std::string FormatQuantity(double value, Unit unit, const std::string& currency = "");
 

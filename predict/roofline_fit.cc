@@ -33,8 +33,8 @@ double ResidualsOf(const std::vector<IntensityPoint>& points, double bandwidth, 
   return sum;
 }
 
-// Fits a slope alone (limited by bandwidth) and a flat line alone (limited by arithmetic) to all
-// points. Returns the sum of the residuals of the better fit.
+// Fits all points first with a slope alone (limited by bandwidth), then with a flat line alone
+// (limited by arithmetic). Returns the sum of residuals of the better fit.
 double ResidualsOfOnePart(const std::vector<IntensityPoint>& points) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::vector<double> bandwidths;
@@ -47,8 +47,8 @@ double ResidualsOfOnePart(const std::vector<IntensityPoint>& points) {
                   ResidualsOf(points, kNone, MedianOf(peaks)));
 }
 
-// Returns the best division of points, sorted by intensity, into a slope and a flat part. Returns
-// nullopt if no division is better than a slope alone or a flat part alone.
+// Returns the best split of the points, sorted by intensity, into a slope and a flat part, or
+// nullopt if no split fits better than a slope alone or a flat line alone.
 std::optional<RoofParts> BestParts(const std::vector<IntensityPoint>& points) {
   if (points.empty()) return std::nullopt;
   std::optional<RoofParts> best;

@@ -1,6 +1,6 @@
 // Finds the ridge of a GPU's roofline from measured points, without a spec sheet (Williams 2009).
-// The ridge is the arithmetic intensity at which the roofline's slope, where bandwidth limits the
-// speed, meets the flat part, where arithmetic limits it.
+// The ridge is the arithmetic intensity at which the roofline's slope, limited by bandwidth, meets
+// its flat part, limited by arithmetic.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct IntensityPoint {
   double intensity = 0;  // FLOP per byte.
   double rate = 0;       // FLOP per second.
   std::string label;     // For the table; may be empty.
-  // The reason why the fit does not use this point, for example because kernel launches dominated
-  // its time. Empty if the fit uses it.
+  // The reason the fit ignores this point, such as kernel launches dominating its time. Empty if
+  // the fit uses it.
   std::string left_out;
 };
 
@@ -36,10 +36,10 @@ struct RooflineFit {
   double Roof(double intensity) const;
 };
 
-// Fits a roofline min(B I, P) to the points, where I is the intensity. Divides the points into a
-// slope and a flat part so that the sum of the relative residuals is least. B and P are medians, so
-// a single slow point affects neither. Returns an error about the input "points" if either part
-// would have fewer than two different intensities, or if the ridge would lie outside of the points.
+// Fits a roofline min(B I, P), where I is the intensity, to the points. Splits them into a slope
+// and a flat part so as to minimize the sum of relative residuals. B and P are medians, so a single
+// slow point affects neither. Returns an error about the input "points" if either part would have
+// fewer than two distinct intensities, or if the ridge would lie outside the points.
 Result<RooflineFit> FitRoofline(std::vector<IntensityPoint> points);
 
 // Returns the fit as terms, with a table of the points and their residuals.

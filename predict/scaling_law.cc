@@ -75,7 +75,7 @@ void FitPower(const std::vector<double>& log_size, const std::vector<double>& lo
   fit.interval = ScalingFit::Interval{fit.exponent - half, fit.exponent + half};
 }
 
-// Returns the E >= 0 and the A with which the law L = E + A N^-a fits the losses best, for a given
+// Returns the E >= 0 and the A for which the law L = E + A N^-a best fits the losses, given the
 // exponent a. Sizes N are relative to their geometric mean, so that their powers do not overflow.
 Line FitForExponent(const std::vector<double>& log_size, const std::vector<double>& loss,
                     double exponent) {
@@ -99,8 +99,8 @@ Line FitForExponent(const std::vector<double>& log_size, const std::vector<doubl
   return line;
 }
 
-// Returns the variance of the fitted exponent if the losses have a variance of 1. Returns nullopt
-// if the equations of the least-squares fit are singular.
+// Returns the variance of the fitted exponent, assuming that the losses have a variance of 1.
+// Returns nullopt if the least-squares equations are singular.
 std::optional<double> ExponentVariance(const std::vector<double>& log_size, const Line& line,
                                        double exponent) {
   std::array<std::array<double, 3>, 3> normal{};
@@ -131,8 +131,8 @@ void FitPowerAndFloor(const std::vector<double>& log_size, const std::vector<dou
   const auto squares = [&](double exponent) {
     return FitForExponent(centred, loss, exponent).squares;
   };
-  // A grid search finds the region of the minimum, and a ternary search then finds the minimum
-  // itself. The grid contains all plausible exponents: published ones lie between 0.03 and 0.6.
+  // A grid search locates the region of the minimum, and a ternary search then finds the minimum
+  // itself. The grid covers all plausible exponents: published ones lie between 0.03 and 0.6.
   constexpr double kStep = 1.02;
   double best = 1e-3;
   for (double exponent = 1e-3; exponent < 4; exponent *= kStep) {

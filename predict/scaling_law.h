@@ -28,8 +28,8 @@ struct ScalingFit {
   double floor = 0;     // E
   double factor = 0;    // A
   double exponent = 0;  // a; positive if the loss falls with the size.
-  // The 95% confidence interval of the exponent. It can be computed only if there are more points
-  // than constants to fit.
+  // The 95% confidence interval of the exponent, available only if there are more points than
+  // fitted constants.
   struct Interval {
     double low = 0;
     double high = 0;
@@ -51,9 +51,9 @@ struct ScalingFit {
   double Predict(double size) const;
 };
 
-// Fits a scaling law of the given form. Ignores points whose size or loss is not positive. Returns
-// an error about the input "x" unless at least 3 different sizes are left, of which the largest is
-// at least 4 times the smallest.
+// Fits a scaling law of the given form, ignoring points whose size or loss is not positive. Returns
+// an error about the input "x" unless at least 3 different sizes remain, the largest of which is at
+// least 4 times the smallest.
 Result<ScalingFit> FitScalingLaw(const std::vector<ScalingPoint>& points, ScalingForm form);
 
 // Returns the fit as terms, with a table of the points and their residuals.

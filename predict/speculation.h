@@ -1,6 +1,6 @@
 // A model of speculative decoding, in which a draft model proposes K tokens and the target model
-// verifies them in one pass. `alpha` is the probability that the target accepts a token if it has
-// accepted all tokens before it. The formulas are from Leviathan, Kalman and Matias, "Fast
+// verifies them in one pass. `alpha` is the probability that the target accepts a token, given that
+// it accepted all tokens before it. The formulas are from Leviathan, Kalman and Matias, "Fast
 // Inference from Transformers via Speculative Decoding" (2022).
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace assay::predict {
 
-// Returns the expected number of tokens that one pass of the target model yields, (1 - alpha^(K+1))
-// / (1 - alpha). This includes the token that the target itself adds.
+// Returns (1 - alpha^(K+1)) / (1 - alpha), the expected number of tokens per pass of the target
+// model. This includes the token that the target itself adds.
 double TokensPerPass(double alpha, int64_t k);
 
 // Returns the ratio of accepted to drafted tokens, alpha (1 - alpha^K) / (1 - alpha) / K.
@@ -19,7 +19,7 @@ double AcceptanceRate(double alpha, int64_t k);
 // Returns the alpha that gives this ratio of accepted to drafted tokens, by bisection.
 double AlphaOfRate(double rate, int64_t k);
 
-// Returns the least alpha that yields at least this many tokens per pass. Returns nullopt if even
+// Returns the smallest alpha that yields at least this many tokens per pass, or nullopt if even
 // alpha = 1, which yields K + 1 tokens, is not enough.
 std::optional<double> LeastAlpha(double tokens, int64_t k);
 

@@ -34,7 +34,7 @@ struct StepLinearPhase {
 };
 
 // Returns the matrix products that one GPU computes in a step of `rows` tokens. The output head is
-// computed for only `head_rows` of these tokens.
+// computed for only `head_rows` of them.
 std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving& serving,
                                          double rows, double head_rows) {
   const double p = StepDouble(serving.tp);
@@ -185,8 +185,8 @@ class StepBuilder {
   double longest_ = 0;
 };
 
-// Returns the largest whole number from 0 to `most` for which `fits` holds, by bisection. Requires
-// that `fits` holds for all smaller numbers and for no larger one.
+// Returns the largest whole number from 0 to `most` for which `fits` holds, found by bisection.
+// `fits` must hold for all smaller numbers and for no larger one.
 template <typename Fits>
 double LargestWhole(double most, const Fits& fits) {
   double low = 0;
@@ -279,9 +279,8 @@ Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const
     begin = end;
     end = std::min(end + step, tokens);
   }
-  // Elements that elementwise kernels read and write per token and layer. The kernels are two
-  // residual adds, each fused with a norm (4 d), the activation function (3 f), and the rotation of
-  // queries and keys.
+  // Elements read and written per token and layer by elementwise kernels: two residual adds fused
+  // with norms (4 d each), the activation function (3 f), and the rotation of queries and keys.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   const double elements = 8 * StepDouble(shape.d) + 3 * active / p +
                           2 * StepDouble(shape.heads + shape.kv_heads) * e / p;
@@ -297,7 +296,7 @@ MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double
   need.weights = WeightBytes(shape, serving.weights) / (p * stages);
   need.kv = batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp) / stages;
   // The activations in memory: the residual stream, its normalized copy, and the largest
-  // intermediate result of the MLP, which is gate, up and their product. The logits are fp32.
+  // intermediate result of the MLP (gate, up and their product). The logits are fp32.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   need.activations = std::max(in_flight, batch) * (2 * StepDouble(shape.d) + 3 * active / p) *
                          kStepActivationBytes +

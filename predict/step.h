@@ -1,5 +1,5 @@
-// Estimates the times of a language model's decode and prefill steps, and the memory that serving
-// the model needs. docs/concepts/predictions.md defines the symbols used in comments.
+// Estimates the times of a language model's decode and prefill steps, and the memory needed to
+// serve it. docs/concepts/predictions.md defines the symbols used in comments.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace assay::predict {
 
-// Seconds that each kernel launch adds to a step, measured on H200 SXM. kGraphLaunch applies to a
-// kernel in a CUDA graph, and kStreamLaunch to a kernel that is launched on a stream.
+// Seconds that each kernel launch adds to a step, measured on H200 SXM. kGraphLaunch applies to
+// kernels in a CUDA graph, and kStreamLaunch to kernels launched on a stream.
 constexpr double kGraphLaunch = 0.6e-6;
 constexpr double kStreamLaunch = 2.5e-6;
 
@@ -26,24 +26,24 @@ struct Serving {
   double launch = kGraphLaunch;  // Seconds per kernel.
 };
 
-// Returns the bytes of one weight in the transformer blocks, such as 2 for "bf16". The result for
-// "int4" is 0.53125, because every 128 weights share a scale and a zero point of 16 bits each.
+// Returns the bytes per weight in the transformer blocks, such as 2 for "bf16". For "int4", this is
+// 0.53125, because every 128 weights share a 16-bit scale and a 16-bit zero point.
 double BlockWeightBytes(const std::string& dtype);
 
-// Returns the bytes of one weight of the embedding table or the output head. These weights stay in
-// bf16 if the blocks are quantized, as in GPTQ, AWQ and FP8 checkpoints.
+// Returns the bytes per weight in the embedding table and the output head, which stay in bf16 when
+// the blocks are quantized, as in GPTQ, AWQ and FP8 checkpoints.
 double TableWeightBytes(const std::string& dtype);
 
 // Returns the bytes of all weights.
 double WeightBytes(const ModelShape& shape, const std::string& dtype);
 
 // Returns the type in which the GPU multiplies weights of the given type. For example, fp8 weights
-// are multiplied in fp8 if the GPU has a peak for fp8, and otherwise in a 16-bit type.
+// are multiplied in fp8 if the GPU has a peak for fp8, and in a 16-bit type otherwise.
 std::string ArithmeticOf(const Hardware& gpu, const std::string& weights);
 
 // Returns a copy of `gpu` with the bandwidth of the link between `tp` GPUs. If the spec sheet lists
-// no link, or only an NVLink bridge for fewer GPUs, assumes PCI Express x16 of the generation in
-// the sheet and says so in the source. If the generation is unknown, leaves the link unchanged.
+// no link, or only an NVLink bridge for fewer GPUs, assumes PCI Express x16 of the sheet's
+// generation and notes this in the source. If the generation is unknown, leaves the link unchanged.
 Hardware WithLink(Hardware gpu, int64_t tp);
 
 // One phase of a step, summed over the layers, on one GPU.
@@ -78,15 +78,15 @@ struct StepTime {
 };
 
 // Estimates one decode step of `batch` sequences, each with `context` tokens in the cache,
-// including the new token. `tokens` is the number of tokens that the step computes per sequence: 1,
-// or K + 1 in the verify pass of speculative decoding. Assumes that activations stay in the L2
-// cache. Returns an error if a required figure of the GPU is unknown.
+// including the new token. The step computes `tokens` tokens per sequence: 1, or K + 1 in the
+// verify pass of speculative decoding. Assumes that activations stay in the L2 cache. Returns an
+// error if a required figure of the GPU is unknown.
 Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                             double batch, double context, double tokens = 1);
 
 // Estimates the prefill of one prompt of `tokens` tokens. If `chunk` is greater than 0, the prompt
-// is computed in chunks of that many tokens, each of which reads all weights and the cache of the
-// tokens before it. The output head is computed only for the last token of each chunk.
+// is processed in chunks of that many tokens, each of which reads all weights and the cache of all
+// earlier tokens. The output head is computed only for the last token of each chunk.
 Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                              double tokens, double chunk = 0);
 
@@ -103,17 +103,17 @@ struct MemoryNeed {
 constexpr double kUsableMemory = 0.92;
 
 // Returns the memory that one GPU needs to serve `batch` sequences of `context` tokens. `in_flight`
-// is the largest number of tokens that one step computes, which is the chunk size of the prefill.
+// is the largest number of tokens per prefill step, that is, the chunk size.
 MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double batch,
                          double context, double in_flight, int64_t pp = 1);
 
-// Returns the largest number of sequences of `context` tokens that fit in `room` bytes of each GPU,
-// or 0 if not even one fits.
+// Returns the largest number of sequences of `context` tokens that fit in `room` bytes per GPU, or
+// 0 if not even one fits.
 double LargestBatch(const ModelShape& shape, const Serving& serving, double context,
                     double in_flight, double room, int64_t pp = 1);
 
-// Returns the longest context at which `batch` sequences fit in `room` bytes of each GPU, at most
-// the model's number of positions. Returns 0 if no context fits.
+// Returns the longest context, up to the model's number of positions, at which `batch` sequences
+// fit in `room` bytes per GPU. Returns 0 if no context fits.
 double LongestContext(const ModelShape& shape, const Serving& serving, double batch,
                       double in_flight, double room, int64_t pp = 1);
 

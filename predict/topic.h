@@ -1,6 +1,5 @@
 // A topic is a question about GPUs and models that Assay answers by calculation, such as how long a
-// decode step takes. Commands and tests refer to a topic by its name, and give inputs as
-// `name=value`.
+// decode step takes. Commands and tests refer to topics by name and pass inputs as `name=value`.
 #pragma once
 
 #include <functional>
@@ -18,8 +17,8 @@
 
 namespace assay::predict {
 
-// One input of a topic (a question that Assay answers by calculation). Inputs are declared by a
-// chain of calls:
+// One input of a topic (a question that Assay answers by calculation), declared by a chain of
+// calls:
 //   Input::Of("batch", Unit::kCount).Default("1").Help("sequences per step")
 struct Input {
   enum class Kind { kQuantity, kModel, kGpu, kGpus, kChoice, kFlag, kCounts, kPrices, kText };
@@ -57,14 +56,14 @@ struct Input {
   Input AtMost(double value) &&;
 };
 
-// Returns the inputs by which a user can give or replace figures of the GPU. `names` are some of
-// peak, bandwidth, link, both_directions and memory. A topic with the input Input::Gpu() adds those
-// that it uses.
+// Returns the inputs with which a user can supply or override figures of the GPU. `names` is a
+// subset of peak, bandwidth, link, both_directions and memory. Topics with the input Input::Gpu()
+// add the ones they use.
 std::vector<Input> HardwareInputs(const std::vector<std::string>& names);
 
 // A function that returns the figures of the GPU with this name.
 using FindHardware = std::function<Result<Hardware>(const std::string& name)>;
-// A function that finds the shape of a model that is not in data/models.csv. Returns nullopt if the
+// A function that returns the shape of a model that is not in data/models.csv, or nullopt if the
 // name is unknown.
 using FindShape = std::function<std::optional<ModelShape>(const std::string& name)>;
 
@@ -75,8 +74,8 @@ struct World {
   std::vector<std::string> gpus;
 };
 
-// Returns a World (the source of all figures) that has only spec sheets and no measurements. In it,
-// the GPU "any" means all CUDA GPUs whose bf16 peak, memory and bandwidth are known.
+// Returns a World (the source of all figures) with spec sheets but no measurements. Its GPU "any"
+// means every CUDA GPU whose bf16 peak, memory and bandwidth are known.
 World SheetsOnly();
 
 // The checked inputs of one question.
@@ -91,8 +90,8 @@ class Arguments {
   const std::string& Text(const std::string& name) const;
   bool Flag(const std::string& name) const;  // False without Has().
   const std::vector<double>& Counts(const std::string& name) const;
-  // Returns the price of each GPU in Gpus(), in the same order. If the user gave a single price, it
-  // applies to all of them. Returns an empty list if the user gave none.
+  // Returns the prices of the GPUs in Gpus(), in the same order. If the user gave a single price,
+  // it applies to all of them. Returns an empty list if the user gave none.
   std::vector<double> PricePerGpu(const std::string& name) const;
   const ModelShape& Model(const std::string& name = "model") const;
   // Returns the GPU, with the figures that the user gave. Without --gpu, it has only these figures.
@@ -142,13 +141,13 @@ const std::vector<Topic>& Topics();
 // Returns the topic, or null if it does not exist.
 const Topic* FindTopic(std::string_view command, std::string_view name);
 
-// Parses the inputs that the user gave, by name, and checks them against the topic's declarations.
-// Each violation in an error names the invalid input.
+// Parses the user's inputs, keyed by name, and checks them against the topic's declarations. Each
+// violation in an error names the invalid input.
 Result<Arguments> Read(const Topic& topic, const std::map<std::string, std::string>& inputs,
                        const World& world);
 
-// Computes the answer. To find the range of each term, computes it three times: with the middle,
-// the worst and the best values of the hardware's figures.
+// Computes the answer. To find the range of each term, evaluates the topic three times: with the
+// middle, worst and best values of the hardware figures.
 Result<Answer> Evaluate(const Topic& topic, const Arguments& arguments);
 
 // Returns the inputs that the answer used, with their units, in the topic's order.

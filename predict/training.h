@@ -1,4 +1,4 @@
-// The costs of training a model: memory, arithmetic, communication, and the bubble (idle time) of a
+// Costs of training a model: memory, arithmetic, communication, and the bubble (idle time) of a
 // pipeline. docs/concepts/predictions.md defines the symbols used in comments.
 #pragma once
 
@@ -27,10 +27,10 @@ struct TrainingState {
   double Total() const { return weights + gradients + optimizer; }
 };
 
-// Returns the memory for the weights, gradients and optimizer state of a model, which is 16 bytes
-// per parameter in both precisions. Tensor and pipeline parallelism divide all of it. Data
-// parallelism divides only a part: the optimizer state with ZeRO-1, also the gradients with ZeRO-2,
-// and also the weights with ZeRO-3 (Rajbhandari 2020).
+// Returns the memory for a model's weights, gradients and optimizer state: 16 bytes per parameter
+// in either precision. Tensor and pipeline parallelism divide all of it. Data parallelism divides
+// the optimizer state with ZeRO-1, that and the gradients with ZeRO-2, and everything with ZeRO-3
+// (Rajbhandari 2020).
 TrainingState TrainingStateOf(double parameters, const Parallelism& parallelism,
                               Precision precision = Precision::kMixed);
 
@@ -51,9 +51,9 @@ struct ActivationShape {
 // Returns the activations of a GPT block: 10 d and 24 d bytes (Korthikanti 2022).
 ActivationShape GptActivations(double d, double heads);
 
-// Returns the bytes of activations per token for a block of this shape. With SwiGLU and without
+// Returns the bytes of activations per token of a block with this shape. With SwiGLU and without
 // dropout, these are 8 d for the inputs of norms and projections, plus 4 h e + 4 g e + 6 f for Q,
-// K, V, the output of attention and the MLP.
+// K, V, the attention output and the MLP.
 ActivationShape ActivationsOf(const ModelShape& shape);
 
 struct ActivationPlan {
@@ -65,13 +65,13 @@ struct ActivationPlan {
   Recompute recompute = Recompute::kNone;
 };
 
-// Returns the bytes of activations per layer and GPU. For a GPT block, this is B T d (10 + 24/p + 5
-// h T/(p d)), where the last term is 0 if the attention scores are not kept (Korthikanti 2022).
-// Sequence parallelism divides all terms by p. With full recomputation, the result is 2 B T d.
+// Returns the activation bytes per layer and GPU. These are B T d (10 + 24/p + 5 h T/(p d)) for a
+// GPT block, without the last term if attention scores are not kept (Korthikanti 2022). Sequence
+// parallelism divides all terms by p. With full recomputation, the result is 2 B T d.
 double ActivationBytesPerLayer(const ActivationShape& shape, const ActivationPlan& plan);
 
-// The FLOPs of training per token, by each definition in common use. The definitions differ in
-// which parameters they count, and in whether they count the half of attention that a causal mask
+// The training FLOPs per token, by each definition in common use. The definitions differ in which
+// parameters they count, and in whether they count the half of attention that a causal mask
 // removes.
 struct TokenFlops {
   double forward = 0;   // 2 N_mm + 2 L h e T
@@ -87,23 +87,23 @@ struct TokenFlops {
 
 // Returns the FLOPs for a model of this shape. Counts only active experts in N.
 TokenFlops TrainingFlops(const ModelShape& shape, double sequence, Recompute recompute);
-// Returns the FLOPs for a model of which only the size is known. `width` is h e, the width of all
-// attention heads together, which usually equals d. If it is 0, attention is not counted.
+// Returns the FLOPs for a model of which only the size is known. `width` is h e, the total width of
+// all attention heads, which usually equals d. If it is 0, attention is not counted.
 TokenFlops TrainingFlops(double parameters, double layers, double width, double sequence,
                          Recompute recompute);
 
-// Returns the fraction of a step in which pipeline stages are idle because they wait for each
-// other. With m micro-batches and v chunks of layers per stage, this is (pp - 1)/(v m + pp - 1),
-// both for GPipe and for 1F1B (Narayanan 2021).
+// Returns the fraction of a step that pipeline stages spend waiting for each other. With m
+// micro-batches and v chunks of layers per stage, this is (pp - 1)/(v m + pp - 1) for both GPipe
+// and 1F1B (Narayanan 2021).
 double BubbleShare(double stages, double micro_batches, double chunks = 1);
 
 // Returns the smallest number of micro-batches at which the bubble is strictly below `share`.
 double LeastMicroBatches(double stages, double share, double chunks = 1);
 
-// Returns the bytes that each of n data-parallel ranks sends per step. `bytes` is the size of the
-// gradients, which equals that of the weights. Up to ZeRO-2, the result is 2 (n-1)/n times `bytes`.
-// With ZeRO-3, it is (2 m + 1) (n-1)/n times `bytes`, because the weights are gathered twice in
-// each of m micro-batches.
+// Returns the number of bytes that each of n data-parallel ranks sends per step. `bytes` is the
+// size of the gradients, which equals that of the weights. Up to ZeRO-2, the result is 2 (n-1)/n
+// times `bytes`. With ZeRO-3, it is (2 m + 1) (n-1)/n times `bytes`, because each of m
+// micro-batches gathers the weights twice.
 double DataParallelBytes(double bytes, double ranks, int zero, double micro_batches = 1);
 
 }  // namespace assay::predict

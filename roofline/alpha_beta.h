@@ -1,6 +1,6 @@
 // The alpha-beta model of communication time (Hockney 1994): moving S bytes takes alpha + S / beta
-// seconds, where alpha is a latency and beta a bandwidth. A model that was fitted to measured times
-// predicts the times of other sizes, and the size up to which latency dominates.
+// seconds, where alpha is a latency and beta a bandwidth. Fitted to measured times, the model
+// predicts the times for other sizes, and the size up to which latency dominates.
 #pragma once
 
 #include <algorithm>
@@ -18,39 +18,38 @@ struct AlphaBeta {
   double latency_seconds = 0;  // alpha; 0 if times are proportional to the size.
   double bandwidth = 0;        // beta, in bytes per second.
   // The typical relative error of the model: the median of |predicted / measured - 1| over all
-  // sizes. Each size is predicted by a model that was fitted to the other sizes. Values of a few
-  // tenths are common, because NCCL uses different algorithms and protocols for different sizes.
+  // sizes, each predicted by a model fitted to the other sizes. Values of a few tenths are common,
+  // because NCCL uses different algorithms and protocols for different sizes.
   double error = 0;
   int points = 0;
   double smallest_bytes = 0;  // Smallest and
   double largest_bytes = 0;   // largest fitted size.
 
-  // Returns true if the model may be used for this size, which must be within a factor of 8 of the
+  // Returns true if the model may be used for this size, that is, within a factor of 8 of the
   // fitted sizes. Farther away, predictions are unreliable: small sizes say little about the
   // bandwidth, and large sizes say little about the latency.
   bool Covers(double bytes) const {
     return bytes >= smallest_bytes / 8 && bytes <= largest_bytes * 8;
   }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
-  // Returns true if `seconds` is so much longer than predicted that the model's inaccuracy cannot
-  // explain it. The limit is (1 + max(1, 6 * error)) times the predicted time. It is this high
-  // because healthy hardware also deviates: on two healthy H200s, an all-reduce of 1 MiB took 1.6
-  // times the predicted time, although `error` was 0.05. Returns false for sizes outside the range
-  // of the fitted sizes.
+  // Returns true if `seconds` exceeds the prediction by more than the model's inaccuracy can
+  // explain. The limit is (1 + max(1, 6 * error)) times the predicted time. It is this high because
+  // even healthy hardware deviates: on two healthy H200s, an all-reduce of 1 MiB took 1.6 times the
+  // predicted time, although `error` was 0.05. Returns false for sizes outside the fitted range.
   bool LeavesUnexplained(double bytes, double seconds) const {
     constexpr double kLeast = 1;
     constexpr double kErrors = 6;
     const bool between = bytes >= smallest_bytes && bytes <= largest_bytes;
     return between && seconds > Seconds(bytes) * (1 + std::max(kLeast, kErrors * error));
   }
-  // Returns the size in bytes at which the latency is half of the time. Much smaller messages take
-  // hardly less time.
+  // Returns the size in bytes at which latency accounts for half of the time. Much smaller messages
+  // are hardly any faster.
   double KneeBytes() const { return latency_seconds * bandwidth; }
 };
 
-// Fits the model to measured times. Minimizes relative errors, because times span six orders of
-// magnitude. Returns nullopt in any of these cases: there are fewer than three sizes, all sizes are
-// within a factor of 8, times do not grow with the size, or a number is not positive.
+// Fits the model to measured times, minimizing relative errors, because the times span six orders
+// of magnitude. Returns nullopt if there are fewer than three sizes, if all sizes are within a
+// factor of 8, if times do not grow with the size, or if a number is not positive.
 std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points);
 
 }  // namespace assay

@@ -11,7 +11,7 @@ namespace assay {
 // The fields of one line, by column name.
 using CsvRow = std::map<std::string, std::string>;
 
-// Parses a CSV table. The header is the first line that is not a comment. The last column contains
+// Parses a CSV table whose header is the first line that is not a comment. The last column holds
 // the rest of the line, including commas.
 std::vector<CsvRow> ParseCsv(const char* csv);
 

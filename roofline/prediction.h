@@ -1,5 +1,5 @@
-// Predicts the time of a benchmark's iteration with the roofline model, from the FLOPs and bytes
-// that it needs. Compares measured times with the prediction.
+// Predicts the time of a benchmark's iteration with the roofline model, from the FLOPs and bytes it
+// requires, and compares measured times with the prediction.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace assay {
 
-// The peak rates, per second, that limit a benchmark. An unknown rate is nullopt. If work needs an
-// unknown rate, its time cannot be predicted.
+// The peak rates, per second, that limit a benchmark. Unknown rates are nullopt. If work depends on
+// an unknown rate, its time cannot be predicted.
 struct Peaks {
   std::optional<double> flops;
   std::optional<double> bytes;
@@ -28,26 +28,26 @@ struct Prediction {
   // The resource that limits the predicted time: "compute", "memory", "link", "cache" (L1 or shared
   // memory) or "latency". Empty if there is no prediction.
   std::string bound;
-  // The efficiency of the benchmark: the ideal time divided by the measured time. A value of 1.0
-  // means that the peak rates are reached. The ideal time does not include the fixed cost of an
-  // iteration, such as a kernel launch.
+  // The efficiency of the benchmark: the ideal time divided by the measured time. At 1.0, the peak
+  // rates are reached. The ideal time excludes the fixed cost of an iteration, such as a kernel
+  // launch.
   std::optional<double> efficiency_spec;
   std::optional<double> efficiency_measured;
   std::optional<double> efficiency_clock;
   std::string spec;  // The row used, such as "H200 SXM"; empty without one.
   // The ridge point: the arithmetic intensity, in FLOP per byte, above which arithmetic rather than
-  // memory limits the speed. `ridge_point` is computed from the peak rates that the prediction
-  // uses. `ridge_measured` is computed from the highest rates that were measured.
+  // memory limits the speed. `ridge_point` is computed from the peak rates used for the prediction,
+  // and `ridge_measured` from the highest measured rates.
   std::optional<double> ridge_point;
   std::optional<double> ridge_measured;
-  // The main part of an iteration's time. This is "launch" if the fixed cost, such as a kernel
-  // launch, is at least the ideal time or at least half of the measured time. Otherwise, it is the
-  // resource that limits the ideal time: "compute", "memory", "link" or "cache" (caches or shared
-  // memory). The ideal time is based on measured peak rates if these cover all of the work, and on
-  // the spec sheet otherwise. Empty if unknown.
+  // The dominant part of an iteration's time: "launch" if the fixed cost, such as a kernel launch,
+  // is at least the ideal time or at least half of the measured time. Otherwise, the resource that
+  // limits the ideal time: "compute", "memory", "link" or "cache" (caches or shared memory). The
+  // ideal time is based on measured peak rates if they cover all of the work, otherwise on the spec
+  // sheet. Empty if unknown.
   std::string regime;
-  // A latency and bandwidth model that was fitted to this machine's times for other message sizes,
-  // and the time that it predicts for this size. Predict() does not set these fields.
+  // A latency and bandwidth model fitted to this machine's times for other message sizes, and the
+  // time it predicts for this size. Predict() does not set these fields.
   std::optional<AlphaBeta> link_model;
   double link_model_seconds = 0;
 };
@@ -57,10 +57,9 @@ struct IdealTime {
   std::string bound;  // The term that determines it, as in Prediction::bound.
 };
 // Returns the shortest time that the roofline model allows (Williams, Waterman & Patterson 2009).
-// For each kind of work, the model divides the amount by the peak rate. The kinds are FLOPs, bytes
-// in memory, bytes over links, and other work of the multiprocessors (Work::sm_amount). The largest
-// of these times is the result. Returns nullopt if a required peak is unknown, because it might
-// determine the largest time.
+// It is the longest of the times for FLOPs, bytes in memory, bytes over links, and other work of
+// the multiprocessors (Work::sm_amount), where each time is the amount of work divided by the peak
+// rate. Returns nullopt if a required peak is unknown, because it might determine the longest time.
 std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 
 // Returns the peak rates for `work` from a GPU's spec sheet: arithmetic, memory bandwidth, and link
@@ -69,14 +68,14 @@ std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 
 // Returns the same as SheetPeaks(), except that arithmetic peaks are those at an SM clock of `mhz`:
-// the number of SMs x the rate per SM and clock cycle x the clock. A peak is nullopt if its rate is
-// unknown.
+// the number of SMs x the rate per SM and clock cycle x the clock. Peaks with an unknown rate are
+// nullopt.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
-// Returns the bandwidth of a GPU's PCI Express link with 16 lanes, in one direction. Generations 3,
-// 4 and 5 transfer 8, 16 and 32 GT/s per lane, and 128 of 130 bits are data (PCI Express Base
-// Specification 5.0). Returns nullopt for other generations. For example, generation 6 uses another
-// encoding.
+// Returns the bandwidth of a GPU's 16-lane PCI Express link, in one direction. Generations 3, 4 and
+// 5 transfer 8, 16 and 32 GT/s per lane, and 128 of every 130 bits are data (PCI Express Base
+// Specification 5.0). Returns nullopt for other generations, such as 6, which is encoded
+// differently.
 std::optional<double> PcieBytesPerSecond(const GpuSpec& spec);
 
 // The facts about a measured case, other than its work, that a prediction uses.
@@ -84,20 +83,18 @@ struct Evidence {
   const GpuSpec* spec = nullptr;       // Null without a sheet (CPU, unknown GPU).
   std::optional<double> sm_clock_mhz;  // Observed over the timed window.
   Ceilings ceilings;
-  // True if the benchmark's data stays in caches between iterations. In this case, memory bandwidth
-  // does not limit the time, so predictions do not use it.
+  // True if the benchmark's data stays in caches between iterations. In that case, memory bandwidth
+  // does not limit the time, so predictions ignore it.
   bool in_cache = false;
 };
 
 // Predicts the time of an iteration and compares it with `seconds`, the median of the measured
-// times. Uses the peak rates of the spec sheet or, if there is none, the highest rates that were
-// measured.
+// times. Uses the peak rates of the spec sheet or, if there is none, the highest measured rates.
 Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
 
-// Returns a line that explains to users how times are predicted for a benchmark on `resource`. This
-// is `own`, the benchmark's own explanation, unless that is empty. Otherwise, the line describes
-// the roofline model. For networks, which have no spec sheet, it describes the model that is fitted
-// to measured times.
+// Returns a line that tells users how times are predicted for a benchmark on `resource`. Returns
+// `own`, the benchmark's own explanation, unless it is empty. Otherwise, describes the roofline
+// model or, for networks, which have no spec sheet, the model fitted to measured times.
 std::string DescribePrediction(const std::string& own, Resource resource);
 
 }  // namespace assay

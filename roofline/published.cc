@@ -38,8 +38,8 @@ PublishedFigure FigureOf(const CsvRow& row) {
   return figure;
 }
 
-// Returns rows of the file of published figures. If `comparable` is true, returns the figures of
-// benchmarks, which have a selector. Otherwise, returns the figures of workloads, which have none.
+// Returns rows from the file of published figures. If `comparable` is true, returns the figures for
+// benchmarks, which have a selector. Otherwise, returns those for workloads, which have none.
 std::vector<PublishedFigure> ReadFigures(bool comparable) {
   std::vector<PublishedFigure> figures;
   for (const CsvRow& row : ParseCsv(kPublishedCsv)) {

@@ -1,5 +1,5 @@
-// Benchmark figures that vendors and authors have published, with functions that find the figures
-// to which a result can be compared.
+// Benchmark figures published by vendors and authors, and functions that find the figures with
+// which a result can be compared.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct PublishedFigure {
   std::string software;
   std::string benchmark;
   // The parameters that a case must have to be comparable with this published figure. Names and
-  // values are those of the benchmark, in canonical form. Parameters that are not listed may have
-  // any value. If the selector is empty, no result is comparable with the figure.
+  // values are the benchmark's, in canonical form. Parameters not listed may have any value. If the
+  // selector is empty, the figure is not comparable with any result.
   ParameterMap selector;
   std::string parameters;  // As the publication describes them.
   std::string metric;      // As the benchmark names it.
@@ -38,9 +38,9 @@ struct PublishedFigure {
 // Returns the figures of benchmarks, with which results can be compared, in the order of the file.
 const std::vector<PublishedFigure>& PublishedFigures();
 
-// Returns all published figures of a GPU. `gpu` is a GpuSpec::name. Besides figures of benchmarks,
-// returns figures of whole workloads ("decode" of a model, "serving", "train"), which are not
-// comparable with any result. Includes figures whose publication names the GPU without its variant.
+// Returns all published figures for a GPU. `gpu` is a GpuSpec::name. Besides benchmark figures,
+// returns those for whole workloads ("decode" of a model, "serving", "train"), which are not
+// comparable with any result. Includes figures published without stating the GPU's variant.
 std::vector<const PublishedFigure*> PublishedOf(const std::string& gpu);
 
 // The properties of a stored result by which FindPublished() finds the figures to compare it with.
@@ -54,8 +54,8 @@ struct PublishedQuery {
   std::string metric;
 };
 
-// Returns the name by which the published figures refer to a result's GPU, or "" if there are none
-// for this GPU. Prefers the name of the spec sheet, which distinguishes the variants of a model.
+// Returns the name by which published figures refer to a result's GPU, or "" if there are none for
+// this GPU. Prefers the spec sheet's name, which distinguishes the variants of a model.
 std::string PublishedGpu(const PublishedQuery& query);
 
 // Returns the figures for the same GPU, benchmark, case and metric, in the file's order.

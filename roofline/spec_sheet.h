@@ -10,12 +10,12 @@
 
 namespace assay {
 
-// The peak rates of one GPU model, without sparsity, from a row of data/gpu_specs.csv. A value is
-// missing if the GPU lacks the unit or the spec sheet does not state the value.
+// The peak rates of one GPU model, without sparsity, from a row of data/gpu_specs.csv. Values are
+// missing if the GPU lacks the unit or the spec sheet does not state them.
 struct GpuSpec {
   std::string name;  // "H200 SXM".
-  // The kind of hardware. This is "cuda" for GPUs that agents can detect by the name that NVML
-  // reports. Other kinds are "accelerator" and "cpu", which are listed only for comparison.
+  // The kind of hardware: "cuda" for GPUs that agents can detect by the name that NVML reports. The
+  // other kinds, "accelerator" and "cpu", are listed only for comparison.
   std::string kind;
   // Peak rates in FLOP/s. The keys are "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16",
   // "fp16", "fp8", "int8" and "fp4". "fp16" is present only if its rate differs from that of
@@ -38,19 +38,18 @@ struct GpuSpec {
 // Returns all sheets in the order of the file.
 const std::vector<GpuSpec>& SpecSheets();
 
-// Returns the spec sheet of a GPU, or null if there is none. `device_name` is the name that NVML
-// and CUDA report, such as "NVIDIA H200". The memory size distinguishes variants with the same
-// name. A variant without a sheet of its own, such as a MIG instance, does not get the sheet of a
-// similar model.
+// Returns the spec sheet of a GPU, or null if there is none. `device_name` is the name reported by
+// NVML and CUDA, such as "NVIDIA H200". The memory size distinguishes variants with the same name.
+// A variant without its own sheet, such as a MIG instance, is not matched with a similar model.
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.
 const GpuSpec* SheetNamed(std::string_view name);
 
 // Returns the amount of work that an SM does per clock cycle, from data/sm_rates.csv. `gpu` is a
-// GpuSpec::name. `column` is the name of an SmRate, or a key of GpuSpec::flops. For a key, the rate
-// is in dense FLOP, or in operations for int8. Returns nullopt if NVIDIA's white papers do not
-// state the rate.
+// GpuSpec::name. `column` is the name of an SmRate or a key of GpuSpec::flops, whose rates are in
+// dense FLOP (in operations for int8). Returns nullopt if NVIDIA's white papers do not state the
+// rate.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay

@@ -16,8 +16,8 @@ namespace assay {
 // Returns whether an argument looks like an option: "-o", "--seed=3".
 bool LooksLikeOption(const std::string& argument);
 
-// Returns the error for an unknown option. The text lists the valid options of `command`, such as
-// "run" or "selftest". If `command` is empty, it lists the options of the program itself.
+// Returns the error for an unknown option. Its text lists the valid options of `command`, such as
+// "run" or "selftest", or those of the program itself if `command` is empty.
 Status UnknownOption(const std::string& argument, const std::string& command);
 
 bool HasOption(const std::string& command, const std::string& option);
@@ -32,7 +32,7 @@ Result<int> GpuNumber(const std::string& value);
 Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given);
 
 // One test of the self-test command: a benchmark and its parameters. Parameters from the command
-// line replace the benchmark's own self-test parameters.
+// line override the benchmark's own self-test parameters.
 struct Selftest {
   LocalCase what;
   ParameterMap given;
@@ -40,8 +40,8 @@ struct Selftest {
 
   const BenchmarkInfo& Info() const { return what.benchmark->Info(); }
   bool OnGpu() const { return Info().resource == Resource::kGpu; }
-  // Returns true if the parameters contradict each other. The test then fails in the same way on
-  // every GPU.
+  // Returns true if the parameters contradict each other, in which case the test fails in the same
+  // way on every GPU.
   bool Contradicts() const {
     return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
   }

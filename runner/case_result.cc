@@ -34,8 +34,8 @@ void SetError(const Status& error, ExecutedCase* executed) {
   failure->set_failure_class(user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_JOB);
   failure->set_reason(error.reason() == Reason::kNone ? v1::REASON_INTERNAL
                                                       : ToWire(error.reason()));
-  // The message type has no field for a hint, so the hint is appended to the text. It tells the
-  // user what would work.
+  // The message type has no field for the hint, which tells the user what would work, so append it
+  // to the text.
   failure->set_message(error.Text() + (error.hint().empty() ? "" : "; " + error.hint()));
   failure->set_evidence(error.ToString());
 }

@@ -18,13 +18,13 @@ namespace assay {
 
 struct ExecutedCase {
   // The result of the case, except for the fields that only the caller or the agent knows: case
-  // index, job, epoch and node. `gpu_model` is the GPU's name as CUDA reports it. The form factor
+  // index, job, epoch and node. `gpu_model` is the GPU's name as reported by CUDA. The form factor
   // and the topology are empty.
   v1::CaseResult result;
   // Why the outcome is not OK.
   Status error;
-  // An error if profiling broke the GPU's CUDA context after the case itself had succeeded. This
-  // process then cannot run any more cases.
+  // An error if profiling broke the GPU's CUDA context after the case itself had succeeded. In that
+  // case, this process cannot run any more cases.
   Status context_lost;
 };
 
@@ -32,11 +32,11 @@ struct ExecutedCase {
 ExecutedCase CaseNotBegun(const BenchmarkInfo& info, const ParameterMap& parameters,
                           const Status& error);
 
-// Marks the case as failed or, if `error` says so, as unsupported. Removes the fields that only a
+// Marks the case as failed or, if `error` says so, as unsupported. Clears the fields that only a
 // successful case has.
 void SetError(const Status& error, ExecutedCase* executed);
 
-// Returns the measurement effort that a job requests. Unknown values, which a newer agent may send,
+// Returns the measurement effort requested by a job. Unknown values, which a newer agent may send,
 // are treated as standard.
 Effort EffortOf(v1::Effort effort);
 
@@ -53,7 +53,7 @@ void Fill(const WindowConditions& conditions, v1::Conditions* message);
 void Fill(const GangReport& gang, v1::CaseResult* result);
 
 // Adds the GPUs of all ranks to a result. `gpus` has one entry per rank. UUIDs are added only if
-// all of them are known. Models are added only if all of them are known and they differ.
+// all of them are known, and models only if all of them are known and they differ.
 void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result);
 
 }  // namespace assay

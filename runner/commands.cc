@@ -20,10 +20,9 @@
 namespace assay {
 namespace {
 
-// Redirects stdout to stderr during the lifetime of this object. Libraries may print to stdout,
-// such as NCCL if NCCL_DEBUG is set, and would corrupt a result in JSON there. The redirection also
-// applies to child processes. Only one instance may exist at a time. Has no effect if stderr is
-// closed.
+// Redirects stdout, including that of child processes, to stderr for the lifetime of this object.
+// Libraries that print to stdout, such as NCCL with NCCL_DEBUG set, would otherwise corrupt JSON
+// results. Only one instance may exist at a time. Has no effect if stderr is closed.
 class StdoutToStderr {
  public:
   StdoutToStderr() {

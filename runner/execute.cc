@@ -108,9 +108,9 @@ class Execution {
     return Status::Ok();
   }
 
-  // Adds the wire bandwidth to the metrics of the result. The wire bandwidth counts the bytes that
-  // really cross the link, including protocol overhead. It is computed from the benchmark's primary
-  // metric, which is a bandwidth too.
+  // Adds the wire bandwidth to the metrics of the result. It counts all bytes that cross the link,
+  // including protocol overhead, and is computed from the benchmark's primary metric, which is also
+  // a bandwidth.
   void AddWireMetrics(double wire_bytes) {
     if (result_.measurements_size() == 0 || work_.link_bytes <= 0) return;
     const Summary on_wire = Scaled(primary_, wire_bytes / work_.link_bytes);
@@ -126,7 +126,7 @@ class Execution {
   }
 
   // Records the names of the GPU kernels that the case ran and, if requested, hardware counters.
-  // Errors do not fail the case, because it has already been timed and verified.
+  // Errors do not fail the case, which has already been timed and verified.
   void Profile() {
     if (on_gpu_ && context_.world_size == 1 && Gpu() != nullptr) {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
@@ -218,8 +218,8 @@ class Execution {
     ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
                            MeasureOnAllRanks(*case_, rule, context_, hooks));
     Fill(conditions, result_.mutable_conditions());
-    // Do not mark CPU benchmarks as unsettled, because a busy host never settles. They get the flag
-    // "busy_host" instead.
+    // Do not mark CPU benchmarks as unsettled, because a busy host never settles. They are flagged
+    // as "busy_host" instead.
     if ((on_gpu_ && !times.settled) || times.short_samples)
       result_.mutable_conditions()->add_flags("unsettled");
     const auto ceilings = case_->MeasureCeilings();
@@ -270,8 +270,8 @@ class Execution {
     median_seconds_ = Summarize(times.seconds).median;
   }
 
-  // Compares the measured time with the time that the hardware allows. Must be called last, because
-  // it destroys the case to free GPU memory, which measuring the hardware's limits may need.
+  // Compares the measured time with what the hardware allows. Must be called last, because it
+  // destroys the case to free GPU memory, which measuring the hardware's limits may require.
   void MakePrediction() {
     case_.reset();
     const bool probed = ChooseCeilings();
@@ -285,8 +285,8 @@ class Execution {
     evidence.ceilings = ceilings_;
     Prediction prediction = Predict(work_, evidence, median_seconds_);
     // The highest plausible ratio of a result to the measured limit of the hardware. If a correct
-    // result exceeds this ratio, other programs used the GPU while the limit was measured, or the
-    // data came from a cache.
+    // result exceeds it, either other programs were using the GPU while the limit was measured, or
+    // the data came from a cache.
     constexpr double kAbove = 1.1;
     const auto above = [&] { return prediction.efficiency_measured.value_or(0) > kAbove; };
     if (above() && probed && cache_ == "cold") {
@@ -298,8 +298,8 @@ class Execution {
     Fill(prediction, result_.mutable_prediction());
   }
 
-  // Predicts the time of a collective operation from earlier times on this machine. Then adds the
-  // newly measured time to them.
+  // Predicts the time of a collective operation from earlier times on this machine, and then adds
+  // the newly measured time to them.
   void UseLinkModel(Prediction* prediction) {
     const double bytes = LinkBytes(work_);
     if (bytes <= 0) return;
@@ -312,9 +312,9 @@ class Execution {
     series_.Add({bytes, median_seconds_}, ProcessCache());
   }
 
-  // Chooses the ceilings (the highest rates measured on this machine) for the prediction. Ceilings
-  // that the case itself measured take precedence. Returns true if the ceilings come from
-  // CeilingsFor(). Uses ceilings only if the case uses random data, because a GPU that processes
+  // Chooses the ceilings (the highest rates measured on this machine) for the prediction. Those
+  // that the case measured itself take precedence. Returns true if the ceilings come from
+  // CeilingsFor(). Ceilings apply only to cases that use random data, because a GPU that processes
   // zeros draws less power and runs faster.
   bool ChooseCeilings() {
     if (fill_ != "random") {

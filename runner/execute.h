@@ -18,14 +18,14 @@ struct ExecuteOptions {
   std::function<void(const std::string& phase)> on_phase;
 };
 
-// Returns the rule that decides how long a measurement warms up and when it ends. For GPUs, the
-// warm-up is longer, so that clocks and power can settle.
+// Returns the rule that decides how long a measurement warms up and when it ends. GPUs warm up for
+// longer, so that clocks and power can settle.
 MeasureRule RuleFor(Resource resource);
 
-// Runs one case (a benchmark with fixed parameters) in this process. If the process is part of a
-// gang (processes that run a collective together), all of them must call this at about the same
-// time, and only rank 0 gets the complete result. If the case fails, the result says so. Returns an
-// error (PEER_LOST or PEER_TIMEOUT) only if another process of the gang was lost.
+// Runs one case (a benchmark with fixed parameters) in this process. All processes of a gang (which
+// run a collective together) must call this at about the same time, and only rank 0 receives the
+// complete result. If the case fails, the result says so. Returns an error (PEER_LOST or
+// PEER_TIMEOUT) only if another process of the gang was lost.
 Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
                                  const ExecuteOptions& options);
 

@@ -13,13 +13,13 @@ namespace assay {
 // The descriptor on which a runner writes its events (runner.proto).
 inline constexpr int kEventsFd = 3;
 
-// A reader of frames (messages preceded by their length) from a file descriptor, which it does not
-// own. Only one thread at a time may use it.
+// A reader of frames (length-prefixed messages) from a file descriptor, which it does not own. Only
+// one thread at a time may use it.
 class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}
 
-  // Reads the next frame and returns its payload. Returns nullopt at the end of the stream. Returns
+  // Reads the next frame and returns its payload, or nullopt at the end of the stream. Returns
   // DATA_LOSS if the data is not a valid frame or the stream ends within a frame, and UNAVAILABLE
   // if reading fails.
   Result<std::optional<std::string>> Read();
@@ -29,8 +29,8 @@ class FrameReader {
   FrameDecoder decoder_;
 };
 
-// Writes all of `bytes`. Returns UNAVAILABLE if the reading end of the pipe is closed. Requires
-// that the process ignores SIGPIPE.
+// Writes all of `bytes`. Returns UNAVAILABLE if the read end of the pipe is closed, provided that
+// the process ignores SIGPIPE.
 Status WriteAll(int fd, std::string_view bytes);
 
 // Writes `payload` as one frame.

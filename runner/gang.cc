@@ -24,8 +24,8 @@ struct VerdictNumbers {
   int64_t passed = 0;
 };
 
-// Returns the memory of `numbers` as bytes, to be sent to other ranks. All ranks run the same
-// program, so they use the same binary format.
+// Returns a copy of `numbers` as raw bytes, to be sent to other ranks. All ranks run the same
+// program, so they share the same binary format.
 template <typename T>
 std::string PackNumbers(const T& numbers) {
   std::string bytes(sizeof numbers, '\0');
@@ -58,12 +58,12 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
   return values;
 }
 
-// Returns the larger value, or NaN if either value is NaN. A NaN from one rank must not be hidden
-// by a number from another rank.
+// Returns the larger value, or NaN if either value is NaN, because a number from one rank must not
+// hide a NaN from another.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
-// Runs and times samples on all ranks at once. Appends the time of each sample to `seconds`. On
-// rank 0, this is the time of the slowest rank; on the other ranks, it is their own time.
+// Runs and times samples on all ranks at once. Appends the time of each sample to `seconds`: the
+// slowest rank's time on rank 0, and the rank's own time on all other ranks.
 Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
                    std::vector<double>* seconds) {
   std::vector<double> mine;
@@ -143,9 +143,9 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
       if (hooks.window_begins) hooks.window_begins();
     }
     std::vector<double> seconds;
-    // If the run fails on any rank, all ranks get an error with the number of that rank. Rank 0
-    // then orders all ranks to stop, so keep waiting for its next order. An error without a rank
-    // number means that the connection to another rank was lost.
+    // If the run fails on any rank, all ranks receive an error with that rank's number. Rank 0 then
+    // orders all ranks to stop, so keep waiting for its next order. An error without a rank number
+    // means that the connection to another rank was lost.
     Status ran = RunTogether(prepared, peers, order.samples, order.batch, &seconds);
     if (!ran.ok() && ran.rank() < 0) return ran;
   }

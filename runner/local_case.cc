@@ -61,8 +61,8 @@ Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute
   context.seed = one.seed;
   context.world_size = world_size;
   context.gpu = one.gpu.value_or(0);
-  // If the parameters contradict each other, run the case only in this process, which reports the
-  // contradiction. No GPU and no other ranks are needed.
+  // If the parameters contradict each other, run the case in this process only, which reports the
+  // contradiction. This requires no GPU and no other ranks.
   if (!benchmark.WorkOf(one.parameters, world_size).ok()) {
     return ExecuteCase(benchmark, context, execute);
   }

@@ -25,13 +25,13 @@ Status CheckGpu(const LocalCase& one);
 // Returns INVALID_ARGUMENT if the case has no hardware counters.
 Status CheckCounters(const LocalCase& one);
 
-// Runs the case in one or several processes (ranks), as its benchmark requires. If the case fails,
-// the result says so. Returns an error only if one of the processes was lost.
+// Runs the case in one or more processes (ranks), as its benchmark requires. If the case fails, the
+// result says so. Returns an error only if one of the processes was lost.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
 // Adds the GPU model, the form factor and the topology to a result of RunHere(), by the same rules
-// that an agent uses. The model and the form factor are derived from the GPU's name. The topology
-// is derived from the links that NVML lists.
+// as an agent. The model and the form factor are derived from the GPU's name, and the topology from
+// the links that NVML lists.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
 // Returns the exit code for a runner that has run this case.

@@ -1,4 +1,4 @@
-// Runs a collective on this machine without an agent. This process is rank 0. Every other rank is a
+// Runs a collective on this machine without an agent. This process is rank 0; every other rank is a
 // child process that runs `assay-runner rank`.
 #pragma once
 
@@ -21,10 +21,9 @@ struct RankOrder {
   static Result<RankOrder> Parse(const std::string& line);
 };
 
-// The child processes that run all ranks except rank 0, which runs in this process. The children
-// write to this process's stderr. They exit when this process ends, because that closes their
-// stdin. If one child freezes, all children are killed, so that this process gets an error instead
-// of waiting forever.
+// The child processes of all ranks except rank 0, which runs in this process. They write to this
+// process's stderr and exit when this process ends, because that closes their stdin. If one child
+// freezes, all are killed, so that this process fails with an error instead of waiting forever.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.
@@ -32,7 +31,8 @@ class LocalGang {
 };
 
 // Starts ranks 1 to world_size - 1 of a benchmark as child processes, and waits until all ranks are
-// connected. If a child ends before that, returns PEER_LOST with the child's rank and how it ended.
+// connected. If a child ends first, returns PEER_LOST, which says which rank it was and how it
+// ended.
 Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
                                                   const ParameterMap& parameters, int world_size,
                                                   uint64_t seed, bool measure);

@@ -59,8 +59,8 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
-    // The list shows GPU benchmarks as supported even if no GPU can be used. Print the error with
-    // which they would fail.
+    // The list shows GPU benchmarks as supported even if no GPU can be used, so print the error
+    // with which they would fail.
     if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
       std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
     }
@@ -83,8 +83,8 @@ int ServeJob() {
   return ServeCommand(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
 }
 
-// Returns false if output to stdout was lost, for example because the disk is full. If the reader
-// closed the pipe early, as `head` does, this is not an error.
+// Returns false if output to stdout was lost, for example because the disk is full. A reader that
+// closes the pipe early, as `head` does, is not an error.
 bool OutputIsWritten() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   pollfd output{STDOUT_FILENO, 0, 0};
@@ -129,8 +129,8 @@ int Main(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   // Make all threads share one heap. By default, each thread reserves up to 128 MiB of address
-  // space for its own heap, so threads cannot start where address space is limited. Sharing does
-  // not affect measurements, because no timed loop allocates memory.
+  // space for its own heap, so threads may fail to start where address space is limited. Sharing
+  // does not affect measurements, because no timed loop allocates memory.
   ::mallopt(M_ARENA_MAX, 1);
   signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of write().
   int code = assay::kExitFailed;

@@ -67,9 +67,9 @@ std::string RankName(const LocalGpu* gpu, const RunContext& context) {
   return std::string(host) + " " + context.advertise_address;
 }
 
-// Returns the ceilings (the highest rates measured on a GPU) that limit `work`. Measures those that
-// are not cached. If `raise` is true, measures all of them, and returns the greater of the old and
-// the new values.
+// Returns the ceilings (the highest rates measured on a GPU) that limit `work`, measuring any that
+// are not cached. If `raise` is true, measures all of them and returns the greater of the old and
+// new values.
 Ceilings FindCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                       MeasurementCache& cache, bool raise) {
   const std::string owner = CeilingOwner(gpu, platform);
@@ -113,8 +113,9 @@ std::map<MeasurementCache::Key, double> MeasurementCache::Find(const std::string
   return values;
 }
 
-// The values of one owner (the hardware and software on which they were measured) are in one file.
-// It has one line per value: size in bytes, value, time in Unix seconds, and name of the series.
+// The values of one owner (the hardware and software on which they were measured) are stored in one
+// file, with one line per value: size in bytes, value, time in Unix seconds, and name of the
+// series.
 void MeasurementCache::Add(const std::string& owner, const Key& key, double value) {
   if (!std::isfinite(value) || value <= 0) return;
   Load(owner)[key] = {value, clock_->WallNow()};
@@ -154,8 +155,8 @@ MeasurementCache::Entries& MeasurementCache::Load(const std::string& owner) {
   const WallTime now = clock_->WallNow();
   for (auto entry = entries.begin(); entry != entries.end();) {
     const Duration age = now - entry->second.measured_at;
-    // If the system clock was set back, the file may contain times in the future. Remove these
-    // values too.
+    // Also remove values from the future, which the file may contain if the system clock was set
+    // back.
     const bool keep = age >= -std::chrono::seconds(1) && age <= kMaxAge;
     entry = keep ? std::next(entry) : entries.erase(entry);
   }

@@ -14,13 +14,12 @@
 namespace assay {
 
 // A cache of measured values in memory and, if a folder is given, on disk for later processes. File
-// errors are printed to stderr and otherwise ignored, because a lost value can be measured again.
+// errors are printed to stderr but otherwise ignored, because lost values can be measured again.
 // Not thread-safe, but several processes may share the folder.
 class MeasurementCache {
  public:
-  // The age at which values are removed from the cache, and the number of values to keep per owner
-  // (the hardware and software on which they were measured). If there are more, the oldest are
-  // removed.
+  // The age at which values are removed from the cache, and the maximum number of values per owner
+  // (the hardware and software on which they were measured), above which the oldest are removed.
   static constexpr Duration kMaxAge = std::chrono::hours(24 * 30);
   static constexpr size_t kMaxValues = 400;
   // The name of a series, and a size in bytes. The size is 0 if the series has a single value.
@@ -29,7 +28,7 @@ class MeasurementCache {
   // If `folder` is empty, values are kept only in this process.
   explicit MeasurementCache(std::string folder, Clock* clock = &Clock::Real());
 
-  // Returns the cached values of `owner` that are not older than `max_age`. `owner` identifies the
+  // Returns the cached values of `owner` that are no older than `max_age`. `owner` identifies the
   // hardware and software on which the values were measured.
   std::map<Key, double> Find(const std::string& owner, Duration max_age = kMaxAge);
 
@@ -44,7 +43,7 @@ class MeasurementCache {
   using Entries = std::map<Key, Entry>;
 
   // Returns the entries of one owner (the hardware and software on which they were measured), from
-  // memory and from the owner's file. Removes entries that are too old or too many.
+  // memory and from the owner's file. Removes expired and surplus entries.
   Entries& Load(const std::string& owner);
   std::string PathOf(const std::string& owner) const;
 
@@ -53,49 +52,49 @@ class MeasurementCache {
   std::map<std::string, Entries> known_;  // By owner.
 };
 
-// Returns the cache of this process. The environment variable ASSAY_CACHE_DIR contains the path of
-// its folder.
+// Returns the cache of this process. Its folder is set by the environment variable ASSAY_CACHE_DIR;
+// without it, values are kept in memory only.
 MeasurementCache& ProcessCache();
 
 // Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
 // and arithmetic throughput. Uses cached values if they are at most 24 hours old and the driver,
-// the power limit and the libraries have not changed. Otherwise measures them. Each measurement
-// takes up to a second and up to 2 GiB of GPU memory. A ceiling that cannot be measured is nullopt.
+// the power limit and the libraries have not changed. Otherwise measures them, which takes up to a
+// second and up to 2 GiB of GPU memory per ceiling. A ceiling that cannot be measured is nullopt.
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
-// Measures the ceilings that limit `work` again. Stores and returns the greater of the old and the
-// new values. Call this if a correct result exceeds its ceiling. The ceiling is then probably too
-// low, because another program used the GPU while it was measured.
+// Measures the ceilings that limit `work` again. Stores and returns the greater of the old and new
+// values. Call this if a correct result exceeds its ceiling, which is then probably too low because
+// another program was using the GPU when it was measured.
 Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                        MeasurementCache& cache);
 
 // A series of measured times of one collective operation on one machine, by message size. The
-// alpha-beta model, time = alpha + size / beta, is fitted to these times.
+// alpha-beta model, time = alpha + size / beta, is fitted to it.
 struct LinkSeries {
-  // A text that identifies the hardware and software on which the times were measured. It contains
-  // the GPU UUID and the driver version of each rank (or its host name and address), the NCCL
-  // version, and the NCCL_* environment variables of this process.
+  // A string that identifies the hardware and software on which the times were measured: the GPU
+  // UUID and driver version of each rank (or its host name and address), the NCCL version, and this
+  // process's NCCL_* environment variables.
   std::string machine;
   // The case without its size: benchmark, version, and all parameters except "bytes".
   std::string name;
 
   // Fits the model to the cached times of all message sizes except `bytes`, the size to predict.
-  // Returns nullopt if the cache has times of too few sizes.
+  // Returns nullopt if the cache has times for too few sizes.
   std::optional<AlphaBeta> Fit(double bytes, MeasurementCache& cache) const;
 
   // Adds a measured time. It replaces an earlier time of the same message size.
   void Add(const SizedTime& measured, MeasurementCache& cache) const;
 };
 
-// Returns the series of cached times to which a case of a collective operation belongs. `gpu` is
-// this rank's GPU, or null if the rank has none. All ranks must call this. After an error, they
-// cannot continue.
+// Returns the series of cached times for a case of a collective operation. `gpu` is this rank's
+// GPU, or null if the rank has none. All ranks must call this. After an error, they cannot
+// continue.
 Result<LinkSeries> LinkSeriesOf(const BenchmarkInfo& info, const RunContext& context,
                                 const LocalGpu* gpu);
 
-// Returns the message size for the alpha-beta model in bytes. This is the payload or, if the work
-// declares none, the number of bytes that cross the link. Returns 0 if the work uses no link.
+// Returns the message size in bytes for the alpha-beta model: the payload or, if the work declares
+// none, the number of bytes that cross the link. Returns 0 if the work uses no link.
 double LinkBytes(const Work& work);
 
 }  // namespace assay

@@ -17,9 +17,9 @@ std::string FormatMebibytes(int64_t bytes) {
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";
 }
 
-// Converts `agreed`, the error that all ranks agreed on, to the error that `rank` reports. For this
-// rank's own error, removes the rank number, because the report adds it again. For another rank's
-// error, removes the reason, which says nothing about this rank's GPU.
+// Converts `agreed`, the error that all ranks agreed on, into the error that `rank` reports. For
+// this rank's own error, removes the rank number, because the report adds it again. For another
+// rank's error, removes the reason, which says nothing about this rank's GPU.
 Status AtRank(int rank, const Status& agreed) {
   if (agreed.rank() < 0) return agreed;
   if (agreed.rank() != rank) return Status(agreed.code(), Reason::kNone, agreed.Text());
@@ -29,7 +29,7 @@ Status AtRank(int rank, const Status& agreed) {
 constexpr size_t kMostNamed = 8;
 
 // Returns true if CUDA lets this process use the GPU. Compares PCI addresses as well as UUIDs,
-// because a MIG instance (a part of a GPU) has its own UUID, but the PCI address of its GPU.
+// because a MIG instance (a part of a GPU) has its own UUID but shares its GPU's PCI address.
 bool IsOffered(const NvmlGpu& gpu, const std::vector<LocalGpu>& offered) {
   return std::any_of(offered.begin(), offered.end(), [&](const LocalGpu& one) {
     return (!gpu.uuid.empty() && one.uuid == gpu.uuid) ||

@@ -1,4 +1,4 @@
-// Decides whether a case failed by itself or because of its GPU. Also checks whether all of the
+// Decides whether a case failed on its own or because of its GPU. Also checks whether all of the
 // machine's GPUs can be used.
 #pragma once
 
@@ -13,29 +13,27 @@
 
 namespace assay {
 
-// Decides whether the GPU of this rank, `rank`, caused the error `agreed`, on which all ranks of
-// the case agreed. `trouble` describes the GPU's problems. Returns OK if the GPU did not cause the
-// error. Otherwise returns UNAVAILABLE with the evidence and one of these reasons:
+// Decides whether the GPU of this rank, `rank`, caused `agreed`, the error that all ranks of the
+// case agreed on. `trouble` describes the GPU's problems. Returns OK if the GPU is not the cause.
+// Otherwise returns UNAVAILABLE with the evidence and one of these reasons:
 //   GPU_LOST          The GPU fell off the bus or needs a reset.
 //   GPU_BUSY          Another process uses the GPU exclusively or holds memory the case needed.
 //   GPU_CONTEXT_LOST  The case caused the error, but CUDA refuses all further work in this process.
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
 // Returns the status with which this rank must end. All ranks must call this, each with its own
-// result of NodeFault() as `mine`. If a GPU caused the failure, only its rank returns the error of
-// the GPU. The other ranks return PEER_LOST with a message such as "rank 2: the GPU is lost". If no
-// GPU caused the failure, but a CUDA context is broken, all ranks return GPU_CONTEXT_LOST. `peers`
-// may be null.
+// result of NodeFault() as `mine`. If a GPU caused the failure, its rank returns the GPU's error,
+// and all other ranks return PEER_LOST with a message such as "rank 2: the GPU is lost". If no GPU
+// did but a CUDA context is broken, all ranks return GPU_CONTEXT_LOST. `peers` may be null.
 Status FaultInGang(Peers* peers, const Status& mine);
 
-// Returns true if the result of the case must be discarded because of this GPU error, as the state
-// of the GPU may have affected it. Returns false for a broken CUDA context, which affects only
-// later cases.
+// Returns true if this GPU error may have affected the result of the case, which must then be
+// discarded. Returns false for a broken CUDA context, which affects only later cases.
 bool EndsWithoutResult(const Status& fault);
 
 // Returns UNAVAILABLE (GPU_UNUSABLE), with the problem and its remedy, if the machine has GPUs but
-// none can be used. Returns OK if the machine has no GPUs; GPU benchmarks are then unsupported,
-// which is not an error. `platform` may be null.
+// none can be used. Returns OK on a machine without GPUs, where GPU benchmarks are merely
+// unsupported. `platform` may be null.
 Status CheckGpusUsable(GpuPlatform* platform);
 
 // The GPUs of the machine, as NVML and the PCI bus list them.
@@ -55,9 +53,9 @@ struct RequiredGpus {
   std::vector<std::string> notes;  // Differences that are not errors.
 };
 
-// Finds the GPUs that are missing, which means that CUDA does not offer them to this process
-// although it should. `offered` are those that CUDA does offer. `visible` is the value of
-// CUDA_VISIBLE_DEVICES. GPUs that this variable excludes are not missing.
+// Finds missing GPUs: those that CUDA should offer to this process but does not. `offered` are the
+// GPUs that CUDA does offer. `visible` is the value of CUDA_VISIBLE_DEVICES. GPUs excluded by this
+// variable are not considered missing.
 RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
                                const std::optional<std::string>& visible);
 

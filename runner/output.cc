@@ -43,9 +43,9 @@ std::string ParametersLine(const ParameterMap& parameters) {
   return line;
 }
 
-// Returns a text about the ridge point: the arithmetic intensity above which a benchmark is limited
-// by arithmetic instead of memory. There may be two values. One follows from the GPU's spec sheet,
-// the other from the measured rates. If the sheet is unknown, only the latter is given.
+// Returns a description of the ridge point: the arithmetic intensity above which a benchmark is
+// limited by arithmetic instead of memory. It may have two values: one from the GPU's spec sheet,
+// and one from the measured rates. If the sheet is unknown, only the latter is given.
 std::string RidgeText(const v1::Prediction& prediction) {
   const bool sheet = !prediction.spec().empty();
   std::string text;

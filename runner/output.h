@@ -16,12 +16,11 @@ std::string ResultAsTable(const v1::CaseResult& result);
 // programs print results (see wire/result_fields.h).
 std::string ResultAsJson(const v1::CaseResult& result);
 
-// Returns one line per benchmark. If this machine cannot run the benchmark, the line gives the
-// reason.
+// Returns one line per benchmark. If this machine cannot run the benchmark, its line says why.
 std::string ListBenchmarks(const Registry& registry);
 
 // Formats an error for the command line: its message, any violations that the message does not
-// mention, and the hint. Leaves out the error code, because the exit status already shows the kind
+// mention, and the hint. Omits the error code, because the exit status already indicates the kind
 // of error.
 std::string ErrorText(const Status& error);
 

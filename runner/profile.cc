@@ -8,12 +8,12 @@
 namespace assay {
 namespace {
 
-// The duration, in seconds, of a run for reading hardware counters. It is long enough that starting
-// and ending the run changes the measured rates by less than 1%.
+// The duration, in seconds, of a run for reading hardware counters. It is long enough for the start
+// and end of the run to change the measured rates by less than 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostProfiledIterations = 2000;
-// The time for which the GPU is kept busy while NVML is read. NVML reports averages over hundreds
-// of milliseconds, so the time must be longer than that.
+// The time, in seconds, for which the GPU is kept busy while NVML is read. It must exceed NVML's
+// averaging period of hundreds of milliseconds.
 constexpr double kMonitoredSeconds = 1.0;
 
 int64_t IterationsOfPass(const ProfiledCase& profiled) {

@@ -18,8 +18,8 @@ struct ProfiledCase {
   Clock& clock;
 };
 
-// The names of the GPU kernels that one iteration runs, in the order of their first launch. If the
-// names are unknown, the reason why.
+// The names of the GPU kernels that one iteration runs, in order of their first launch, or the
+// reason why they are unknown.
 struct KernelNames {
   std::vector<std::string> names;
   std::string reason;
@@ -27,13 +27,13 @@ struct KernelNames {
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
 // Reads the hardware counters of a case from CUPTI, NVIDIA's profiling library, which many machines
-// restrict to administrators. If this fails, reads averages from NVML, which has fewer counters. If
-// both fail, the report's source is "analytic", and its reason says why. `profiled` is null unless
-// the case runs on a single GPU.
+// restrict to administrators. On failure, falls back to averages from NVML, which has fewer
+// counters. If both fail, the report's source is "analytic" and its reason says why. `profiled` is
+// null unless the case runs on a single GPU.
 CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
 // Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses further work after a profiling step. The
-// error names the step, such as "reading counters". It does not blame the case, which has already
+// error names the step, such as "reading counters", and does not blame the case, which has already
 // been verified.
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
 

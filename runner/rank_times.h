@@ -1,5 +1,5 @@
-// Measures how long each rank of a gang (processes that run a collective together) spends in a
-// collective, and finds the rank that the others wait for. This runs after the timed measurement.
+// Measures how long each rank of a gang (processes that run a collective together) spends in the
+// collective, and finds the rank that the others wait for. Runs after the timed measurement.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-// The time that one rank spent in the collective operation, in seconds. The statistics are over the
+// Statistics of the time, in seconds, that one rank spent in the collective operation over the
 // iterations of DiagnoseRanks().
 struct RankTimes {
   int rank = 0;
@@ -20,8 +20,8 @@ struct RankTimes {
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // The median time, in seconds, that this rank waited for other ranks. The wait in one iteration
-  // is this rank's time in the collective operation minus the shortest time of any rank.
+  // The median time, in seconds, that this rank waited for others. Its wait in one iteration is its
+  // time in the collective operation minus the shortest time of any rank.
   double wait = 0;
 };
 
@@ -32,15 +32,14 @@ struct SlowRank {
   double others_wait_seconds = 0;
 };
 
-// Returns statistics of each rank's times, in rank order. `inside` contains the seconds that each
-// rank spent in the collective operation, by rank and iteration. Returns INVALID_ARGUMENT if the
-// ranks have different numbers of iterations.
+// Returns statistics of each rank's times, in rank order. `inside` holds the seconds spent in the
+// collective operation, by rank and iteration. Returns INVALID_ARGUMENT if the ranks have different
+// numbers of iterations.
 Result<std::vector<RankTimes>> TimesOfRanks(const std::vector<std::vector<double>>& inside);
 
-// Returns the rank that the other ranks wait for, if there is one. `inside` contains the seconds
-// that each rank spent in the collective operation, by rank and iteration. The wait must exceed
-// noise: it must be longer than 5 us, than three scaled median absolute deviations, and than 5% of
-// the slow rank's own time.
+// Returns the rank that the others wait for, if there is one. `inside` holds the seconds spent in
+// the collective operation, by rank and iteration. To stand out from noise, the wait must exceed
+// three scaled median absolute deviations, 5 us, and 5% of the slow rank's own time.
 std::optional<SlowRank> FindSlowRank(const std::vector<std::vector<double>>& inside);
 
 // The place where a rank ran.
@@ -49,7 +48,7 @@ struct RankPlace {
   int gpu_index = 0;  // NVML's number of the GPU; without NVML, CUDA's ordinal.
 };
 
-// Returns the host and the GPU on which this process runs. `gpu_uuid` is the UUID of its GPU
+// Returns the host and GPU on which this process runs. `gpu_uuid` is the UUID of its GPU
 // ("GPU-..."), or empty if unknown.
 RankPlace PlaceOf(const RunContext& context, const std::string& gpu_uuid);
 
@@ -62,7 +61,7 @@ struct GangReport {
 
 // Runs additional iterations on all ranks to find out whether one rank is slower than the others.
 // All ranks must call this. The iterations take about one second, based on rank 0's
-// `iteration_seconds`, but at least 16 and at most 64 are run. Only rank 0 gets the complete
+// `iteration_seconds`, but there are at least 16 and at most 64. Only rank 0 receives the complete
 // report.
 Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds);

@@ -45,9 +45,9 @@ void HandleStop(int number) {
   errno = error;
 }
 
-// Catches the first SIGINT or SIGTERM, which then writes to a pipe instead of ending the process.
-// Returns the read end of the pipe. A second signal ends the process. Signals that were already
-// ignored, as in some background jobs, stay ignored.
+// Makes the first SIGINT or SIGTERM write to a pipe instead of ending the process. Returns the read
+// end of the pipe. A second signal ends the process. Signals that were already ignored, as in some
+// background jobs, stay ignored.
 FileDescriptor CatchStopSignals() {
   Result<Pipe> pipe = MakePipe();
   if (!pipe.ok()) return {};  // The signals keep ending the process.
@@ -106,8 +106,8 @@ struct GpusHere {
   RequiredGpus required;
 };
 
-// Lists the GPUs, and checks that the GPUs that the user requires exist. If they exist but cannot
-// be used, they do not count as missing. Their tests run and report the failure.
+// Lists the GPUs and checks that those required by the user exist. GPUs that exist but cannot be
+// used are not considered missing: their tests run and report the failure.
 GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   GpusHere here;
   const std::vector<LocalGpu> offered = Gpu() == nullptr ? std::vector<LocalGpu>() : Gpu()->Gpus();
@@ -126,9 +126,9 @@ GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   return here;
 }
 
-// Runs FindGpus() on a separate thread, because the GPU driver may block. Returns nullopt if a
-// signal arrives or the time limit expires before the driver has answered. The thread is then
-// abandoned.
+// Runs FindGpus() on a separate thread, because the GPU driver may block. Returns nullopt and
+// abandons the thread if a signal arrives or the time limit expires before the driver has
+// responded.
 std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDescriptor& stop,
                                        const SelftestTimes& times) {
   Result<Pipe> done = MakePipe();
@@ -212,8 +212,8 @@ class SelftestRun {
   }
 
  private:
-  // Starts a child process for the tests of one GPU, so that a broken CUDA context or a hanging
-  // test does not affect other GPUs.
+  // Starts a child process for the tests of one GPU, so that a broken CUDA context or a hung test
+  // does not affect other GPUs.
   void StartProcess(int gpu, const std::vector<Selftest>& tests) {
     if (tests.empty()) return;
     Worker& worker = workers_.emplace_back(Worker{tests});
@@ -250,8 +250,8 @@ class SelftestRun {
     }).detach();
   }
 
-  // Prints the outcomes of tests until all workers (threads or child processes that run tests) are
-  // done. After a signal, prints only the outcomes that have already arrived.
+  // Prints test outcomes until all workers (threads or child processes that run tests) are done.
+  // After a signal, prints only the outcomes that have already arrived.
   void Relay() {
     for (;;) {
       std::vector<pollfd> polled = {{stopped_by_ == 0 ? stop_.get() : -1, POLLIN, 0}};
@@ -287,9 +287,9 @@ class SelftestRun {
     }
   }
 
-  // Handles the end of a worker (a thread or child process that runs tests). If a child process has
-  // ended before its tests were finished, these tests fail. However, if SIGINT or SIGTERM ended it,
-  // the whole self-test ends, because the signal was probably sent to all processes.
+  // Handles the end of a worker (a thread or child process that runs tests). Any tests that a child
+  // process left unfinished fail. However, if SIGINT or SIGTERM ended it, the whole self-test ends,
+  // because the signal was probably sent to all processes.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;
@@ -307,8 +307,8 @@ class SelftestRun {
     while (!worker->Done()) Finish(worker, result);
   }
 
-  // Kills the child processes that are still running, and waits for them up to a time limit. A
-  // process that is blocked in the GPU driver may never end.
+  // Kills the child processes that are still running, and waits for them up to a time limit,
+  // because a process that is blocked in the GPU driver may never end.
   void EndProcesses() {
     for (Worker& worker : workers_) {
       if (worker.process) worker.process->Signal(SIGKILL);
@@ -331,7 +331,7 @@ class SelftestRun {
   }
 
   // Returns the GPUs on which the worker's current test runs, such as " on GPU 3". Returns an empty
-  // string if naming them would be of no use, for example because there is only one GPU.
+  // string if there is no point in naming them, for example because there is only one GPU.
   std::string Where(const Worker& worker) const {
     const Selftest& test = worker.Test();
     if (gpus_.size() < 2 || !test.OnGpu() || test.Contradicts()) return "";
@@ -431,8 +431,8 @@ class SelftestRun {
   int contradictions_ = 0;  // Failures by parameters that contradict each other.
   bool lacks_named_ = false;
   std::set<int> failed_gpus_;
-  // The number of the signal that stopped the run, or 0 if none did. If a signal did, `running_`
-  // and `not_started_` count the tests that had not ended.
+  // The number of the signal that stopped the run, or 0 if none did. After a signal, `running_` and
+  // `not_started_` count the tests that had not ended.
   int stopped_by_ = 0;
   int running_ = 0;
   size_t not_started_ = 0;

@@ -26,8 +26,8 @@
 namespace assay {
 namespace {
 
-// Time limit for the ranks to connect to each other. A short limit is enough, because the ranks are
-// told to connect only when all of them are ready.
+// Time limit for the ranks to connect to each other. It can be short, because the ranks are told to
+// connect only once all of them are ready.
 constexpr Duration kMeetingTimeout = std::chrono::seconds(30);
 
 void LogError(const Status& status) {
@@ -41,7 +41,7 @@ void LogGangError(const Status& status) {
   if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
 }
 
-// The stream of commands from the agent. A separate thread reads the stream, so that its end is
+// The stream of commands from the agent. It is read on a separate thread, so that its end is
 // noticed at once, even while a benchmark runs. The thread runs until the process exits, so this
 // object must never be destroyed.
 class CommandStream {
@@ -59,9 +59,9 @@ class CommandStream {
     return command;
   }
 
-  // Declares that the agent's commands are not needed any more. Without this, the end of the stream
-  // of commands ends the process. The agent closes the stream when it has read the Finished event,
-  // and this process must then exit normally.
+  // Declares that no more commands are needed. Until this is called, the end of the command stream
+  // ends the process. The agent closes the stream once it has read the Finished event, and this
+  // process must then exit normally.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
     needed_ = false;
@@ -162,16 +162,16 @@ class RankSession {
   }
 
   // Tells the agent that this rank is ready and, in a job with several ranks, connects to the
-  // others. Rank 0 gives the agent a token, which agents forward to the other ranks so that they
-  // can find rank 0.
+  // others. Rank 0 gives the agent a token, which is forwarded to the other ranks so that they can
+  // find rank 0.
   Status Meet() {
     std::unique_ptr<Rendezvous> rendezvous;
     v1::RunnerEvent ready;
     ready.mutable_ready();
     const int world_size = start_.world_size();
     if (world_size > 1) {
-      // Check on every rank that it can listen at this address. Ranks other than 0 may have to
-      // listen there later, when the ranks exchange data.
+      // Check on every rank that it can listen at this address, because ranks other than 0 may also
+      // need to listen there later, when the ranks exchange data.
       auto listens = ListenForPeers(start_.advertise_address());
       if (!listens.ok()) {
         return Unavailable(listens.status().message() +
@@ -202,8 +202,8 @@ class RankSession {
     }
     peers_ = std::move(*met);
     HeartbeatRule rule;
-    // Wait longer for the first heartbeat. Rank 0 sends heartbeats only after all ranks have
-    // connected.
+    // Wait longer for the first heartbeat, because rank 0 sends heartbeats only after all ranks
+    // have connected.
     if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
     watch_ = std::make_unique<PeerWatch>(
         peers_->Heartbeats(), [this](const Status& lost) { EndNow(lost); }, rule);
@@ -215,8 +215,8 @@ class RankSession {
     return Status::Ok();
   }
 
-  // Records which ranks did not connect. On rank 0, `rendezvous` contains the connections of the
-  // ranks that did. On other ranks, `rendezvous` is null, and rank 0 is the one that is absent.
+  // Records which ranks did not connect. On rank 0, `rendezvous` holds the connections of those
+  // that did. On other ranks, `rendezvous` is null, and rank 0 is the absent one.
   void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
     if (rendezvous == nullptr) {
       // A rank 0 that is frozen is not absent, because its host still answers.
@@ -232,7 +232,7 @@ class RankSession {
     }
   }
 
-  // Disconnects from the other ranks when all of them are done. From now on, a closed connection
+  // Disconnects from the other ranks once all of them are done. From then on, a closed connection
   // does not mean that a rank was lost.
   Status Leave() {
     if (peers_ == nullptr) return Status::Ok();
@@ -242,7 +242,7 @@ class RankSession {
     return left;
   }
 
-  // Runs a case. Returns an error if the job cannot continue, because another rank was lost or the
+  // Runs a case. Returns an error if the job cannot continue because another rank was lost or the
   // GPU must not be used any more.
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(ExecutedCase executed, Execute(one));
@@ -260,8 +260,8 @@ class RankSession {
   }
 
   // Returns the GPU error that affects this case, or OK. If the case failed, asks all ranks whether
-  // their GPUs caused the failure, because a case must fail on all ranks or on none. If profiling
-  // broke the CUDA context, which happens only in jobs with a single rank, returns that error.
+  // their GPUs are to blame, because a case must fail on all ranks or on none. If profiling broke
+  // the CUDA context, which happens only in jobs with a single rank, returns that error.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
@@ -317,8 +317,8 @@ class RankSession {
     return IsPeerLoss(why.reason()) ? kExitGangLost : kExitFailed;
   }
 
-  // Reports `lost` to the agent and ends the process. Called on the thread that watches the other
-  // ranks, because the other threads may be blocked waiting for a GPU.
+  // Reports `lost` to the agent and ends the process. Called on the thread that monitors the other
+  // ranks, because all other threads may be blocked waiting for a GPU.
   [[noreturn]] void EndNow(const Status& lost) {
     LogGangError(lost);
     commands_.NoMoreNeeded();

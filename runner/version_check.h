@@ -1,6 +1,6 @@
-// Checks that the ranks of a gang (processes that run a collective together) have the same software
-// and the same GPU model. Different drivers, NCCL versions or NCCL settings can make ranks hang, or
-// fail with errors that do not name the cause.
+// Checks that all ranks of a gang (processes that run a collective together) have the same software
+// and GPU model. Different drivers, NCCL versions or NCCL settings can make ranks hang, or fail
+// with errors that do not name the cause.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ namespace assay {
 // Versions and settings that must be the same at all ranks, by name: "NCCL" -> "2.28.9".
 using Versions = std::map<std::string, std::string>;
 
-// Returns the versions that must be the same on all ranks, as this process has them: the version of
-// the runner and, for GPU benchmarks, the versions of the driver, the CUDA runtime and NCCL.
-// Includes the NCCL_* variables that are set, except those that may differ between hosts.
+// Returns this process's versions of everything that must match across ranks: the runner and, for
+// GPU benchmarks, the driver, the CUDA runtime and NCCL. Includes the NCCL_* variables that are
+// set, except those that may differ between hosts.
 Versions OwnVersions(Resource resource);
 
-// Checks that all ranks have the same versions. All ranks must call this, and all get the same
-// result. If versions differ, returns FAILED_PRECONDITION (VERSION_MISMATCH), with the ranks that
-// have each version. Returns another error if a rank was lost.
+// Checks that all ranks have the same versions. All ranks must call this, and all receive the same
+// result. If versions differ, returns FAILED_PRECONDITION (VERSION_MISMATCH), which lists the ranks
+// with each version. Returns a different error if a rank was lost.
 Status CheckVersions(Peers& peers, const Versions& mine);
 
 // The GPU of one rank. Both fields are empty if the rank has no GPU.
@@ -32,7 +32,7 @@ struct RankGpu {
   std::string model;  // With its form factor: "H200 SXM".
 };
 
-// Returns the first GPU that this process may use. If the benchmark uses no GPU, the fields of the
+// Returns the first GPU that this process may use. If the benchmark uses no GPU, all fields of the
 // result are empty.
 RankGpu OwnGpu(Resource resource);
 

@@ -22,9 +22,9 @@ inline constexpr size_t kMaxListedAnnotations = 1'000;
 // Returns whether one of the flags is in kExcludingFlags.
 bool IsExcluded(const google::protobuf::RepeatedPtrField<std::string>& flags);
 
-// Returns `environment` without the versions of drivers and libraries, as a description of the
-// hardware (CaseIdentity::hardware). If there are GPUs, it also lacks the CPU model, because GPUs
-// are compared across hosts with different CPUs.
+// Returns `environment` without driver and library versions, to describe the hardware alone
+// (CaseIdentity::hardware). If there are GPUs, also omits the CPU model, because GPUs are compared
+// across hosts with different CPUs.
 v1::Environment HardwareOf(const v1::Environment& environment);
 
 // Returns the sorted GPU UUIDs, or sorted node names if there are no GPUs, joined by "+".
@@ -49,8 +49,8 @@ Status AnotherScheduler();
 // Returns INVALID_ARGUMENT if the beginning of an id is too short.
 Status CheckIdPrefix(const std::string& prefix);
 // Returns the index of the finding that the user selected by `prefix`, the beginning of its id.
-// `ids` are the ids that begin with `prefix`. Prefers an id that is equal to `prefix`. Without such
-// an id, returns NOT_FOUND if `ids` is empty, and INVALID_ARGUMENT if it contains several ids.
+// `ids` are the ids that begin with `prefix`. Prefers an exact match. Without one, returns
+// NOT_FOUND if `ids` is empty, and INVALID_ARGUMENT if it contains more than one id.
 Result<size_t> OnlyId(const std::string& prefix, const std::vector<std::string>& ids);
 
 // The position of a regression in lists, which are sorted by the time of detection.
@@ -64,15 +64,15 @@ struct RegressionPosition {
 };
 inline constexpr char kRegressionPages = 'g';  // See MakePageToken.
 RegressionPosition PositionOf(const v1::Regression& regression);
-// Convert a position in a list of regressions to text for a page token, and a page token back to a
-// position. An empty token means the beginning of the list, which has the newest regression first.
+// Convert a position in a list of regressions to the text of a page token, and back. An empty token
+// means the beginning of the list, where the newest regression is.
 std::string PositionText(const RegressionPosition& position);
 Result<RegressionPosition> ParsePosition(const std::string& token);
 
 // Merges outliers of the same place and kind that were found in several benchmark cases. Sorts the
-// result by the number of cases, largest first, and the cases of each outlier by their deviation,
-// largest first. `judged_counts` gives, by PlaceKey, the number of cases in which a place could be
-// compared with other places.
+// result by number of cases and the cases of each outlier by deviation, both largest first.
+// `judged_counts` gives, by PlaceKey, the number of cases in which a place could be compared with
+// others.
 std::vector<v1::Outlier> MergeOutliers(const std::vector<v1::Outlier>& outliers,
                                        const std::map<std::string, int>& judged_counts);
 

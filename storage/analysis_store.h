@@ -1,5 +1,5 @@
-// Reads benchmark results for analyses, and stores the findings of the analyses. Implementations
-// must pass tests/contract/analysis_runs_contract.h and analysis_store_contract.h.
+// Reads benchmark results for analyses, and stores what the analyses find. Implementations must
+// pass tests/contract/analysis_runs_contract.h and analysis_store_contract.h.
 //
 // A lineage is a group of results of one benchmark case that are comparable across versions of
 // drivers and libraries (see storage/identity.h). A place is a set of GPUs, or of nodes without
@@ -59,9 +59,9 @@ struct Runs {
   int failed = 0;
 };
 
-// Analyses ignore results with these flags. They do use runs on throttled GPUs and on GPUs that
-// other processes shared, because both make a GPU slow, which analyses must detect: see
-// docs/decisions/0011-judge-throttled-runs.md.
+// Flags of results that analyses ignore. Runs on throttled GPUs, or on GPUs shared with other
+// processes, are not ignored, because both conditions make a GPU slow, which analyses must detect.
+// See docs/decisions/0011-judge-throttled-runs.md.
 inline constexpr const char* kExcludingFlags[] = {"unverified"};
 
 // The lineages with results that were stored after an earlier call of ListChangedLineages.
@@ -73,8 +73,8 @@ struct ChangedLineages {
 
 // Findings of a pass over some lineages, to be stored atomically.
 struct Findings {
-  // The lineages (groups of comparable results) that were judged. For these lineages, the lists
-  // from `outliers` to `node_flags` below replace everything that was stored before.
+  // The lineages (groups of comparable results) that were judged. For them, the lists from
+  // `outliers` to `node_flags` below replace everything stored before.
   std::vector<std::string> lineage_ids;
   // Inserted, or replaced if the id exists.
   std::vector<v1::Regression> regressions;
@@ -89,9 +89,8 @@ struct Findings {
     std::vector<std::string> without_peers;
   };
   std::vector<Judged> judged;
-  // The runs of a lineage (a group of comparable results) on one driver. This list and the
-  // following ones are for dashboards. They summarize runs on throttled GPUs separately from
-  // others.
+  // The runs of a lineage (a group of comparable results) on one driver. This list and the ones
+  // below it are for dashboards. They summarize runs on throttled GPUs separately.
   struct DriverMedian {
     v1::CaseIdentity identity;
     std::string driver;
@@ -179,52 +178,51 @@ struct FindingCounts {
   std::vector<Outliers> outliers;
 };
 
-// A store of benchmark runs and of what analyses find in them. Thread-safe. Calls block on the
-// database. Calls that read runs may take seconds, so do not make them on threads that renew the
+// A store of benchmark runs and of the findings of analyses. Thread-safe. Calls block on the
+// database. Those that read runs may take seconds, so do not make them on threads that renew the
 // leases of jobs.
 class AnalysisStore {
  public:
   virtual ~AnalysisStore() = default;
 
   // Returns the runs that match `filter` (see schema::ParseResultFilter). Returns INVALID_ARGUMENT
-  // with reason TOO_MANY_RESULTS if more than kMaxExaminedResults results would have to be read.
+  // with reason TOO_MANY_RESULTS if more than kMaxExaminedResults results would need to be read.
   virtual Result<Runs> ListRuns(const std::string& filter) = 0;
 
   // Returns the newest runs of a lineage (a group of comparable results), at most `per_place` for
   // each set of GPUs or nodes. Includes only primary metrics and excludes imported results.
   virtual Result<Runs> ListRunsOfLineage(const std::string& lineage_id, int per_place) = 0;
 
-  // Returns the lineages (groups of comparable results) that have runs stored after `cursor`. No
-  // changed lineage is missed, even if transactions commit out of order. However, a lineage may be
-  // returned again for some time although it has no new run. Returns INVALID_ARGUMENT if `cursor`
-  // does not come from an earlier call of this method.
+  // Returns the lineages (groups of comparable results) that have runs stored after `cursor`. Never
+  // misses a changed lineage, even if transactions commit out of order, but may return the same one
+  // repeatedly for a while, even without new runs. Returns INVALID_ARGUMENT if `cursor` does not
+  // come from an earlier call of this method.
   virtual Result<ChangedLineages> ListChangedLineages(const std::string& cursor) = 0;
 
   virtual Result<JudgeState> GetJudgeState() = 0;
-  // Stores findings, with the cursor and judged_until that GetJudgeState returns. An empty cursor
-  // or an absent judged_until leaves the stored value unchanged. Acknowledgements that people made
-  // in the meantime are kept. Returns FAILED_PRECONDITION and stores nothing if another coordinator
-  // has become the scheduler since `term`. A `term` of 0 skips this check.
+  // Stores findings, along with the cursor and judged_until that GetJudgeState returns. An empty
+  // cursor or an absent judged_until leaves the stored value unchanged. Does not overwrite
+  // acknowledgements that people have made. Returns FAILED_PRECONDITION and stores nothing if
+  // another coordinator has become the scheduler since `term`. A `term` of 0 skips this check.
   virtual Status PutFindings(const Findings& findings, int64_t term) = 0;
 
   // Returns the regressions that match `query`, the most recently detected first.
   virtual Result<Page<v1::Regression>> ListRegressions(const RegressionQuery& query,
                                                        const PageRequest& page) = 0;
-  // Counts the open regressions of each place (GPUs or nodes): those that are neither RESOLVED nor
-  // CLEARED. Leaves out regressions that the place did not cause, which are due to a driver, an
-  // agent, or a case that became slower at many places. Returns the `limit` places with the most
-  // regressions.
+  // Counts the open regressions (neither RESOLVED nor CLEARED) of each place (GPUs or nodes). Omits
+  // regressions that the place did not cause: those due to a driver, an agent, or a case that
+  // became slower at many places. Returns the `limit` places with the most regressions.
   virtual Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) = 0;
   // Counts open incidents and outliers. Returns the `limit` GPU models with the most outliers.
   virtual Result<FindingCounts> CountFindings(int limit) = 0;
   // Returns the incidents that match `query`, the most recently started first, at most 1,000.
   virtual Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) = 0;
-  // Returns the outliers, which are places that differ from their peers. Merges the outliers of
-  // several cases by place and kind, and puts those with the most cases first. The numbers of
-  // places in the response always count the whole fleet, even if the request selects one node.
+  // Returns the outliers: places that differ from their peers. Merges the outliers of several cases
+  // by place and kind, and puts those with the most cases first. The numbers of places in the
+  // response always cover the whole fleet, even if the request selects one node.
   virtual Result<v1::ListOutliersResponse> ListOutliers(const v1::ListOutliersRequest& request) = 0;
   // Acknowledges the regression or incident whose id begins with `id`. For an incident, also
-  // acknowledges its regressions. Returns the number of acknowledged regressions. Returns NOT_FOUND
+  // acknowledges its regressions. Returns the number of regressions acknowledged. Returns NOT_FOUND
   // if no id matches, and INVALID_ARGUMENT if several match or `id` has fewer than 4 characters.
   virtual Result<int> Acknowledge(const std::string& id, const std::string& by,
                                   const std::string& note, bool false_alarm) = 0;

@@ -1,5 +1,5 @@
-// Decides whether the holder of a key may join the fleet by an invite (a permission for one key),
-// and under which identity. All implementations of IdentityStore use these rules.
+// Decides whether the holder of a key may join the fleet with an invite (a permission for one key),
+// and under which identity. Shared by all implementations of IdentityStore.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,7 @@ struct IdentityLookup {
 };
 
 // Decides whether to enrol a key, which gives it an identity in the fleet. If the outcome is
-// kEnrolled, the caller must store its `identity` and `invite`, and replace stored ones with the
-// same ids.
+// kEnrolled, the caller must store its `identity` and `invite`, replacing any with the same ids.
 EnrolOutcome DecideEnrolment(const Enrolling& enrolling, const std::optional<v1::Invite>& invite,
                              const IdentityLookup& lookup);
 

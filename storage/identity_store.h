@@ -1,5 +1,5 @@
-// Stores who may join the fleet and who has joined it: invites, identities with their bans, and
-// refused attempts to enrol. Implementations must pass tests/contract/identity_store_contract.h.
+// Stores who may join the fleet and who has joined: invites, identities and their bans, and refused
+// attempts to enrol. Implementations must pass tests/contract/identity_store_contract.h.
 #pragma once
 
 #include <cstdint>
@@ -67,14 +67,14 @@ class IdentityStore {
   // Does nothing if the invite has been revoked already. Returns NOT_FOUND if it does not exist.
   virtual Status RevokeInvite(const std::string& invite_id, WallTime now) = 0;
 
-  // Enrols a key by an invite. Creates an identity with the scope of the invite (its role, labels
-  // and so on) or, if the key has an identity already, gives that identity the scope. An invite
-  // belongs to the first key that uses it. If this key uses it again, it gets the same identity.
+  // Enrols a key using an invite. Creates an identity with the scope of the invite (its role,
+  // labels and so on) or, if the key already has an identity, gives it that scope. An invite is
+  // bound to the first key that uses it. If that key uses it again, it receives the same identity.
   // The call is atomic.
   virtual Result<EnrolOutcome> Enrol(const Enrolling& enrolling) = 0;
 
-  // Returns the identity with this id or name. If there is none, returns NOT_FOUND with the closest
-  // name as the hint.
+  // Returns the identity with this id or name. If there is none, returns NOT_FOUND with the most
+  // similar name as a hint.
   virtual Result<v1::EnrolledIdentity> GetIdentity(const std::string& id_or_name) = 0;
   // Returns the identity with this key, or nullopt.
   virtual Result<std::optional<v1::EnrolledIdentity>> FindKey(const std::string& key_hash) = 0;
@@ -82,7 +82,7 @@ class IdentityStore {
   // identity is banned.
   virtual Result<bool> SetCertificate(const std::string& key_hash, const std::string& serial,
                                       WallTime certificate_expire_time) = 0;
-  // Returns up to `limit` identities of a role, sorted by name, beginning after `name`. An empty
+  // Returns up to `limit` identities of a role, sorted by name, starting after `name`. An empty
   // `role` selects all roles.
   virtual Result<std::vector<v1::EnrolledIdentity>> ListIdentities(const std::string& role,
                                                                    const std::string& name,
@@ -96,7 +96,7 @@ class IdentityStore {
   // Returns all identities, or nullopt if nothing has changed since `revision`.
   virtual Result<std::optional<Identities>> ListChanged(int64_t revision) = 0;
 
-  // Ban or unban an identity, and return the changed identity or NOT_FOUND. Banning a banned
+  // Ban or unban an identity, and return the updated identity or NOT_FOUND. Banning a banned
   // identity replaces `reason` and `by`.
   virtual Result<v1::EnrolledIdentity> Ban(const std::string& id_or_name, const std::string& reason,
                                            const std::string& by, WallTime now) = 0;
@@ -105,13 +105,13 @@ class IdentityStore {
   // banned.
   virtual Status RemoveIdentity(const std::string& id_or_name) = 0;
 
-  // Removes ephemeral nodes that have sent no heartbeat within the last `absence` and whose
-  // certificates have expired. Also removes their identities. Keeps nodes that are banned or have a
-  // job. Returns the names of the removed nodes.
+  // Removes ephemeral nodes that have sent no heartbeat for `absence` and whose certificates have
+  // expired, along with their identities. Keeps nodes that are banned or have a job. Returns the
+  // names of the removed nodes.
   virtual Result<std::vector<std::string>> RemoveAbsent(Duration absence, WallTime now) = 0;
-  // Removes identities that ended more than kKeptAfterEnd ago, and identities whose certificate
-  // expired more than kRenewable ago. Keeps banned identities. Also removes invites that ended more
-  // than kRenewable ago.
+  // Removes identities that ended more than kKeptAfterEnd ago or whose certificate expired more
+  // than kRenewable ago, except banned ones. Also removes invites that ended more than kRenewable
+  // ago.
   virtual Status RemoveOld(WallTime now) = 0;
 
   // Stores a refused attempt and removes the oldest beyond kKeptAttempts.

@@ -2,9 +2,8 @@
 // storage/postgres and storage/fakes both pass tests/contract/job_*_contract.h.
 //
 // A job starts as QUEUED. When a coordinator claims it under a lease, it becomes RUNNING. After the
-// attempt, the job has either ended or is QUEUED again. Each claim increments the job's epoch. All
-// later calls for the attempt must pass the epoch of its claim. Calls with an outdated epoch change
-// nothing.
+// attempt, the job has either ended or is QUEUED again. Each claim increments the job's epoch,
+// which all later calls for the attempt must pass. Calls with an outdated epoch change nothing.
 #pragma once
 
 #include <string>
@@ -15,25 +14,25 @@
 
 namespace assay::storage {
 
-// Maximum number of candidate nodes that a Job message lists. In a large fleet, messages would
-// become too large if thousands of jobs listed all their candidates.
+// Maximum number of candidate nodes listed in a Job message. In a large fleet, messages would grow
+// too large if thousands of jobs listed all their candidates.
 inline constexpr int kNamedCandidates = 8;
 
 // A store of campaigns and jobs. Thread-safe. Calls block on the database, so do not make them on
-// gRPC threads. Every call returns UNAVAILABLE if the database cannot be reached. The call may
-// nevertheless have taken effect, but repeating a call is always safe.
+// gRPC threads. Every call returns UNAVAILABLE if the database cannot be reached. The call may have
+// taken effect nevertheless, but it is always safe to repeat.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // Stores a campaign with all its jobs, atomically. If a campaign with the same request_id exists,
-  // stores nothing and returns that campaign. Returns ALREADY_EXISTS if another campaign has the
-  // same campaign_id.
+  // Stores a campaign with all its jobs, atomically. If there is already a campaign with the same
+  // request_id, returns that one and stores nothing. Returns ALREADY_EXISTS if another campaign has
+  // the same campaign_id.
   virtual Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) = 0;
 
-  // Returns the campaign with this id or, if there is none, the newest campaign with this name. If
-  // neither exists, returns NOT_FOUND. If one of the newest kOfferedCampaigns campaigns has a
-  // similar name, the error's hint suggests that name.
+  // Returns the campaign with this id or, failing that, the newest campaign with this name. If
+  // there is neither, returns NOT_FOUND, with a hint if any of the newest kOfferedCampaigns
+  // campaigns has a similar name.
   virtual Result<v1::Campaign> GetCampaign(const std::string& id_or_name) = 0;
 
   // Returns campaigns without specs, newest first.
@@ -42,44 +41,44 @@ class JobStore {
   // Returns the newest `limit` campaigns that are active, without specs, newest first.
   virtual Result<std::vector<v1::Campaign>> ListActiveCampaigns(int limit) = 0;
 
-  // Returns the jobs of a campaign in order of creation. If a job can run on several sets of nodes
-  // and has not been assigned to any yet, lists only its first kNamedCandidates candidate nodes and
-  // the number of the others. Returns NOT_FOUND if the campaign does not exist.
+  // Returns the jobs of a campaign in order of creation. For a job that can run on several sets of
+  // nodes and is not assigned to any yet, lists only the first kNamedCandidates candidates and the
+  // number of the others. Returns NOT_FOUND if the campaign does not exist.
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 
   // The result of ListJobChanges: the campaign's jobs that changed since `revision` (0 for all
-  // jobs), and the revision to pass to the next call. The same change may be returned twice, but no
-  // change is ever missed. ListJobChanges returns NOT_FOUND if the campaign does not exist.
+  // jobs), and the revision to pass to the next call. A change may be returned twice, but is never
+  // missed. ListJobChanges returns NOT_FOUND if the campaign does not exist.
   struct JobChanges {
     std::vector<v1::Job> jobs;
     int64_t revision = 0;
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
-  // The time without heartbeats after which a node counts as absent. It is `stale` for a node that
-  // is connected to a coordinator. Other nodes get `grace`, because their agents need time to
+  // The time without heartbeats after which a node is considered absent: `stale` for nodes
+  // connected to a coordinator, and `grace` for all others, because their agents need time to
   // reconnect.
   struct Silence {
     Duration grace{0};
     Duration stale{0};
   };
   // Returns the queued jobs of a campaign that cannot start because too many of their candidate
-  // nodes are absent, quarantined after failures, or cordoned by an operator. The jobs are grouped
-  // by these nodes. Returns an empty list if the campaign does not exist.
+  // nodes are absent, quarantined after failures, or cordoned by an operator. Groups the jobs by
+  // these nodes. Returns an empty list if the campaign does not exist.
   virtual Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                            const Silence& silence) = 0;
 
   // Cancels a campaign. Queued jobs end immediately. Running jobs are only marked and returned,
-  // because their coordinators must stop them. The campaign becomes CANCELLED when all its running
-  // jobs have ended. After an error, repeat the call to cancel the remaining queued jobs, which
-  // will not start in the meantime. Does nothing if the campaign has ended. Returns NOT_FOUND if it
-  // does not exist.
+  // because their coordinators must stop them. Once they have all ended, the campaign becomes
+  // CANCELLED. After an error, the remaining queued jobs will not start, but the call must be
+  // repeated to cancel them. Does nothing if the campaign has ended. Returns NOT_FOUND if it does
+  // not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
-  // Pauses or resumes a campaign. While it is paused, none of its queued jobs start. Pausing a
-  // paused campaign again does not change who paused it and when. Returns NOT_FOUND if the campaign
-  // does not exist, and FAILED_PRECONDITION with reason CAMPAIGN_ENDED if it has ended.
+  // Pauses or resumes a campaign. While it is paused, none of its queued jobs start. Pausing it
+  // again does not change who paused it and when. Returns NOT_FOUND if the campaign does not exist,
+  // and FAILED_PRECONDITION with reason CAMPAIGN_ENDED if it has ended.
   virtual Status SetPaused(const std::string& campaign_id, bool paused, const std::string& by) = 0;
 
   struct RerunRequest {
@@ -91,12 +90,12 @@ class JobStore {
     int repetitions = 1;
     std::string requested_by;
   };
-  // Runs jobs of an ended campaign's latest run again. The campaign becomes active and loses its
-  // verdict. If `failed_only`, requeues the jobs that FAILED or were CANCELLED and lack a result
-  // for some case. Otherwise, adds a copy of each job, with a new seed and a repetition number that
-  // is higher by `repetitions`. Records the request in Campaign.reruns. Returns NOT_FOUND if the
-  // campaign does not exist. Returns FAILED_PRECONDITION if it is active or not judged yet, has no
-  // job to run again, or has been rerun kMaxReruns times.
+  // Reruns jobs of the latest run of an ended campaign. The campaign becomes active again and loses
+  // its verdict. If `failed_only`, requeues the jobs that FAILED or were CANCELLED and lack a
+  // result for some case. Otherwise, adds a copy of each job, with a new seed and its repetition
+  // number increased by `repetitions`. Records the request in Campaign.reruns. Returns NOT_FOUND if
+  // the campaign does not exist, and FAILED_PRECONDITION if it is active, has not been judged yet,
+  // has no job to rerun, or has been rerun kMaxReruns times.
   virtual Status RerunCampaign(const RerunRequest& request) = 0;
 
   struct ClaimRequest {
@@ -111,24 +110,24 @@ class JobStore {
     int64_t term = 0;
   };
   // Leases queued jobs to `owner`, on free nodes among `node_ids`. Prefers jobs with higher
-  // priority, then campaigns with fewer running jobs, then older jobs. A job gets all nodes that it
-  // needs or none. No job and no exclusive node is ever leased to two owners. Ignores nodes that
-  // are unknown, quarantined or cordoned. To limit the work, examines only the first jobs of each
-  // campaign's queue.
+  // priority, then campaigns with fewer running jobs, then older jobs. A job receives either all
+  // the nodes it needs or none. No job or exclusive node is ever leased to two owners. Ignores
+  // nodes that are unknown, quarantined or cordoned. To limit the work, examines only the first
+  // jobs in each campaign's queue.
   //
   // Reserves nodes for a job that has waited for `patience`, so that small jobs cannot delay a
   // large job indefinitely.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
-  // Extends the leases of running jobs that agents have reported, and makes `owner` their owner. A
-  // restarted coordinator uses this to adopt running jobs. Returns the jobs that still run on the
-  // reporting node in the reported attempt, each job once. All other reported attempts have ended
-  // or belong to other nodes, so the agents that report them must stop them.
+  // Extends the leases of running jobs that agents have reported, and makes `owner` their owner.
+  // This is how a restarted coordinator adopts running jobs. Returns, once each, the jobs that are
+  // still running on the reporting node in the reported attempt. All other reported attempts have
+  // ended or belong to other nodes, so the agents must stop them.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<ReportedJob>& jobs) = 0;
 
-  // Returns the job if `attempt` is its latest attempt and if the node that reports it is one of
-  // the attempt's nodes. Otherwise, returns nullopt.
+  // Returns the job if `attempt` is its latest attempt and was reported by one of the attempt's
+  // nodes. Otherwise, returns nullopt.
   virtual Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) = 0;
 
   // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
@@ -142,21 +141,21 @@ class JobStore {
   // Returns running jobs with a node whose drain deadline has passed, in the order of their ids.
   virtual Result<std::vector<DrainedJob>> ListDrained(int limit) = 0;
 
-  // Ends an attempt to run a job: stores the outcome and frees the job's nodes and GPUs. Also ends
-  // the campaign if all its other jobs have ended. If cancellation of the job was requested, the
-  // job becomes CANCELLED instead of being queued again.
+  // Ends an attempt to run a job: stores the outcome and frees the job's nodes and GPUs. If this
+  // was the campaign's last open job, also ends the campaign. If the job's cancellation was
+  // requested, the job becomes CANCELLED instead of being queued again.
   virtual Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) = 0;
 
-  // Returns the campaigns that have no verdict although all their jobs have ended. Such campaigns
-  // exist if the coordinator crashed before it could store the verdict.
+  // Returns the campaigns that have no verdict although all their jobs have ended, because the
+  // coordinator crashed before it could store the verdict.
   virtual Result<std::vector<std::string>> ListUnjudged() = 0;
   // Stores the verdict. Does nothing if the campaign already has a verdict or is active again.
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 
-  // Statistics for metrics: the number of jobs by state, the age of the oldest work in the queue,
-  // and the number of campaigns that have not ended. Paused campaigns and their queued jobs are
-  // counted separately.
+  // Statistics for metrics: the number of jobs in each state, the age of the oldest work in the
+  // queue, and the number of campaigns that have not ended. Counts paused campaigns and their
+  // queued jobs separately.
   struct QueueStats {
     v1::JobCounts counts;
     int paused = 0;

@@ -9,9 +9,8 @@
 
 namespace assay::storage {
 
-// An immutable, ordered list of node ids. Copies share the same list, which saves memory if
-// thousands of jobs can run on the same thousands of nodes. Several threads may read a list at the
-// same time.
+// An immutable, ordered list of node ids. Copies share the list, which saves memory when thousands
+// of jobs can run on the same thousands of nodes. Multiple threads may read a list concurrently.
 class NodeIds {
  public:
   using List = std::vector<std::string>;

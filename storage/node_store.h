@@ -18,25 +18,24 @@ class NodeStore {
  public:
   virtual ~NodeStore() = default;
 
-  // Stores a node's description and marks the node as connected to the coordinator `owner`. The
-  // node's name must be unique. If another connected node has the same name, returns
-  // ALREADY_EXISTS. If a disconnected node has the name, renames that node to "name (old)". A node
-  // that has sent no heartbeat within the last `stale_after` also counts as disconnected, because
-  // its coordinator may have crashed.
+  // Stores a node's description and marks the node as connected to the coordinator `owner`. Node
+  // names must be unique: if another connected node has the same name, returns ALREADY_EXISTS. If a
+  // disconnected node has it, renames that node to "name (old)". A node that has sent no heartbeat
+  // for `stale_after` is considered disconnected, because its coordinator may have crashed.
   virtual Status Connect(const std::string& owner, const v1::NodeDescription& node,
                          const std::string& dial_address, Duration stale_after) = 0;
   // Stores a heartbeat of each of these nodes that is connected to `owner`.
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
   // Marks the node as disconnected. Does nothing if the node is connected to another coordinator.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
-  // Returns true if the node is connected to a coordinator other than `owner` and has sent a
+  // Returns whether the node is connected to a coordinator other than `owner` and has sent a
   // heartbeat within the last `stale_after`.
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;
 
-  // The choice whether ListNodes includes the nodes' lists of benchmarks, which are large.
-  // ListNodes returns all nodes, sorted by name, with the ids of their running jobs. A node counts
-  // as disconnected if it has sent no heartbeat within the last `stale_after`.
+  // An option of ListNodes to include the nodes' lists of benchmarks, which are large. ListNodes
+  // returns all nodes, sorted by name, with the ids of their running jobs. A node that has sent no
+  // heartbeat for `stale_after` is considered disconnected.
   enum class Benchmarks { kNo, kYes };
   Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) {
     return ListNodesAfter("", std::numeric_limits<int>::max(), stale_after, benchmarks);
@@ -61,8 +60,8 @@ class NodeStore {
     int simulated_cordoned_disconnected = 0;
   };
   virtual Result<NodeCounts> CountNodes(Duration stale_after) = 0;
-  // Returns the node with this id or name. If there is none, returns NOT_FOUND. The hint suggests a
-  // similar name, if there is one.
+  // Returns the node with this id or name. If there is none, returns NOT_FOUND, with a hint if
+  // there is a similar name.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 
   // Returns the schemas with this hash (schema::SchemasHash), or null if no node has stored them.
@@ -74,29 +73,28 @@ class NodeStore {
   // Ends the quarantine of a node, because a check passed. Clears its counts of failures.
   virtual Status EndQuarantine(const std::string& node_id) = 0;
 
-  // A request to cordon a node, which keeps new jobs off it. Cordon first waits for a claim of jobs
-  // that is in progress, so no job starts on the node after the call. If the node is cordoned
-  // already, replaces only what the request gives, and keeps the time of the first cordon.
+  // A request to cordon a node, which keeps new jobs off it. Cordon first waits for any claim of
+  // jobs in progress, so no job starts on the node after the call. If the node is already cordoned,
+  // replaces only the values given in the request and keeps the time of the first cordon.
   struct CordonRequest {
     std::string node;         // Id or name.
     std::string reason;       // Empty: an earlier cordon's reason stays.
     std::string cordoned_by;  // Stays, too, if an earlier reason stays.
-    // The time until the node's running jobs are stopped. If absent, they may run to their end,
-    // even if an earlier request set such a time.
+    // The time until the node's running jobs are stopped. If absent, they may run to completion,
+    // even if an earlier request set a time.
     std::optional<Duration> drain;
     // If true, a deadline from an earlier request that has not passed yet remains in force.
     bool keep_deadline = false;
   };
   // Returns NOT_FOUND as GetNode does.
   virtual Status Cordon(const CordonRequest& request) = 0;
-  // Lets a cordoned node get jobs again. Does nothing if it is not cordoned. Returns NOT_FOUND,
-  // with a hint, if the node does not exist.
+  // Makes a cordoned node available for jobs again. Does nothing if it is not cordoned. Returns
+  // NOT_FOUND, with a hint, if the node does not exist.
   virtual Status Uncordon(const std::string& id_or_name) = 0;
 
-  // Changes labels and the price of a node. The changed values override those of the agent's
-  // options in all descriptions that this class returns, even after the agent has reconnected.
-  // Returns NOT_FOUND if the node does not exist, and INVALID_ARGUMENT if a change is invalid (see
-  // NewSettings).
+  // Changes labels and the price of a node. The new values override the agent's options in all
+  // descriptions that this class returns, even after the agent reconnects. Returns NOT_FOUND if the
+  // node does not exist, and INVALID_ARGUMENT if a change is invalid (see NewSettings).
   virtual Status Update(const v1::UpdateNodeRequest& request) = 0;
   // Returns the settings of all nodes that have some, by node id.
   virtual Result<std::map<std::string, v1::NodeSettings>> ListSettings() = 0;
@@ -104,8 +102,8 @@ class NodeStore {
   // Addresses of agents that coordinators connect to.
   virtual Status AddDialAddress(const std::string& address) = 0;
   virtual Result<std::vector<std::string>> ListDialAddresses() = 0;
-  // Removes the node and its dial address. Returns FAILED_PRECONDITION while the node runs a job,
-  // and NOT_FOUND if it does not exist.
+  // Removes the node and its dial address. Returns FAILED_PRECONDITION while the node is running a
+  // job, and NOT_FOUND if it does not exist.
   virtual Status RemoveNode(const std::string& id_or_name) = 0;
 };
 

@@ -14,8 +14,8 @@ namespace assay::storage {
 bool HoldsWholeNodes(const NewJob& job);
 
 // The candidate nodes that a job's next attempt should use or avoid, for example because a node
-// failed. The preference is ignored if too few of the preferred nodes are reachable. Busy nodes
-// count as reachable.
+// failed. Ignored if too few of the preferred nodes are reachable. Busy nodes are considered
+// reachable.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.
@@ -30,7 +30,7 @@ std::optional<std::vector<std::string>> ChooseNodes(
     const std::function<bool(const std::string&)>& is_free);
 
 // Returns the nodes to reserve for a job that has waited too long and still cannot be placed.
-// Chooses reachable candidates, and prefers free nodes to busy ones. Returns nullopt if there are
+// Chooses reachable candidates, preferring free nodes to busy ones. Returns nullopt if there are
 // too few.
 std::optional<std::vector<std::string>> NodesToReserve(
     const NewJob& job, const Preference& preference,

@@ -1,5 +1,5 @@
-// Sorts listed results, makes page tokens and groups results. All implementations of ResultStore
-// share this code.
+// Sorts and groups results, and makes page tokens for lists of results. Shared by all
+// implementations of ResultStore.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@ struct OrderField {
   bool descending = false;
 };
 
-// Parses a sort order in the syntax of AIP-132, such as "median desc, node". Allows at most four
-// fields, which must be fields that filters support. Returns INVALID_ARGUMENT with reason
+// Parses a sort order in the syntax of AIP-132, such as "median desc, node". Allows up to four
+// fields, all of which must be supported by filters. Returns INVALID_ARGUMENT with reason
 // UNKNOWN_FIELD or BAD_FILTER if the order is invalid.
 Result<std::vector<OrderField>> ParseResultOrder(const std::string& text);
 
@@ -29,8 +29,8 @@ struct ResultPosition {
   std::string ts;
   // Results of the same `ts` are sorted by this number.
   int64_t sequence = 0;
-  // The values of this result in the fields by which the list is sorted. Missing values are null.
-  // Each store decides how many values a field has, and in which format.
+  // The values of this result's sort fields, with null for missing values. Each store decides how
+  // many values a field has, and in which format.
   nlohmann::json keys = nlohmann::json::array();
 };
 
@@ -43,7 +43,7 @@ Result<ResultPosition> ParseResultToken(const std::string& order, const std::str
 // Returns INVALID_ARGUMENT if a field cannot make groups, or if the limit is not allowed.
 Status CheckGroups(const v1::GroupResultsRequest& request);
 
-// Returns true if ResultStore::ListValues can list the values of a field. These fields are texts
+// Returns whether ResultStore::ListValues can list the values of a field. Such fields are texts
 // that many results share and that describe the case, its hardware or where it ran.
 bool HasListedValues(const schema::NamedField& named);
 // Returns INVALID_ARGUMENT if HasListedValues is false for the field.
@@ -52,8 +52,8 @@ Status CheckListedField(const std::string& name);
 // Returns the maximum number of groups in a response.
 int GroupLimit(const v1::GroupResultsRequest& request);
 
-// Sorts groups in the order that GroupResultsResponse documents and puts them into a response. The
-// response gets at most GroupLimit groups, and its size is not much larger than kMaxPageBytes.
+// Sorts groups in the order documented in GroupResultsResponse and puts them into a response. Caps
+// the response at GroupLimit groups and at a size not much larger than kMaxPageBytes.
 v1::GroupResultsResponse MakeGroupResponse(const v1::GroupResultsRequest& request,
                                            std::vector<v1::ResultGroup> groups);
 

@@ -1,5 +1,5 @@
 // Stores benchmark results. A result is accepted only from the current attempt (epoch) of its job
-// and never changes afterwards. Implementations must pass tests/contract/result_store_contract.h.
+// and is immutable once stored. Implementations must pass tests/contract/result_store_contract.h.
 #pragma once
 
 #include <string>
@@ -27,8 +27,8 @@ struct CommitOutcome {
 struct SentResult {
   // The message from the agent, to which the coordinator has added fields. This message is stored.
   v1::CaseResult result;
-  // The hash of the agent's original message, by PayloadHash. A result that the agent sends again
-  // has the same hash.
+  // The PayloadHash of the agent's original message. A result that the agent sends again has the
+  // same hash.
   std::string hash;
 };
 
@@ -57,32 +57,32 @@ class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
-  // Stores results and adds the number of new cases to each job's cases_done. A result must come
-  // from the latest attempt (epoch) of its job. It is accepted even if this attempt has failed or
-  // the job has been requeued in the meantime. Each case has at most one result, regardless of the
-  // attempt. All metrics of a result are stored atomically. Nothing is stored for a rejected
-  // result. Returns one outcome per result, in the same order.
+  // Stores results and adds the number of new cases to each job's cases_done. Accepts only results
+  // from the latest attempt (epoch) of their job, even after this attempt has failed or the job has
+  // been requeued. Each case has at most one result across all attempts. Stores all metrics of a
+  // result atomically, and nothing of a rejected result. Returns one outcome per result, in the
+  // same order.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) = 0;
 
-  // Compares results with the stored ones and stores nothing. Returns one outcome per result:
-  // kStored if the same content is stored for this result, kUnknownJob if the job or the attempt
-  // does not exist, and kStale otherwise.
+  // Compares results with the stored ones, without storing anything. Returns one outcome per
+  // result: kStored if the stored result has the same content, kUnknownJob if the job or the
+  // attempt does not exist, and kStale otherwise.
   virtual Result<std::vector<CommitOutcome>> Compare(
       const std::vector<v1::CaseResult>& results) = 0;
 
-  // Stores a finished campaign that another program measured, with its jobs and results, in one
-  // transaction. If a case failed, its job and the campaign become FAILED. Returns INVALID_ARGUMENT
-  // if a case does not have exactly one result or if a result cannot be stored. Returns
+  // Stores a finished campaign that was measured by another program, with its jobs and results, in
+  // one transaction. If a case failed, its job and the campaign become FAILED. Returns
+  // INVALID_ARGUMENT unless each case has exactly one result and all results can be stored. Returns
   // ALREADY_EXISTS if another campaign has the same id.
   virtual Result<ImportOutcome> Import(const ImportedCampaign& imported) = 0;
 
   // Returns the results that match `filter`, without samples, sorted by `order` or newest first.
-  // See schema::ParseResultFilter and ParseResultOrder for the syntax and the possible errors.
+  // See schema::ParseResultFilter and ParseResultOrder for the syntax and possible errors.
   // Conditions on the benchmark, parameters, hardware, software, campaign, job, node, GPU and time
-  // are fast, because they use database indexes. Other conditions are checked only for the newest
+  // are fast, because they use database indexes. All others are checked only for the newest
   // kMaxExaminedResults results that an index finds. Returns INVALID_ARGUMENT with reason
-  // TOO_MANY_RESULTS if these do not fill the page although there are older ones, or if more
-  // results than that would have to be sorted.
+  // TOO_MANY_RESULTS if these do not fill the page although older ones exist, or if sorting would
+  // involve more results than that.
   virtual Result<ResultPage> List(const std::string& filter, const PageRequest& page,
                                   const std::string& order) = 0;
   Result<ResultPage> List(const std::string& filter, const PageRequest& page) {
@@ -93,10 +93,10 @@ class ResultStore {
   // INVALID_ARGUMENT with reason TOO_MANY_RESULTS if more than kMaxExaminedResults match.
   virtual Result<v1::GroupResultsResponse> Group(const v1::GroupResultsRequest& request) = 0;
 
-  // Returns the distinct values of a field that CheckListedField accepts, sorted byte by byte.
-  // Considers only simulated results if `simulated` is true, and only real ones otherwise. Returns
-  // at most `limit` values, truncated to 200 characters. The call is fast, because it reads only
-  // small tables and at most one result for each of their rows.
+  // Returns up to `limit` distinct values of a field that CheckListedField accepts, truncated to
+  // 200 characters and sorted byte by byte. Considers only simulated results if `simulated`, and
+  // only real ones otherwise. The call is fast, because it reads only small tables and at most one
+  // result for each of their rows.
   virtual Result<FieldValues> ListValues(const std::string& field, int limit, bool simulated) = 0;
 
   // Returns the result with its samples, or NOT_FOUND.

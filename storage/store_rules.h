@@ -15,8 +15,8 @@
 
 namespace assay::storage {
 
-// The number of campaigns, newest first, among which a similar name is searched for if a user gives
-// an unknown name. The limit keeps the search fast in a database that has grown for years.
+// The number of campaigns, newest first, that are searched for a similar name when a user gives an
+// unknown one. The limit keeps the search fast in a database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
 // Returns NOT_FOUND with a message such as `no node "g31"`. The hint suggests the most similar of
@@ -29,13 +29,12 @@ using schema::DeterministicBytes;
 // Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
 std::string PayloadHash(const v1::CaseResult& result);
 
-// Replaces the labels and the price in `node`, the description that the node's agent sent, by those
-// that operators have set. If a label of the agent and a set label differ only in upper and lower
-// case, removes the agent's label.
+// Replaces the labels and the price in `node`, the description sent by the node's agent, with those
+// set by operators. Removes any label of the agent that differs from a set label only in case.
 void ApplySettings(const v1::NodeSettings& settings, v1::NodeDescription* node);
 
-// Returns the settings (labels and price) of a node after a change. `own` is the description that
-// the node's agent sent. Returns INVALID_ARGUMENT if a label or the price is invalid, if two labels
+// Returns the settings (labels and price) of a node after a change. `own` is the description sent
+// by the node's agent. Returns INVALID_ARGUMENT if a label or the price is invalid, if two labels
 // of the node would differ only in case, or if the node would have too many labels.
 Result<v1::NodeSettings> NewSettings(const v1::UpdateNodeRequest& change,
                                      const v1::NodeDescription& own,
@@ -47,12 +46,12 @@ v1::JobState StateAfter(Disposition disposition);
 // Moves those fields that the coordinator stores inside the spec to the campaign itself.
 void MoveOutOfSpec(v1::Campaign* campaign);
 
-// Returns the text that explains why a node is quarantined, for example "failed 5 jobs one after
-// the other; the last: RUNNER_CRASHED: signal 11". `what` is the part before the semicolon, and
-// `last` is the latest failure.
+// Returns the reason why a node is quarantined, for example "failed 5 jobs one after the other; the
+// last: RUNNER_CRASHED: signal 11". `what` is the part before the semicolon, and `last` is the
+// latest failure.
 std::string QuarantineReason(const std::string& what, const std::optional<v1::Failure>& last);
-// Return the two possible values of the argument `what` of QuarantineReason. FailedJobsText is for
-// a node that failed kQuarantineJobs jobs, and FailedCampaignsText for a node that failed jobs of
+// Return the two possible values of QuarantineReason's argument `what`: FailedJobsText for a node
+// that failed kQuarantineJobs jobs, and FailedCampaignsText for one that failed jobs of
 // kQuarantineCampaigns campaigns.
 std::string FailedJobsText();
 std::string FailedCampaignsText();
@@ -64,10 +63,9 @@ Status TooManySchedules();
 // Most requests to run a campaign again.
 inline constexpr int kMaxReruns = 100;
 
-// Returns the entry to add to Campaign.reruns for this request to run a campaign again. The caller
-// must set the entry's number of jobs. Returns nullopt if the campaign already has an entry for
-// this request. Returns FAILED_PRECONDITION if the state or the verdict of the campaign does not
-// allow a rerun.
+// Returns the entry to add to Campaign.reruns for this request to rerun a campaign. The caller must
+// set the entry's number of jobs. Returns nullopt if the campaign already has an entry for this
+// request, and FAILED_PRECONDITION if its state or verdict does not allow a rerun.
 Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
                                           const v1::Campaign& campaign, WallTime now);
 
@@ -84,7 +82,7 @@ int LatestRun(const google::protobuf::RepeatedPtrField<v1::Rerun>& reruns, int r
 void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts);
 
 // Checks a campaign before its import. Returns INVALID_ARGUMENT unless each case of each job has
-// exactly one result, with epoch 1, and there are no other results.
+// exactly one result, with epoch 1, and there are no further results.
 Status CheckImport(const ImportedCampaign& imported);
 
 // Returns the failure of an imported job that has failed cases, else nullopt.
@@ -96,8 +94,8 @@ class WaitingList {
   // Adds `jobs` queued jobs that need `needed` of the absent candidates `absent`.
   void Add(int jobs, int needed, std::vector<v1::AbsentNode> absent);
 
-  // Returns one message per set of nodes that jobs wait for, sorted by the number of jobs (largest
-  // first) and then by name.
+  // Returns one message per set of nodes for which jobs are waiting, sorted by number of jobs
+  // (largest first) and then by name.
   std::vector<v1::WaitingJobs> Take() &&;
 
  private:

@@ -1,5 +1,5 @@
-// Data types that the interfaces of the stores use. All times are UTC. Ids are UUIDs as text unless
-// stated otherwise.
+// Data types used in the interfaces of the stores. All times are UTC. Ids are UUIDs in text form
+// unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ struct NewJob {
   v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
   std::vector<v1::BenchmarkCase> cases;
   int world_size = 1;
-  // Number of nodes that the job needs. `candidate_node_ids` lists the nodes that the job may use.
-  // If there are exactly as many candidates as needed, the job is pinned to these nodes.
+  // Number of nodes that the job needs. `candidate_node_ids` lists the nodes that it may use. If it
+  // lists exactly that many, the job is pinned to them.
   int node_count = 1;
   NodeIds candidate_node_ids;
-  // Indices of the GPUs to use on each node, in the order of the ranks (the job's numbered
+  // Indices of the GPUs to use on each node, in rank order (ranks are the job's numbered
   // processes). The ranks of the first node are numbered first, then those of the second, and so
   // on. Empty for CPU and network jobs.
   std::vector<int> gpu_indices;
@@ -120,24 +120,24 @@ struct FinishedAttempt {
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
   std::vector<std::string> also_node_ids;  // Nodes that caused it, besides failure->node_id.
-  // Three members that apply only if the job is queued again (kRequeue): the nodes that the next
-  // attempt should avoid if possible, how long it is delayed, and whether it should use the same
-  // nodes as this attempt.
+  // Three members that matter only if the job is queued again (kRequeue): the nodes that the next
+  // attempt should avoid if possible, the delay before it, and whether it should use the same nodes
+  // as this attempt.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;
-  // The nodes that this failure counts against. A node is quarantined after it has failed
-  // kQuarantineJobs jobs in a row, or jobs of kQuarantineCampaigns campaigns. A job counts only
+  // The nodes that this failure is held against. A node is quarantined after it has failed
+  // kQuarantineJobs jobs in a row, or jobs of kQuarantineCampaigns campaigns. A job is counted only
   // once per node, even if several attempts fail. A job that succeeds resets the counts of its
   // nodes.
   std::vector<std::string> suspect_node_ids;
-  // True for a job that is not running, but whose last results have arrived after its last attempt
-  // failed or was requeued. The job is then marked as ended, and its campaign's verdict is removed,
+  // True for a job that is not running and whose remaining results arrived after its last attempt
+  // failed or was requeued. The job is then marked as ended, and its campaign's verdict is removed
   // so that the campaign is judged again. Has no effect if a newer attempt has begun or if a case
-  // has no result.
+  // still lacks a result.
   bool mend = false;
-  // The caller's term as scheduler, which is the number of its election, or 0 for a caller that
-  // needs none. If another scheduler has been elected since then, FinishAttempt has no effect.
+  // The caller's term as scheduler, which is the number of its election, or 0 if it does not need
+  // one. If another scheduler has been elected since, FinishAttempt has no effect.
   int64_t term = 0;
 };
 

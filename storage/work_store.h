@@ -1,4 +1,4 @@
-// Reads the data for time estimates: how long cases took before, and the remaining work of a
+// Reads the data for time estimates: how long cases took in the past, and the remaining work of a
 // campaign. Implementations must pass tests/contract/work_store_contract.h.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace assay::storage {
 // Jobs of one campaign that run equal cases at the same places.
 struct Work {
   // The kind of cases that the jobs run: an entry of the campaign's spec, and the numbers of ranks
-  // (processes) and nodes on which its cases run.
+  // (processes) and nodes per case.
   struct Kind {
     int benchmark_index = 0;
     int ranks = 1;
@@ -37,7 +37,7 @@ struct KindOfWork {
   std::vector<v1::BenchmarkCase> cases;
 };
 
-// A source of the data for time estimates. Thread-safe. Calls block on the database and may take
+// A source of data for time estimates. Thread-safe. Calls block on the database and may take
 // seconds, so do not make them on threads that renew the leases of jobs.
 class WorkStore {
  public:
@@ -48,9 +48,9 @@ class WorkStore {
     std::string benchmark;
     v1::BenchmarkCase one;
   };
-  // Returns the expected time of each case in seconds. It is the mean of a few of the case's newest
-  // results that were measured with `effort`, such as "standard", on any hardware. It is nullopt if
-  // there are no such results.
+  // Returns the expected time of each case in seconds: the mean over a few of the case's newest
+  // results, on any hardware, that were measured with `effort`, such as "standard". The time is
+  // nullopt if there are no such results.
   virtual Result<std::vector<std::optional<double>>> CaseSeconds(
       const std::vector<CaseOfBenchmark>& cases, const std::string& effort) = 0;
 

@@ -19,8 +19,8 @@ namespace assay::rpc {
 namespace {
 
 constexpr int kLeastReserved = 64;
-// Minimum time between two searches for connections that have ended. The acceptor searches when a
-// network address has reached its limit of connections.
+// Minimum interval between searches for connections that have ended. The acceptor searches when a
+// network address has reached its connection limit.
 constexpr Duration kCheckPeriod = std::chrono::milliseconds(100);
 
 struct Peer {
@@ -143,8 +143,8 @@ void Acceptor::AcceptFrom(int listener) {
   }
   if (!connection.valid()) {
     if (error != EMFILE && error != ENFILE) return;
-    // No file descriptor is left. Use the reserved one to accept the connection and close it. If
-    // the connection stayed in the queue, poll would return immediately again and again.
+    // No file descriptors are left, so accept the connection with the reserved one and close it. If
+    // it stayed in the queue, poll would keep returning immediately.
     reserve_.Close();
     FileDescriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)).Close();
     reserve_ = OpenReserve();
@@ -152,8 +152,8 @@ void Acceptor::AcceptFrom(int listener) {
   }
   const Peer peer = Describe(address, length);
   if (connection.get() >= limits_.descriptors || !Admits(peer.address)) return;
-  // Set TCP_NODELAY, as gRPC does on connections that it accepts itself. Without this option, small
-  // messages are delayed by 40 ms each, because they wait for the peer's delayed acknowledgement.
+  // Set TCP_NODELAY, as gRPC does on connections that it accepts itself. Without this option, each
+  // small message is delayed by 40 ms, waiting for the peer's delayed acknowledgement.
   const int on = 1;
   setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const int fd = connection.Release();

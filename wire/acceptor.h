@@ -1,7 +1,7 @@
-// Accepts the connections for a gRPC server. The listener of gRPC 1.51 never accepts a connection
-// again once the process has run out of file descriptors (CVE-2023-4785). This acceptor keeps one
-// descriptor in reserve. When no other descriptor is left, it uses the reserved one to accept and
-// close new connections, and so keeps working.
+// Accepts connections on behalf of a gRPC server. Once a process runs out of file descriptors, the
+// listener of gRPC 1.51 never accepts another connection (CVE-2023-4785). This acceptor keeps
+// working, because it holds one descriptor in reserve with which it can always accept and close new
+// connections.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -24,13 +24,12 @@ namespace assay::rpc {
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
-  // Limit for the numbers of descriptors. A new connection is closed immediately unless its
-  // descriptor is below this limit. Higher numbers are reserved for files, the database and the
-  // HTTP port.
+  // Upper limit for descriptor numbers. New connections whose descriptor is not below it are closed
+  // immediately. Higher numbers are reserved for files, the database and the HTTP port.
   int descriptors = 0;
 
   // Returns limits based on the number of descriptors that this process may open. A quarter of
-  // them, but at least 64, are kept free for other uses. A single network address may use half of
+  // them, but at least 64, are reserved for other uses. A single network address may use half of
   // the rest.
   static ConnectionLimits OfProcess();
 };
@@ -51,8 +50,8 @@ class Acceptor {
   // Begins to accept. Call once, after the server was started.
   void Start();
 
-  // Checks that the acceptor is working: connects to the port and waits until a connection has been
-  // accepted. Returns UNAVAILABLE if that takes longer than `patience`.
+  // Checks that the acceptor is working by connecting to the port and waiting until a connection
+  // has been accepted. Returns UNAVAILABLE if that takes longer than `patience`.
   Status Check(Duration patience) const;
 
  private:

@@ -72,8 +72,8 @@ class AccessControl : public grpc::AuthMetadataProcessor {
 
   bool IsBlocking() const override { return false; }
 
-  // If this function returns an error, gRPC sends only the code and the message to the client. The
-  // message therefore ends with the reason in parentheses.
+  // If this function returns an error, gRPC sends only the code and the message to the client, so
+  // the message ends with the reason in parentheses.
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
                        OutputMetadata* /*consumed*/, OutputMetadata* /*response*/) override {
     const Status checked = Check(metadata, *context);

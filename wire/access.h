@@ -22,7 +22,7 @@ using CallerCheck = std::function<Status(const Identity&)>;
 
 // Returns a gRPC processor that checks each call before its handler runs. The caller's certificate
 // must name this `fleet` and must not have expired, and the caller's role must be allowed to call
-// the method (see wire/roles.h). If `check` is given, it must return OK for the caller. Use this
+// the method (see wire/roles.h). If `check` is given, it must also return OK for the caller. Use
 // only with credentials that require client certificates.
 std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet,
                                                               CallerCheck check = {});
@@ -30,15 +30,15 @@ std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet,
 // Returns FAILED_PRECONDITION with reason BAD_CERTIFICATE if the caller's certificate has expired.
 Status CheckExpiry(const Identity& caller, WallTime now);
 
-// Returns the identity of the caller. If the call comes through a proxy, this is the identity in
-// the client certificate that the proxy forwards. On a server that does not require client
+// Returns the identity of the caller. For a call through a proxy, this is the identity in the
+// client certificate that the proxy forwards. On a server that does not require client
 // certificates, the caller's role is kLocalAdmin.
 Identity CallerOf(const grpc::ServerContextBase& context);
 
 // Returns true if the peer is a proxy, so that the peer's address is not that of the caller.
 bool IsThroughProxy(const grpc::ServerContextBase& context);
 
-// Returns the identity of the server that answers a call. Use this only after the first response
+// Returns the identity of the server that answers a call. Call this only after the first response
 // has arrived. The role is kLocalAdmin if the connection is not encrypted, and kNone if the
 // server's certificate contains no identity.
 Identity ServerOf(const grpc::ClientContext& context);

@@ -98,8 +98,8 @@ Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
 
 using SpecsByName = std::map<std::string_view, const ParameterSpec*>;
 
-// Returns the first of `values` that is not a valid value of the parameter in canonical form, or
-// null if there is none.
+// Returns the first of `values` that is not a valid, canonical value of the parameter, or null if
+// there is none.
 const std::string* ImpossibleValue(const ParameterSpec& spec,
                                    const std::vector<std::string>& values) {
   for (const std::string& value : values) {
@@ -109,8 +109,8 @@ const std::string* ImpossibleValue(const ParameterSpec& spec,
   return nullptr;
 }
 
-// Describes the problem with a constraint on the parameter `spec`. The text completes a sentence
-// that begins with "a constraint". Returns an empty string if the constraint is valid.
+// Describes what is wrong with a constraint on the parameter `spec`, as the rest of a sentence that
+// begins with "a constraint". Returns an empty string if the constraint is valid.
 std::string ErrorOf(const ParameterSpec& spec, const Constraint& constraint,
                     const SpecsByName& specs) {
   const auto other = specs.find(constraint.parameter);

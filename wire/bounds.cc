@@ -21,8 +21,8 @@ constexpr size_t kMaxOtherText = kKiB;     // Bytes of a text that is not in the
 constexpr size_t kMaxOtherEntries = 4096;  // Entries of a list or map that is not in the table.
 constexpr size_t kMaxNameBytes = 200;
 
-// Limits by the full name of a message or field. They are in bytes for messages and texts, and in
-// entries for lists and maps.
+// Limits by the full name of a message or field: in bytes for messages and texts, and in entries
+// for lists and maps.
 const Limits& MessageLimits() {
   static const Limits limits = {
       {"assay.v1.AgentState", 1024 * kKiB}, {"assay.v1.CampaignSpec", 2048 * kKiB},

@@ -1,6 +1,6 @@
-// Size limits for messages from other machines. Much of what a peer sends is stored and sent to
-// others. Therefore every text, list and map has a size limit, and every stored message fits into
-// one page of a list response.
+// Size limits for messages from other machines. Much of what a peer sends is stored and passed on
+// to others, so every text, list and map has a size limit, and every stored message fits into one
+// page of a list response.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -12,17 +12,17 @@
 
 namespace assay::schema {
 
-// Checks the size of `message` and of every text, list and map in it. If one of them is too large,
+// Checks the size of `message` and of every text, list and map in it. If any of them is too large,
 // returns INVALID_ARGUMENT with `reason` and one violation. The violation contains the path of the
-// first field that is too large, or the type of `message` if only the message as a whole is.
+// first oversized field, or the type of `message` if only the message as a whole is too large.
 Status CheckBounds(const google::protobuf::Message& message, Reason reason);
 
-// Truncates every text, list and map in `message` to the size limit. Use this for messages that
+// Truncates every text, list and map in `message` to its size limit. Use this for messages that
 // must not be rejected, such as the report that a job has ended.
 void CutToBounds(google::protobuf::Message& message);
 
 // Returns true if `name` is a valid node name: 1 to 200 printable ASCII characters without leading
-// or trailing spaces. If other characters were allowed, different names could look the same.
+// or trailing spaces. Other characters would allow different names to look the same.
 bool IsNodeName(std::string_view name);
 
 }  // namespace assay::schema

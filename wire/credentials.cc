@@ -45,8 +45,8 @@ Certificate NextCertificate(BIO* pem) {
 Certificate FirstCertificate(const std::string& pem) { return NextCertificate(OpenPem(pem).get()); }
 
 // Checks that every certificate in a PEM file can be read. gRPC does not report such errors: it
-// silently ignores the first unreadable certificate and all certificates after it. If no readable
-// certificate is left, gRPC later fails to listen or connect without giving a reason.
+// silently ignores the first unreadable certificate and all those after it. If none is left, gRPC
+// later fails to listen or connect without giving a reason.
 Status CheckCertificates(const std::string& path, const std::string& pem) {
   const Bio text = OpenPem(pem);
   int count = 0;
@@ -73,8 +73,8 @@ Status CheckStrength(const std::string& path, X509* certificate) {
       .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
 }
 
-// Checks that the private key belongs to the certificate. gRPC accepts files that do not match, but
-// later fails to listen or connect without giving a reason.
+// Checks that the private key matches the certificate. gRPC accepts mismatched files, but later
+// fails to listen or connect without giving a reason.
 Status CheckPair(const TlsFiles& files, const Pem& pem) {
   ASSAY_RETURN_IF_ERROR(CheckCertificates(files.certificate, pem.certificate));
   const Bio key_text = OpenPem(pem.key);

@@ -1,5 +1,5 @@
 // Transport security for all gRPC servers and clients: TLS or mutual TLS, with certificates in PEM
-// files. Connections without encryption are allowed only on loopback addresses or with the option
+// files. Unencrypted connections are allowed only on loopback addresses or with the option
 // --insecure.
 #pragma once
 
@@ -24,9 +24,9 @@ struct TlsFiles {
   // This side's certificate chain and private key. Give both or neither.
   std::string certificate;
   std::string key;
-  // The certificate authorities, one of which must have signed the peer's certificate. If this is
-  // set, a server accepts only clients with such a certificate (mutual TLS). If it is empty, a
-  // client trusts the authorities of the operating system.
+  // The certificate authorities, one of which must have signed the peer's certificate. If set, a
+  // server accepts only clients with such a certificate (mutual TLS). If empty, a client trusts the
+  // operating system's authorities.
   std::string authorities;
 
   bool empty() const { return certificate.empty() && key.empty() && authorities.empty(); }
@@ -40,17 +40,16 @@ Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
 // must present a certificate of this server's fleet, and may call only the methods that
 // wire/roles.h allows for their role. If `check` is given, it must also return OK for them. Without
 // authorities, any client may call every method, so `address` must be a loopback address unless
-// `insecure` is true; otherwise returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the
+// `insecure` is true; otherwise returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if any of the
 // files cannot be used.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
                                                                    bool insecure,
                                                                    CallerCheck check = {});
 
-// Returns credentials for a client that connects to `address`. If no files are given, the
-// connection is not encrypted. This is allowed only for a loopback address or if `insecure` is
-// true; otherwise returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if one of the files cannot
-// be used.
+// Returns credentials for a client that connects to `address`. Without any files, the connection is
+// not encrypted, which is allowed only for a loopback address or if `insecure` is true; otherwise
+// returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if any of the files cannot be used.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,
                                                                     bool insecure);
@@ -58,14 +57,14 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPo
 // Applies the settings that all gRPC servers share:
 // - The server pings clients every 30 s. It closes a connection if a ping gets no reply within
 //   10 s, or if the handshake takes longer than 10 s.
-// - Clients may send a ping every 15 s.
-// - Messages may have up to 16 MiB. They must not be compressed, because a small compressed message
+// - Clients may ping every 15 s.
+// - Messages may be up to 16 MiB. They must not be compressed, because a small compressed message
 //   could expand to fill the memory.
-// - All buffers together may have up to 1 GiB.
+// - All buffers together may take up to 1 GiB.
 void ApplyServerLimits(grpc::ServerBuilder& builder);
 
-// Returns the settings that all gRPC clients share. Messages may have up to 16 MiB. The client
-// pings the server every 30 s, even while no call is active.
+// Returns the settings that all gRPC clients share. Messages may be up to 16 MiB. The client pings
+// the server every 30 s, even while no call is active.
 grpc::ChannelArguments ClientArguments();
 
 }  // namespace assay::rpc

@@ -18,8 +18,8 @@ inline google::protobuf::Duration ToProto(Duration duration) {
   return proto;
 }
 
-// Converts a duration from a message and limits it to the range from zero to one year. Messages
-// from other machines can contain any value. The limit ensures that adding the result to a time
+// Converts a duration from a message, clamping it to the range from zero to one year. Messages from
+// other machines can contain any value, and the limit ensures that adding the result to a time
 // cannot overflow.
 inline Duration FromProto(const google::protobuf::Duration& proto) {
   constexpr int64_t kYear = 365 * 86'400;

@@ -28,8 +28,8 @@ WallTime WallOf(const ASN1_TIME* time) {
 
 std::string TextOfTime(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
 
-// Returns true if the bytes begin with an HTTP/2 frame, which may be incomplete. The first byte of
-// a frame is part of its length and is 0 here. Plain text and TLS records never begin with 0.
+// Returns true if the bytes begin with an HTTP/2 frame, possibly incomplete. The first byte of a
+// frame is part of its length and is 0 here. Plain text and TLS records never begin with 0.
 bool SpeaksHttp2(std::string_view bytes) { return !bytes.empty() && bytes[0] == 0; }
 
 class Explainer {
@@ -54,8 +54,8 @@ class Explainer {
     if (outcome.ok()) outcome = socket.Read(&bytes);
     if (outcome.failure == TlsFailure::kTimeout) return NoAnswer(outcome.message);
     if (SpeaksHttp2(bytes)) return Status::Ok();
-    // A TLS server takes the plaintext bytes that were sent (the HTTP/2 preface) for a malformed
-    // handshake. It answers with an alert or closes the connection.
+    // A TLS server takes the plaintext bytes it was sent (the HTTP/2 preface) for a malformed
+    // handshake, so it answers with an alert or closes the connection.
     if (bytes.empty() || bytes[0] == kAlertRecord) {
       return FailedPrecondition(server_ + " does not accept plaintext; it seems to speak TLS",
                                 Reason::kTlsRequired)
@@ -103,7 +103,7 @@ class Explainer {
         return SpeaksHttp2(socket.first_bytes()) ? SpeaksPlaintext() : NotAssay();
       case TlsFailure::kClosed:
         // The server closed the connection during the TLS handshake. An HTTP/2 server without TLS
-        // does this, without sending any bytes, when it receives the beginning of the handshake.
+        // does so when it receives the beginning of the handshake, without sending any bytes.
         return socket.first_bytes().empty() ? SpeaksPlaintext() : NoAnswer(outcome.message);
       case TlsFailure::kAlert:
         return OwnRefused(outcome.message);

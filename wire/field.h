@@ -41,8 +41,8 @@ using FieldValue = nlohmann::ordered_json;
 
 // Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
 // become words, times become RFC 3339 text, and maps are sorted by key. Returns null for empty
-// texts, enum value 0, and absent fields and messages. If a field on the path is repeated, list
-// types get the values of all elements, and other types only that of the first one.
+// texts, enum value 0, and absent fields and messages. If a field on the path is repeated, returns
+// the values of all elements for list types, and only that of the first element for other types.
 FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
                     FieldType type);
 
@@ -54,7 +54,7 @@ struct Field {
   std::string_view description;
   std::string_view path;  // Where a Subject has the value, see ReadPath.
   StoredIn stored_in = StoredIn::kNowhere;
-  // An example of the operator and the value in a filter on this field, such as "= H200". Empty if
+  // An example of an operator and value in a filter on this field, such as "= H200". Empty if
   // filters cannot use the field.
   std::string_view example = "";
   // All values that a text field can have. If empty, any text is allowed.
@@ -76,8 +76,8 @@ std::string ColumnName(std::string_view field);
 // Formats a value for CSV. Lists and maps are joined by semicolons, and null becomes empty.
 std::string FieldText(const FieldValue& value);
 
-// Converts a value to the form that assay::Matches, which evaluates filters, can compare. There is
-// one string per list element, and numbers are formatted by FilterNumber.
+// Converts a value to the form that assay::Matches, which evaluates filters, can compare: one
+// string per list element, with numbers formatted by FilterNumber.
 std::vector<std::string> FilterValues(const FieldValue& value);
 
 // Returns the text as a value, or null if it is empty.

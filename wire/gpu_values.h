@@ -1,5 +1,5 @@
-// The table of GPU metrics that coordinators and agents export to Prometheus. Both use this table,
-// so the metrics have the same names and meanings everywhere.
+// The table of GPU metrics exported to Prometheus. Coordinators and agents share it, so the metrics
+// have the same names and meanings everywhere.
 #pragma once
 
 #include <functional>
@@ -28,17 +28,17 @@ struct GpuValue {
   const char* help;
   bool is_counter;
   const char* label;  // Null: none.
-  // Passes each current value of the metric to `add`. Does not call `add` if the GPU does not
-  // report the value.
+  // Passes each current value of the metric to `add`, or none if the GPU does not report the
+  // metric.
   void (*read)(const GpuFacts& gpu, const Add& add);
 };
 
 // Sorted by name.
 const std::vector<GpuValue>& GpuValues();
 
-// Returns the number of NVLinks that the GPU should have. This is the largest number of active
-// links that any GPU of the same model had on this node when the agent started. If a link was
-// already down then, this is noticed only if another GPU had more links.
+// Returns the number of NVLinks that the GPU should have: the largest number of active links on any
+// GPU of the same model on this node when the agent started. A link that was already down then is
+// noticed only if another GPU had more links.
 int ExpectedNvlinks(const v1::NodeInventory& inventory, const v1::GpuInventory& gpu);
 
 }  // namespace assay::schema

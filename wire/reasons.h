@@ -13,8 +13,8 @@ namespace assay {
 struct ReasonInfo {
   v1::Reason reason = v1::REASON_UNSPECIFIED;
   std::string_view word;  // "PEER_LOST"
-  // The class of the failure, which says who must act if a job fails for this reason. UNSPECIFIED
-  // if no job can fail for this reason.
+  // The failure class, which says who must act if a job fails for this reason. UNSPECIFIED if jobs
+  // cannot fail for this reason.
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   std::string_view meaning;  // One sentence.
 };

@@ -109,8 +109,8 @@ std::vector<v1::StoredResult> SplitByMetric(const v1::CaseResult& result) {
   v1::StoredResult bare;
   *bare.mutable_case_result() = result;
   bare.mutable_case_result()->clear_measurements();
-  // Create the environment and the provenance even if the result has none. Otherwise, their fields
-  // that always have a value, such as gpu.count and simulated, would be null.
+  // Create the environment and the provenance even if the result has none. Otherwise, fields that
+  // must always have a value, such as gpu.count and simulated, would be null.
   bare.mutable_case_result()->mutable_environment();
   bare.mutable_case_result()->mutable_provenance();
   std::vector<v1::StoredResult> results(std::max(result.measurements_size(), 1), bare);

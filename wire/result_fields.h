@@ -1,5 +1,5 @@
-// Defines the table of all fields of a stored result. The JSON and CSV output and the reference
-// documentation are generated from this table. Filters on these fields are in result_filter.h.
+// Defines the table of all fields of a stored result, from which the JSON and CSV output and the
+// reference documentation are generated. Filters on these fields are in result_filter.h.
 #pragma once
 
 #include <string>
@@ -22,12 +22,12 @@ const ResultField* FindResultField(std::string_view name);
 std::string OutcomeName(v1::CaseOutcome outcome);
 
 // Splits the result of a case (one run of a benchmark with fixed parameters) into one result per
-// metric. Each of them contains only the measurement of its metric. A case without measurements
-// gives one result. Sets only the fields `case_result` and `primary`.
+// metric, each containing only the measurement of that metric. A case without measurements yields
+// one result. Sets only the fields `case_result` and `primary`.
 std::vector<v1::StoredResult> SplitByMetric(const v1::CaseResult& result);
 
 // Formats a result as one line of JSON: a nested object with all fields that have a value. All
-// programs of Assay use this function, so they all print the same JSON for the same result.
+// Assay programs use this function, so they print identical JSON for the same result.
 std::string ResultJson(const v1::StoredResult& result);
 
 // Return the names and the values of the CSV columns, in the same order.

@@ -44,7 +44,7 @@ Status BadValue(const Filter& restriction, const std::string& expected) {
                          Reason::kBadFilter);
 }
 
-// Returns all field names that a user may type in a filter, each mapped to the full name. NCCL
+// Returns all field names that a user may type in a filter, each mapped to its full name. NCCL
 // variables can be abbreviated: nccl_variables.nccl_algo, nccl.nccl_algo, nccl_algo,
 // nccl_variables.algo and nccl.algo all mean NCCL_ALGO.
 std::map<std::string, std::string> TypedNames() {
@@ -70,8 +70,8 @@ std::map<std::string, std::string> TypedNames() {
 }
 
 // Returns the field name that the user probably meant, or an empty string if no name is similar. If
-// `number` is true, the user compares the field with a number, so text fields are not suggested.
-// For example, "nodes = 2" probably means the benchmark parameter `nodes`, not the field `node`.
+// `number` is true, suggests no text fields, because the user is comparing with a number. For
+// example, "nodes = 2" probably means the benchmark parameter `nodes`, not the field `node`.
 std::string ClosestField(const std::string& typed, bool number) {
   const std::map<std::string, std::string> names = TypedNames();
   std::vector<std::string> known;
@@ -169,7 +169,7 @@ std::optional<std::string> NumberOfSize(const std::string& text) {
   return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
 }
 
-// Extends a comparison with the value a by a second value b:
+// Extends a comparison with value a to include a second value b:
 //   "= a"   becomes  "= a OR = b"
 //   "!= a"  becomes  "!= a AND != b"
 void AlsoCompareWith(Filter& restriction, std::string value) {
@@ -181,8 +181,8 @@ void AlsoCompareWith(Filter& restriction, std::string value) {
   restriction = std::move(either);
 }
 
-// Checks a comparison of a benchmark parameter or an NCCL variable with a value. Stored values are
-// words or whole numbers without a unit, so a size such as 1MiB is converted to a number.
+// Checks a comparison of a benchmark parameter or NCCL variable with a value. Stored values are
+// words or whole numbers without units, so sizes such as 1MiB are converted to numbers.
 Status CheckSetting(Filter& restriction) {
   if (restriction.comparator == Comparator::kHas) return Status::Ok();
   const std::optional<std::string> size = NumberOfSize(restriction.value);
@@ -199,8 +199,8 @@ Status CheckSetting(Filter& restriction) {
         .WithHint(
             "write for example 4096, 0.5, 64KiB or 1MiB; words can only be compared by = and !=");
   } else if (restriction.value.find_first_not_of("0123456789") != std::string::npos) {
-    // Leave whole numbers unchanged, because they compare exactly. Reformat all other numbers,
-    // because "1.5" would otherwise be compared as a version.
+    // Leave whole numbers unchanged, because they compare exactly. Reformat all other numbers;
+    // otherwise "1.5" would be compared as a version.
     restriction.value = FilterNumber(std::abs(*number) < 1 / kNumberLimit ? 0 : *number);
   }
   return Status::Ok();
@@ -326,8 +326,8 @@ Result<WallTime> ParseTimeAt(std::string_view text, WallTime now) {
   }
   if (!text.starts_with('-')) return ParseTime(text);
   ASSAY_ASSIGN_OR_RETURN(const Duration ago, ParseDuration(text.substr(1)));
-  // The time may be before 1970. In that case, use 1970 instead. All results are later than both,
-  // so the filter matches the same results.
+  // If the time is before 1970, use 1970 instead. All results are later than either, so the filter
+  // matches the same results.
   return ago > now.time_since_epoch() ? WallTime{} : now - ago;
 }
 
@@ -339,9 +339,9 @@ Result<Filter> ParseResultFilter(std::string_view text, WallTime now) {
   ASSAY_ASSIGN_OR_RETURN(Filter filter, ParseFilter(text));
   ASSAY_RETURN_IF_ERROR(Check(filter, now));
   const bool all_metrics = MentionsAny(filter, {"metric", "primary"});
-  // A campaign is a set of benchmark runs that belong together. Its results are either all imported
-  // or all measured. A filter that names a campaign can therefore include imported results without
-  // mixing the two kinds.
+  // The results of a campaign (a set of related benchmark runs) are either all imported or all
+  // measured. A filter that names a campaign can therefore include imported results without mixing
+  // the two kinds.
   const bool any_origin =
       MentionsAny(filter, {"imported", "imported_from", "campaign", "campaign_id"});
   if (!Mentions(filter, "simulated")) Require(filter, "simulated", "false");

@@ -23,28 +23,28 @@ Result<Filter> ParseResultFilter(std::string_view text, WallTime now);
 // Parses a filter relative to the current time of this machine's clock.
 Result<Filter> ParseResultFilter(std::string_view text);
 
-// Parses a time like ParseTime. Also accepts times relative to `now`, such as "-12h", "-7d",
+// Parses a time as ParseTime does. Also accepts times relative to `now`, such as "-12h", "-7d",
 // "today" and "yesterday". The last two mean the beginning of that day in UTC.
 Result<WallTime> ParseTimeAt(std::string_view text, WallTime now);
 
 // Returns true if `result` matches a filter from ParseResultFilter.
 Result<bool> MatchesResult(const Filter& filter, const v1::StoredResult& result);
 
-// The result field that a name in a filter refers to. If the name refers to an entry of a map, such
-// as "parameters.dtype", `field` is the map "parameters" and `key` is "dtype".
+// The result field to which a name in a filter refers. For an entry of a map, such as
+// "parameters.dtype", `field` is the map "parameters" and `key` is "dtype".
 struct NamedField {
   const ResultField* field = nullptr;
   std::string key;
 };
 
 // Finds the result field for a name in a filter. Returns nullopt if there is no such field or
-// filters cannot use it. Names in filters are in lower case, but NCCL variables are in upper case.
-// For example, "nccl_variables.nccl_algo" has the key NCCL_ALGO.
+// filters cannot use it. Names in filters are lower case, but NCCL variables are upper case, so
+// "nccl_variables.nccl_algo" has the key NCCL_ALGO.
 std::optional<NamedField> FilterableField(std::string_view name);
 
-// Finds a field like FilterableField does, but returns an error instead of nullopt:
-// INVALID_ARGUMENT with reason UNKNOWN_FIELD and a hint about what was probably meant. The error
-// begins with `where`, such as "order_by".
+// Finds a field as FilterableField does, but returns an error instead of nullopt: INVALID_ARGUMENT
+// with reason UNKNOWN_FIELD and a hint about what was probably meant. The error begins with
+// `where`, such as "order_by".
 Result<NamedField> FindFilterableField(std::string_view where, std::string_view name);
 
 }  // namespace assay::schema

@@ -11,9 +11,9 @@ namespace assay {
 using Parameters = google::protobuf::Map<std::string, std::string>;
 
 // Returns a short description of a benchmark case, such as "m=n=k=4096 bf16 layout=nt". Includes
-// the parameters that identify the case and those whose values differ from their defaults. Omits
-// the cache, fill and launch modes, which tables show as flags. The parameters in `varying` come
-// first, so that a narrow terminal does not cut them off.
+// the parameters that identify the case and any that differ from their defaults. Omits the cache,
+// fill and launch modes, which tables show as flags. The parameters in `varying` come first, so
+// that narrow terminals do not cut them off.
 std::string ParametersText(const Parameters& parameters, const std::set<std::string>& varying = {});
 std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying = {});
 

@@ -1,5 +1,6 @@
-// Defines the roles of callers and which role may call which method. AccessControl in wire/access.h
-// enforces this before any handler runs. docs/reference/roles.md is generated from this table.
+// Defines the roles of callers and the methods that each role may call. AccessControl in
+// wire/access.h enforces these rules before any handler runs. docs/reference/roles.md is generated
+// from this table.
 #pragma once
 
 #include <span>
@@ -18,8 +19,8 @@ enum class Role {
   kSubmitter,
   kOperator,
   kAdmin,
-  // Any caller on a port that does not require client certificates. Either the port is on a
-  // loopback address, or the server was started with --insecure. This role may call everything.
+  // Any caller on a port that does not require client certificates, either because it is on a
+  // loopback address or because the server was started with --insecure. May call everything.
   kLocalAdmin,
   kNode,
   kCoordinator,
@@ -40,7 +41,7 @@ struct Identity {
   std::string id;
   std::string name;    // The name of a node; empty for others.
   std::string serial;  // The certificate's serial number in hexadecimal.
-  // SHA-256 of the certificate's public key (SubjectPublicKeyInfo) in hexadecimal. A renewed
+  // SHA-256 hash of the certificate's public key (SubjectPublicKeyInfo), in hexadecimal. A renewed
   // certificate has the same key and therefore the same hash.
   std::string key_hash;
   // When the certificate expires.
@@ -61,11 +62,11 @@ struct MethodAccess {
 // Returns the table, one row per method of every service.
 std::span<const MethodAccess> AccessTable();
 
-// Returns true if callers with this role may call `method`. A method that is not in AccessTable()
-// may be called only by kLocalAdmin.
+// Returns true if callers with this role may call `method`. Only kLocalAdmin may call methods that
+// are not in AccessTable().
 bool Allows(Role role, std::string_view method);
 
-// Parses an identity of the form "spiffe://FLEET/ROLE/ID". Sets only its fleet, role and id.
+// Parses an identity of the form "spiffe://FLEET/ROLE/ID", setting only its fleet, role and id.
 // Returns INVALID_ARGUMENT if the text has another form, if the role is unknown, or if FLEET or ID
 // is empty or longer than 200 bytes.
 Result<Identity> ParseSpiffeId(std::string_view uri);

@@ -13,12 +13,12 @@ namespace assay::rpc {
 namespace {
 
 // Limits, in bytes, for each text and for all details of an error status. gRPC sends a status in
-// the trailer of a call, where clients accept at most 8 KiB. The limits are lower than that,
-// because texts are percent-encoded and details are base64-encoded when they are sent.
+// the trailer of a call, which clients limit to 8 KiB. The limits here are lower, because texts are
+// sent percent-encoded and details base64-encoded.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 5000;
-// The share of ErrorDetail in the bytes that are left for violations. BadRequest gets the rest,
-// because violations are sent in both messages.
+// ErrorDetail's share of the bytes that are left for violations. Violations are sent in both
+// messages, so BadRequest gets the rest.
 constexpr double kShareOfErrorDetail = 0.6;
 // Room for an Any's type and for the lengths of its fields.
 constexpr size_t kAnyBytes = 60;
@@ -57,9 +57,9 @@ google::rpc::ErrorInfo InfoOf(const Status& status) {
   return info;
 }
 
-// Copies the violations of `status` to `message` until it has about `most` bytes. If some do not
-// fit, the last violation says that there are more. `add` appends an empty violation to the message
-// and returns it.
+// Copies the violations of `status` to `message` until it reaches about `most` bytes. If some do
+// not fit, the last violation says that there are more. `add` appends an empty violation to the
+// message and returns it.
 template <typename Message, typename Add>
 void AddViolations(const Status& status, size_t most, Message& message, Add add) {
   for (const Violation& violation : status.violations()) {

@@ -1,5 +1,5 @@
 // Converts assay::Status to and from gRPC's status, which has the same code and message. The
-// reason, hint and violations are sent in gRPC's binary error details. They are sent twice: as
+// reason, hint and violations are sent twice in gRPC's binary error details: as
 // google.rpc.ErrorInfo and BadRequest, which clients in any language can read, and as
 // assay.v1.ErrorDetail.
 #pragma once
@@ -10,13 +10,13 @@
 
 namespace assay::rpc {
 
-// Converts a status to gRPC's form. A gRPC client drops all details if they exceed 8 KiB, so long
-// texts are truncated. If there are too many violations, only the first ones are sent, followed by
-// one with the text kMoreErrors.
+// Converts a status to gRPC's form. Long texts are truncated, because a gRPC client drops all
+// details if they exceed 8 KiB. If there are too many violations, only the first few are sent,
+// followed by one with the text kMoreErrors.
 grpc::Status ToGrpc(const Status& status);
 
-// Converts a status from gRPC's form. Ignores details that cannot be parsed, because the peer may
-// not be a program of Assay.
+// Converts a status from gRPC's form, ignoring details that cannot be parsed, because the peer may
+// not be an Assay program.
 Status FromGrpc(const grpc::Status& status);
 
 }  // namespace assay::rpc

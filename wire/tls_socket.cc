@@ -105,8 +105,8 @@ Result<FileDescriptor> ConnectTcp(const HostPort& address, MonotonicTime deadlin
   ASSAY_ASSIGN_OR_RETURN(const std::vector<SocketAddress> addresses, Resolve(address, deadline));
   int error = 0;
   for (size_t i = 0; i < addresses.size(); ++i) {
-    // Give each address an equal share of the remaining time, so that an address that does not
-    // respond leaves time for the others.
+    // Give each address an equal share of the remaining time, so that an unresponsive one leaves
+    // time for the others.
     const MonotonicTime now = Clock::Real().Now();
     const MonotonicTime next = now + (deadline - now) / static_cast<int>(addresses.size() - i);
     FileDescriptor socket(
@@ -165,7 +165,7 @@ Status TlsSocket::OpenTunnel(const HostPort& target, const std::string& credenti
     return unreachable(sent.message);
   }
   std::string head;
-  // Receive the head of the proxy's response. No bytes of the server can follow it yet, because a
+  // Receive the head of the proxy's response. No bytes from the server can follow it yet, because a
   // TLS server sends nothing before the client does.
   while (head.find("\r\n\r\n") == head.npos) {
     std::string part;
@@ -206,8 +206,8 @@ TlsOutcome TlsSocket::Send(std::string_view bytes) {
 TlsOutcome TlsSocket::Receive(std::string* bytes) {
   bytes->resize(kReadBytes);
   while (true) {
-    // Check the deadline before every read. Otherwise, a peer that keeps sending data could delay
-    // the caller beyond the deadline.
+    // Check the deadline before every read. Otherwise, a peer that keeps sending data could hold up
+    // the caller past the deadline.
     if (Clock::Real().Now() >= deadline_) return Failed(TlsFailure::kTimeout, "timed out");
     const ssize_t got = ::recv(socket_.get(), bytes->data(), bytes->size(), 0);
     if (got >= 0) {
@@ -251,9 +251,9 @@ TlsOutcome TlsSocket::WhyFailed() {
   return Failed(TlsFailure::kOther, message);
 }
 
-// Repeats `operation`, a call of OpenSSL, until it succeeds, fails or reaches the end of the
-// stream. OpenSSL reads from and writes to memory, so this function transfers the bytes: after each
-// attempt, it sends what OpenSSL has written and, if OpenSSL needs more input, receives it.
+// Repeats `operation`, an OpenSSL call, until it succeeds, fails or reaches the end of the stream.
+// OpenSSL reads from and writes to memory, so this function transfers the bytes: after each
+// attempt, it sends what OpenSSL has written and receives more input if OpenSSL needs it.
 template <typename Operation>
 TlsOutcome TlsSocket::Drive(const Operation& operation) {
   while (true) {

@@ -34,9 +34,9 @@ struct TlsOutcome {
   bool ok() const { return failure == TlsFailure::kNone; }
 };
 
-// A connection to a server. It goes through the proxy that environment variables specify, if any
-// (see wire/proxy.h). No call waits beyond the deadline of the connection. Until StartTls is
-// called, bytes are sent and received without encryption. Not thread-safe.
+// A connection to a server, through the proxy that environment variables specify, if any (see
+// wire/proxy.h). No call blocks past the connection's deadline. Until StartTls is called, bytes are
+// sent and received unencrypted. Not thread-safe.
 class TlsSocket {
  public:
   // Connects to `address`. Returns UNAVAILABLE with reason UNREACHABLE if the server cannot be
@@ -47,12 +47,12 @@ class TlsSocket {
   TlsOutcome StartTls(SSL_CTX* context, const std::string& server_name);
   // Sends all of `bytes`.
   TlsOutcome Write(std::string_view bytes);
-  // Sets `bytes` to the next bytes that arrive, at most 16 KiB, or to an empty string at the end of
+  // Sets `bytes` to the next bytes received, at most 16 KiB, or to an empty string at the end of
   // the stream. With TLS, returns kClosed if the server closed the connection without announcing
   // the end of the stream.
   TlsOutcome Read(std::string* bytes);
 
-  // Returns OpenSSL's state of the connection. Valid after StartTls has been called, even if it
+  // Returns OpenSSL's state of the connection. Valid once StartTls has been called, even if it
   // failed.
   SSL* ssl() const { return ssl_.get(); }
   // Returns the first bytes that the server sent, as they were on the network.

@@ -9,10 +9,9 @@
 namespace assay::agent {
 
 // Turns a RunJob request into a job with a single case (one run of a benchmark with fixed
-// parameters). Fills in missing parameters, selects GPUs and creates a job id. If the benchmark is
-// unknown, returns NOT_FOUND with a list of the known ones. If a field is invalid, returns
-// INVALID_ARGUMENT with one violation per field. If this node cannot run the benchmark, returns
-// FAILED_PRECONDITION.
+// parameters). Fills in missing parameters, selects GPUs and creates a job id. Returns NOT_FOUND
+// with a list of the known benchmarks if the benchmark is unknown, INVALID_ARGUMENT with one
+// violation per invalid field, or FAILED_PRECONDITION if this node cannot run the benchmark.
 Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
                                   const v1::RunJobRequest& request);
 

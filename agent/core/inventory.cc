@@ -78,8 +78,8 @@ std::string VectorIsa() {
 #endif
 }
 
-// Reads the CPU sockets, cores and caches with the hwloc library. Counts only those that this
-// process may use according to its CPU affinity and cgroup. Omits everything that cannot be read.
+// Reads the CPU sockets, cores and caches with the hwloc library. Counts only those available to
+// this process under its CPU affinity and cgroup, and omits anything that cannot be read.
 v1::CpuInventory ReadCpu() {
   v1::CpuInventory cpu;
   cpu.set_model(CpuInfo("model name"));

@@ -8,9 +8,9 @@
 
 namespace assay::agent {
 
-// Reads the node's hardware and driver. `nvml` may be null on a node without GPUs. Takes a few
-// milliseconds per GPU. Never fails: anything that cannot be read is omitted. Does not set the
-// field `software`, because only the runner program knows the software versions.
+// Lists the node's hardware and driver. `nvml` may be null on a node without GPUs. Takes a few
+// milliseconds per GPU. Never fails: anything that cannot be read is omitted. Leaves the field
+// `software` unset, because only the runner program knows the software versions.
 v1::NodeInventory ReadInventory(const Nvml* nvml);
 
 // Reads the present state of one GPU.

@@ -1,5 +1,5 @@
-// The interface through which the agent runs the jobs that a coordinator assigns. Supervisor
-// implements this interface by starting processes. Tests use a fake implementation.
+// The interface through which the agent runs the jobs assigned by a coordinator. Supervisor
+// implements it by starting processes; tests use a fake.
 #pragma once
 
 #include <functional>
@@ -26,13 +26,13 @@ struct JobOutcome {
   Duration runner_time{0};
 };
 
-// Callbacks for the events of a job. All of them must be set. They are called one at a time, on the
-// job's own thread, and `finished` is called last.
+// Callbacks for the events of a job, all of which must be set. They are called one at a time, on
+// the job's own thread, and `finished` is called last.
 struct JobEvents {
   // Called when the job enters a phase: "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;
-  // Called when all of the job's processes (ranks) on this node are ready and wait for
-  // LaunchedJob::Go. If rank 0 is one of them, `token` is what the ranks on other nodes need to
+  // Called when all of the job's processes (ranks) on this node are ready and waiting for
+  // LaunchedJob::Go. If rank 0 is among them, `token` is what the ranks on other nodes need to
   // connect to it. Otherwise `token` is empty.
   std::function<void(std::string token)> gang_ready;
   // Called with a result of the runner, completed with the agent's facts (see ResultContext).
@@ -40,17 +40,17 @@ struct JobEvents {
   std::function<void(JobOutcome outcome)> finished;
 };
 
-// A job that runs on this node. All methods may be called from any thread and return immediately.
-// The destructor stops the job and waits up to about two seconds until it has ended. Do not destroy
-// this object in one of the job's own callbacks.
+// A job running on this node. All methods may be called from any thread and return immediately. The
+// destructor stops the job and waits up to about two seconds for it to end. Do not destroy this
+// object in one of the job's own callbacks.
 class LaunchedJob {
  public:
   virtual ~LaunchedJob() = default;
   // Starts the measurement of a gang (a job on several nodes). Call this once the processes on all
   // nodes are ready.
   virtual void Go(std::string token) = 0;
-  // Ends the job's processes with SIGTERM, followed by SIGKILL if necessary. The job's outcome then
-  // contains the failure `why`, unless the job has already failed or ended.
+  // Ends the job's processes with SIGTERM, followed by SIGKILL if necessary. The job then fails
+  // with `why`, unless it has already failed or ended.
   virtual void Stop(v1::Failure why) = 0;
 };
 

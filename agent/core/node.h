@@ -1,5 +1,5 @@
-// The agent's description of its node. Messages to coordinators, the inventory, results and metrics
-// all take the facts about the node from here.
+// The agent's description of its node: the single source of facts about the node for messages to
+// coordinators, the inventory, results and metrics.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class Node {
  public:
   // `description` must not contain health.
   explicit Node(v1::NodeDescription description);
-  // Creates a simulated node. Simulated nodes share one list of `benchmarks`, so `description` must
-  // not contain a list of its own.
+  // Creates a simulated node. All simulated nodes share one list of `benchmarks`, so `description`
+  // must not contain its own.
   Node(v1::NodeDescription description, std::shared_ptr<const Benchmarks> benchmarks);
 
   // Returns the constant part of the description: health and the address of /metrics are empty.
@@ -36,15 +36,14 @@ class Node {
   // Returns the description with the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Returns the message with which the agent introduces its node to a coordinator. The message
-  // contains only a hash of the node's list of benchmarks, because most nodes of a fleet have the
-  // same list.
+  // Returns the message that introduces this node to a coordinator. It contains only a hash of the
+  // node's list of benchmarks, because most nodes in a fleet have the same list.
   v1::Hello Greeting() const;
   // Returns the list of benchmarks whose hash is in the greeting.
   const v1::Schemas& Schemas() const { return benchmarks_->schemas; }
 
-  // Replaces the health findings of earlier checks with `findings`. Keeps permanent findings, for
-  // example that the runner program does not answer.
+  // Replaces the findings of earlier health checks with `findings`, but keeps permanent ones, such
+  // as a runner program that does not respond.
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 

@@ -10,9 +10,9 @@
 
 namespace assay::agent {
 
-// Checks whether the node can run benchmarks: checks the health of its GPUs and of the host, and
-// asks the runner program for its list of benchmarks. Stores the findings in `node`. The returned
-// message contains a failure if one of the findings is an ERROR or the runner does not answer.
+// Determines whether the node can run benchmarks: checks the health of its GPUs and of the host,
+// and asks the runner program for its list of benchmarks. Stores the findings in `node`. The
+// returned message contains a failure if any finding is an ERROR or the runner does not respond.
 // Blocks for up to 80 s if neither the driver nor the runner responds.
 v1::NodeChecked CheckNode(const std::string& runner, const Preflight& preflight, Node* node);
 

@@ -1,6 +1,6 @@
-// Decides who may use this node for measurements: either the jobs of a coordinator, or a single job
-// that a user started with RunJob. Both never run at the same time, because they would disturb each
-// other's measurements.
+// Decides who may use this node for measurements: either the jobs of a coordinator or a single job
+// that a user started with RunJob. The two never run at the same time, because they would disturb
+// each other's measurements.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ class Occupancy {
   bool TryEnterDirect();
   void LeaveDirect();
 
-  // Sets a callback that is called when a direct job (one that a user started with RunJob) has
-  // ended. The callback runs on that job's thread. Call this once, before use.
+  // Sets the callback for the end of a direct job (one that a user started with RunJob). It is
+  // called on that job's thread. Call this once, before using the object.
   void OnDirectLeft(std::function<void()> callback) { on_direct_left_ = std::move(callback); }
 
  private:

@@ -35,8 +35,8 @@ Status ProtocolError(std::string message) {
 }
 
 // Returns true if a runner process may report `failure` as its reason for giving up. Accepts only
-// reasons that the agent cannot detect itself. If other reasons were accepted, a runner could
-// cancel the job or prevent its retry.
+// reasons that the agent cannot detect itself. Otherwise, a runner could cancel the job or prevent
+// its retry.
 bool MayAbortWith(const v1::Failure& failure, bool gang) {
   if (failure.message().size() > kMaxMessageBytes ||
       failure.evidence().size() > kMaxEvidenceBytes) {
@@ -192,9 +192,8 @@ void RankGroup::TakeRequests() {
 }
 
 void RankGroup::Serve(RankState* state) {
-  // Check first whether the runner process has exited, and read its pipes afterwards. In the other
-  // order, the process could write something and exit between the two steps, and that output would
-  // be lost.
+  // Check whether the runner process has exited before reading its pipes. In the opposite order,
+  // anything that it writes between the two steps, just before exiting, would be lost.
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });

@@ -13,18 +13,18 @@
 
 namespace assay::agent {
 
-// Returns a name for a case (one set of the benchmark's parameters) in messages, such as "case 2
-// (bytes=1024, direction=reverse)". The number in the name is `case_index` + 1. The name contains
-// only the parameters whose values differ between the job's cases.
+// Returns the name of a case (one set of benchmark parameters) for messages, such as "case 2
+// (bytes=1024, direction=reverse)". The number is `case_index` + 1. Only parameters whose values
+// differ between the job's cases are included.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
-// The processes (ranks) of one job that run on this node. The group has these states:
-//   - starting, until every rank of this node is ready;
+// The processes (ranks) of one job on this node. The group has these states:
+//   - starting, until every rank on this node is ready;
 //   - waiting for Go, only if the job also has ranks on other nodes;
 //   - running, until every rank has finished;
-//   - stopping, after an error, a timeout or Stop. Sends SIGTERM, and SIGKILL 2 s later.
-// When one rank fails, the others usually fail too, in any order. The group gives them one second
-// to exit, and then reports the failure that says most about the cause.
+//   - stopping, after an error, a timeout or Stop: sends SIGTERM, and SIGKILL 2 s later.
+// When one rank fails, the others usually follow, in any order. The group gives them one second to
+// exit and then reports the failure that best explains the cause.
 class RankGroup {
  public:
   struct Rank {
@@ -52,9 +52,9 @@ class RankGroup {
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  // Runs the group on the calling thread and returns after every process has ended. Calls
-  // `on_started` when the first process has started. Returns the failure of the group, or nullopt
-  // if all ranks succeeded. Must be called only once.
+  // Runs the group on the calling thread until every process has ended. Calls `on_started` when the
+  // first process has started. Returns the group's failure, or nullopt if all ranks succeeded. Must
+  // be called only once.
   std::optional<v1::Failure> Run(const std::function<void()>& on_started);
 
   // May be called from any thread, also before Run.
@@ -92,8 +92,8 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  // Returns the deadline by which the ranks must be ready or, if they are, must have been told to
-  // begin. Returns max() once they have begun.
+  // Returns the deadline for the ranks to become ready or, once they are, to be told to begin.
+  // Returns max() once they have begun.
   MonotonicTime PrepareDeadline() const;
   // How much a failure says about the cause of the group's end, in ascending order.
   enum class Detail {

@@ -1,5 +1,5 @@
 // A runner process, which executes a benchmark, and its pipes: stdin for commands, a pipe for
-// events, and a pipe for stdout and stderr.
+// events, and a pipe shared by stdout and stderr.
 #pragma once
 
 #include <poll.h>
@@ -41,9 +41,9 @@ class RankProcess {
   // Adds the descriptors that Service waits for to `fds`, for poll(2).
   void AddPollFds(std::vector<pollfd>* fds) const;
 
-  // Reads and writes as much as possible without blocking, and calls `on_event` for each event that
-  // the process sent. Returns DATA_LOSS if an event is malformed. If `on_event` returns an error,
-  // returns that error. After an error, no further events are read.
+  // Reads and writes as much as possible without blocking, and calls `on_event` for each event
+  // received. Returns DATA_LOSS if an event is malformed, or the error that `on_event` returned.
+  // After an error, no further events are read.
   using OnEvent = std::function<Status(const v1::RunnerEvent&)>;
   Status Service(const OnEvent& on_event);
 

@@ -1,5 +1,5 @@
-// Completes the results of the runner program with what the agent knows: the hardware, the driver
-// and the provenance.
+// Completes the runner program's results with what the agent knows: the hardware, the driver and
+// the provenance.
 #pragma once
 
 #include <map>
@@ -23,9 +23,9 @@ struct ResultContext {
   std::map<std::string, std::string> nccl;
 };
 
-// Fills in the job, the benchmark, the environment and the provenance of a runner's result. Does
-// not change what the runner knows better than the agent: software versions, clock locks,
-// measurement conditions, and the GPUs of other nodes.
+// Fills in the job, the benchmark, the environment and the provenance of a runner's result. Keeps
+// what the runner knows better than the agent: software versions, clock locks, measurement
+// conditions, and the GPUs of other nodes.
 void CompleteResult(const ResultContext& context, v1::CaseResult* result);
 
 // Returns how the GPUs of the job's ranks are connected: "none", "single", "nvlink", "pcie" or

@@ -11,29 +11,29 @@
 namespace assay::agent {
 
 // Returns the environment variables for a runner process. From the agent's own environment, passes
-// on only PATH, the locale, NCCL_*, CUDA_* and a few others, so that no secret leaks. Parameters:
-//   visible_gpus  The value of CUDA_VISIBLE_DEVICES: UUIDs separated by commas. Empty for no GPUs.
+// on only PATH, the locale, NCCL_*, CUDA_* and a few others, so that no secrets leak. Parameters:
+//   visible_gpus  The value of CUDA_VISIBLE_DEVICES: comma-separated UUIDs, or empty for no GPUs.
 //                 If not set, the agent's own value is passed on.
-//   cache_folder  A folder in which runners cache measurements of this node. Empty for no cache.
-//   nccl          Variables from GangEnvironment, which replace those of the agent.
+//   cache_folder  The folder in which runners cache measurements of this node. Empty for no cache.
+//   nccl          Variables from GangEnvironment, which override those of the agent.
 std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
                                            const std::string& cache_folder = "",
                                            const std::map<std::string, std::string>& nccl = {});
 
-// Returns the NCCL environment variables for a job. These are the variables that the job itself
-// requests and, for GPU jobs on several nodes, also
-//   NCCL_HOSTID         The value `host_id`. With it, NCCL treats two agents on one host as two
-//                       hosts, and uses only transports that work between hosts.
+// Returns the NCCL environment variables for a job: those that the job itself requests and, for GPU
+// jobs on several nodes, also
+//   NCCL_HOSTID         Set to `host_id`, so that NCCL treats two agents on one host as two hosts,
+//                       and uses only transports that work between hosts.
 //   NCCL_SOCKET_IFNAME  The network interface of `advertise_address`, unless the job or the agent's
 //                       environment sets this variable.
 std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
                                                    const std::string& host_id,
                                                    const std::string& advertise_address);
 
-// Returns the NCCL variables that were in effect for a job, to be recorded in its results. These
-// are the variables in `given` (from GangEnvironment) and the known NCCL variables of the agent's
-// environment. Omits NCCL_HOSTID if its value is the node's id, because results of different nodes
-// would otherwise never be comparable. Returns an empty map unless the job uses several GPUs.
+// Returns the NCCL variables in effect for a job, to be recorded in its results: those in `given`
+// (from GangEnvironment) and the known NCCL variables of the agent's environment. Omits NCCL_HOSTID
+// if its value is the node's id, because that would make results of different nodes incomparable.
+// Returns an empty map unless the job uses several GPUs.
 std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
                                                  const std::map<std::string, std::string>& given,
                                                  const std::string& node_id);

@@ -16,8 +16,8 @@
 namespace assay::agent {
 namespace {
 
-// The runner's exit code for parameters that contradict each other. An unknown command has the same
-// exit code, but its error message begins with kRefusal.
+// The runner's exit code for contradictory parameters. Unknown commands yield the same exit code,
+// but with an error message that begins with kRefusal.
 constexpr int kExitUsage = 2;
 constexpr const char* kRefusal = "assay-runner: ";
 

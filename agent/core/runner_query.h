@@ -10,14 +10,14 @@
 
 namespace assay::agent {
 
-// Runs `assay-runner describe` and returns its list of benchmarks. If this fails, the error says
-// whether the runner is not installed, has crashed (with the end of its output), was too slow, or
-// wrote invalid output.
+// Runs `assay-runner describe` and returns its list of benchmarks. On failure, the error says
+// whether the runner is not installed, crashed (with the end of its output), was too slow, or wrote
+// invalid output.
 Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
 
-// Asks the runner program whether `parameters` of `benchmark` contradict each other. If they do,
-// returns INVALID_ARGUMENT with the runner's message. Otherwise returns OK, even if the runner does
-// not answer within `timeout`. Blocks.
+// Asks the runner program whether `parameters` of `benchmark` contradict each other. If so, returns
+// INVALID_ARGUMENT with the runner's message. Otherwise returns OK, even if the runner does not
+// respond within `timeout`. Blocks.
 Status CheckParameters(const std::string& runner, const std::string& benchmark,
                        const ParameterMap& parameters, Duration timeout);
 

@@ -35,8 +35,8 @@ class Link {
   virtual ~Link() = default;
   // Queues a message. A new AgentState replaces one that is still queued.
   virtual void Send(v1::AgentMessage message) = 0;
-  // Ends the stream after all queued messages have been sent. If the agent opened the connection,
-  // it then reconnects; `reconnect` says when, and to which coordinator.
+  // Ends the stream once all queued messages have been sent. If the agent opened the connection, it
+  // then reconnects; `reconnect` says when, and to which coordinator.
   virtual void Close(const std::string& reason, std::optional<ReconnectRequest> reconnect) = 0;
 };
 
@@ -61,9 +61,9 @@ struct AssignedJob {
 
   Id id() const { return {spec.job_id(), spec.epoch()}; }
   v1::RunningJob Progress() const;
-  // Returns the time at which the agent must begin to stop the job's processes. Ending them takes a
-  // few seconds, and they must have ended before the job's lease (the time-limited permission to
-  // run it) expires.
+  // Returns the time at which the agent must begin to stop the job. Its processes take a few
+  // seconds to end, and must have ended before the job's lease (the time-limited permission to run
+  // it) expires.
   MonotonicTime StopTime() const;
   // Extends the lease until `length` after `from`, unless it already ends later.
   void Extend(MonotonicTime from, Duration length);
@@ -98,13 +98,13 @@ struct AssignedJob {
 // Hello introduces the agent, and HelloAck is the coordinator's answer. Spooled results wait on
 // disk until it acknowledges them. A newer link (a stream to a coordinator) replaces an older one.
 //
-// Jobs keep running without a connection to the coordinator. A job ends when it is done, is
-// cancelled, is assigned again with a newer epoch (the number of the assignment), or loses its
-// lease (the permission to run it). If the agent connects to another fleet, the jobs of the old
-// fleet keep running, but the new coordinator learns nothing about them or their results.
+// Jobs keep running without a connection to the coordinator. A job ends when it is done or
+// cancelled, is assigned again with a newer epoch (assignment number), or loses its lease (the
+// permission to run it). If the agent connects to another fleet, the old fleet's jobs keep running,
+// but the new coordinator learns nothing about them or their results.
 //
-// Call all methods except stats() on the executor, which must have exactly one thread. Destroy the
-// session there too. The destructor stops all jobs and waits for them.
+// All methods except stats() must be called on the executor, which must have exactly one thread.
+// The session must also be destroyed there. The destructor stops all jobs and waits for them.
 class Session {
  public:
   struct Options {
@@ -114,11 +114,11 @@ class Session {
     Spool* spool = nullptr;
     Occupancy* occupancy = nullptr;
     std::shared_ptr<Node> node;
-    // Starts a check of the node (see CheckNode) and returns immediately. The implementation must
-    // call `done` exactly once, from any thread.
+    // Starts a check of the node (see CheckNode) and returns immediately. Must call `done` exactly
+    // once, from any thread.
     std::function<void(std::function<void(v1::NodeChecked)> done)> check_node;
-    // Returns the state of the GPUs, or an empty list if the state is unknown. Must not block.
-    // Called at most once per heartbeat period. This function is empty on nodes without GPUs.
+    // Returns the state of the GPUs, or an empty list if it is unknown. Must not block. Called at
+    // most once per heartbeat period. Not set on nodes without GPUs.
     std::function<Telemetry()> telemetry = nullptr;
     // Called on the executor when a coordinator has welcomed this agent. May be empty.
     std::function<void()> welcomed = nullptr;
@@ -134,14 +134,14 @@ class Session {
   void Received(const std::shared_ptr<Link>& link, const v1::CoordinatorMessage& message);
   void Disconnected(const std::shared_ptr<Link>& link);
 
-  // Gives all jobs back to the coordinator, because the agent is stopping. Stops the processes of
-  // the jobs and accepts no new jobs. Closes the link when the coordinator has acknowledged the end
-  // of every job, or after 8 s at the latest. Then calls `done` on the executor.
+  // Hands all jobs back to the coordinator because the agent is stopping. Stops their processes and
+  // accepts no new jobs. Closes the link once the coordinator has acknowledged the end of every
+  // job, or after 8 s at the latest, and then calls `done` on the executor.
   void HandBack(const std::string& reason, std::function<void()> done);
 
-  // Returns the longest time that the agent may wait before it reconnects, or nullopt if there is
-  // no limit. An agent with jobs or unsent results must reconnect within two heartbeat periods.
-  // Otherwise the coordinator could give up on its jobs.
+  // Returns how long the agent may wait before it reconnects, or nullopt if there is no limit. An
+  // agent with jobs or unsent results must reconnect within two heartbeat periods. Otherwise, the
+  // coordinator could give up on its jobs.
   std::optional<Duration> ReconnectWithin() const;
 
   SessionStats stats() const;
@@ -154,8 +154,8 @@ class Session {
     std::function<void()> done;  // Empty after it was called.
     MonotonicTime deadline;
   };
-  // A pointer to the session for a node check that runs on another thread. The pointer becomes null
-  // if the session is destroyed before the check is done.
+  // A pointer to the session for a node check that runs on another thread. It becomes null if the
+  // session is destroyed first.
   struct CheckGate {
     Mutex mutex;
     Session* session ASSAY_GUARDED_BY(mutex) = nullptr;
@@ -183,7 +183,7 @@ class Session {
   void OnOutcome(const JobId& id, const JobOutcome& outcome);
   void End(AssignedJob* job, const JobOutcome& outcome);
 
-  // Sends a State message, which lists the running jobs and is also the heartbeat. Includes the
+  // Sends a State message, which lists the running jobs and doubles as the heartbeat. Includes the
   // state of the GPUs at most once per heartbeat period.
   void SendState();
   void UpdateStats();
@@ -203,17 +203,17 @@ class Session {
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
-  // Keeps a result on disk although the coordinator does not know its job. The coordinator's
-  // database may still be restored from a backup that contains the job. The result is deleted when
-  // it is a week old.
+  // Keeps a result on disk even though the coordinator does not know its job, because the
+  // coordinator's database may yet be restored from a backup that contains the job. The result is
+  // deleted once it is a week old.
   void KeepUnknown(const ResultKey& key);
   bool DeleteIfOld(const ResultKey& key);
   void DeleteUnknown(MonotonicTime now);
   MonotonicTime NextDeadline() const;
   void Arm();
   AssignedJob* Find(const std::string& job_id, int64_t epoch);
-  // Returns the job if the current coordinator's fleet assigned it, and null otherwise. Use this
-  // for messages from a coordinator, which must not affect the jobs of another fleet.
+  // Returns the job if it was assigned by the current coordinator's fleet, and null otherwise. Use
+  // this for messages from a coordinator, which must not affect another fleet's jobs.
   AssignedJob* FindOfFleet(const std::string& job_id, int64_t epoch);
   void Post(std::function<void()> task);
 
@@ -234,9 +234,9 @@ class Session {
   std::map<uint64_t, MonotonicTime> sent_states_;  // When each of the last States was sent.
 
   std::map<JobId, AssignedJob> jobs_;
-  // The final messages of the last jobs whose end the coordinator has acknowledged. If the
-  // coordinator assigns one of these jobs again, the agent sends the message again instead of
-  // running the job.
+  // The final messages of the most recent jobs whose end the coordinator has acknowledged. If the
+  // coordinator assigns one of these jobs again, the agent resends the message instead of running
+  // the job.
   std::deque<v1::JobFinished> recently_finished_;
   std::deque<ResultKey> unsent_;
   std::map<ResultKey, MonotonicTime> in_flight_;  // Sent but not acknowledged.

@@ -41,8 +41,8 @@ std::optional<v1::Failure> BadAssignment(std::string message) {
                      "the coordinator's assignment makes no sense: " + std::move(message));
 }
 
-// Returns the reason why this node cannot run the job, or nullopt if it can. Checks every field of
-// `spec`, because it comes from another process and cannot be trusted.
+// Returns the reason this node cannot run the job, or nullopt if it can. Checks every field of
+// `spec`, which comes from another process and cannot be trusted.
 std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const Node& node) {
   const int gpus = node.description().inventory().gpus_size();
   const auto& benchmarks = node.Schemas().benchmarks();

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "ASSAYRS2";
-// The size of a file's header. The header consists of a magic number and three little-endian 32-bit
+// The size of a file's header, which consists of a magic number and three little-endian 32-bit
 // numbers: the length of the fleet id, the length of the result, and the CRC of both.
 constexpr size_t kHeaderBytes = 20;
 constexpr char kExtension[] = ".result";

@@ -1,5 +1,5 @@
-// Stores results on disk until a coordinator has acknowledged them. No result is lost even if the
-// coordinator is unreachable or the agent is killed.
+// Stores results on disk until a coordinator has acknowledged them, so that none are lost even if
+// the coordinator is unreachable or the agent is killed.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +28,23 @@ class Spool {
  public:
   virtual ~Spool() = default;
 
-  // Opens `folder` and loads the results that an earlier agent process left there. Creates the
-  // folder if it does not exist. Append refuses results that would make the files larger than
-  // `limit_bytes` in total. The destructor waits until all results are on disk.
+  // Opens `folder` and loads the results left there by an earlier agent process. Creates the folder
+  // if it does not exist. Append refuses results that would bring the total file size above
+  // `limit_bytes`. The destructor waits until all results are on disk.
   //
-  // The folder has one file per result. A file contains a header with a CRC-32, the id of the fleet
-  // that assigned the job, and the result. A file gets its final name only when it is complete. A
-  // damaged file is renamed to NAME.corrupt and kept.
+  // The folder has one file per result, which contains a header with a CRC-32, the id of the fleet
+  // that assigned the job, and the result. A file is given its final name only once it is complete.
+  // Damaged files are renamed to NAME.corrupt and kept.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
   // A callback for results that could not be stored. Called on a thread of the spool.
   using OnLost = std::function<void(Status)>;
 
-  // Stores a result of a job that the fleet `fleet_id` assigned. Returns immediately. The result
-  // then counts as stored, while a background thread writes it to disk (with fsync). If writing
-  // fails, the result is dropped and `on_lost` gets the error. Does nothing if a result with the
-  // same key is already stored. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the spool would exceed
-  // its size limit.
+  // Stores a result of a job assigned by the fleet `fleet_id`. Returns immediately. From then on,
+  // the result is considered stored, while a background thread writes it to disk (with fsync). If
+  // writing fails, the result is dropped and `on_lost` receives the error. Does nothing if a result
+  // with the same key is already stored. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the spool would
+  // exceed its size limit.
   virtual Status Append(const v1::CaseResult& result, const std::string& fleet_id,
                         OnLost on_lost) = 0;
 
@@ -52,15 +52,15 @@ class Spool {
   virtual void Flush() = 0;
 
   // Returns the stored result with this key, or NOT_FOUND if there is none. If the result's file is
-  // damaged, renames the file, removes the result from the spool and returns DATA_LOSS.
+  // damaged, renames the file, drops the result from the spool and returns DATA_LOSS.
   virtual Result<v1::CaseResult> Read(const ResultKey& key) = 0;
 
   // Removes the result, if it is stored.
   virtual void Remove(const ResultKey& key) = 0;
 
   // Removes the result from the spool, but keeps its file in the folder "rejected" next to the
-  // spool's folder, where the user can inspect it. If the folder "rejected" exceeds 16 MiB, its
-  // oldest files are deleted.
+  // spool's folder, so that the user can inspect it. When that folder exceeds 16 MiB, its oldest
+  // files are deleted.
   virtual void Reject(const ResultKey& key) = 0;
 
   // Returns the keys of all results of this fleet, the oldest first.

@@ -17,8 +17,8 @@ using Telemetry = std::vector<v1::GpuTelemetry>;
 // while the driver resets a GPU.
 Telemetry ReadTelemetry(const Nvml& nvml, const std::vector<int>& gpu_indices);
 
-// A reader of the state of GPUs that never blocks its caller. Each read runs on its own thread,
-// which is abandoned if the driver hangs. Thread-safe.
+// A reader of GPU state that never blocks its caller. Each read runs on its own thread, which is
+// abandoned if the driver hangs. Thread-safe.
 class TelemetryReader {
  public:
   // Begins the first read.
@@ -28,9 +28,9 @@ class TelemetryReader {
   TelemetryReader(const TelemetryReader&) = delete;
   TelemetryReader& operator=(const TelemetryReader&) = delete;
 
-  // Returns the values of the read that the previous call started, and starts the next read. If the
-  // previous read has not ended yet, returns an empty list. Older values would hide that the driver
-  // hangs.
+  // Returns the values of the read started by the previous call, and starts the next read. If the
+  // previous read has not finished, returns an empty list, because older values would hide a hung
+  // driver.
   Telemetry Take();
 
  private:

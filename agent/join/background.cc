@@ -49,8 +49,7 @@ int Milliseconds(Duration duration) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
 }
 
-// A log file of at most 8 MiB. A full file is renamed to FILE.1, which replaces the previous
-// FILE.1.
+// A log file of at most 8 MiB. When full, it is renamed to FILE.1, replacing any previous FILE.1.
 class LogFile {
  public:
   explicit LogFile(std::string path) : path_(std::move(path)) { Open(); }
@@ -191,9 +190,9 @@ class BackgroundProcess {
     return got < 0;
   }
 
-  // Passes the agent's report of success or failure on to the process that started this background
-  // process. A failure is passed on later, by ReportFailure, when the agent has ended and the data
-  // folder can be used again.
+  // Passes the agent's report of success on to the process that started this background process.
+  // Failures are left to ReportFailure, which runs once the agent has ended and the data folder can
+  // be used again.
   void PassOn(const FileDescriptor& report) {
     char bytes[4096];
     const ssize_t got = ::read(report.get(), bytes, sizeof bytes);
@@ -285,8 +284,8 @@ Status StartInBackground(const BackgroundOptions& options, Duration patience) {
   if (child < 0) return Internal("cannot start a process: " + std::string(std::strerror(errno)));
   if (child == 0) {
     report.read.Close();
-    // Fork again, so that the new process is a child of PID 1 and does not lead its session. It can
-    // then never get a controlling terminal.
+    // Fork again, so that the new process is a child of PID 1 and not a session leader. It can then
+    // never acquire a controlling terminal.
     if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
     RunDetached(options, std::move(pid_file), std::move(report.write));
   }

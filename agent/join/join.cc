@@ -79,8 +79,8 @@ void SaySelfTest(const std::string& runner, bool gpus) {
   }
 }
 
-// Returns true for errors that do not matter if the node has already joined the fleet, such as a
-// used invite. They are common if a script runs the join command at each start of the machine.
+// Returns true for errors that are harmless if the node has already joined the fleet, such as a
+// used invite. They are common when a script runs the join command every time the machine starts.
 bool IsNoMatterToMembers(const Status& error) {
   switch (error.reason()) {
     case Reason::kInviteExpired:

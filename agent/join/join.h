@@ -8,8 +8,8 @@
 namespace assay::agent {
 
 // Makes this node a member of a fleet, checks its GPUs and its runner program, and prints the
-// outcomes on stdout. A node without usable GPUs can join too, because it can run CPU benchmarks.
-// Blocks for at most about a minute.
+// outcomes to stdout. A node without usable GPUs may also join, because it can run CPU benchmarks.
+// Blocks for about a minute at most.
 Status JoinFleet(const Rental& rental, const JoinOptions& options);
 
 }  // namespace assay::agent

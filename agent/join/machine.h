@@ -18,18 +18,17 @@ struct MachineFacts {
 // `root` replaces "/" in tests.
 MachineFacts ReadMachine(const Rental& rental, const std::string& root = "");
 
-// Returns true if `one` and `other` describe different machines. Compares these facts, in this
-// order:
+// Returns true if `one` and `other` describe different machines. Compares these facts, in order:
 //   1. Equal boot ids mean the same machine.
-//   2. The provider's instance ids decide if both are known. A container keeps this id when it is
+//   2. The provider's instance ids decide if both are known. A container keeps its id when it is
 //      restarted or upgraded with the same volume.
 //   3. The machine ids decide if both are known. They are unknown in containers.
-// If no fact decides, the machine counts as the same, because it may have been rebooted. If it is a
-// copy after all, the coordinator detects that two agents use one identity at the same time.
+// If no fact decides, assumes the same machine, which may have been rebooted. If it is a copy after
+// all, the coordinator notices that two agents use one identity at the same time.
 bool AreTwoMachines(const MachineFacts& one, const MachineFacts& other);
 
-// Checks that this is the machine on which the identity in `folder` was made, and records the
-// current boot. Returns FAILED_PRECONDITION with reason COPIED_FOLDER if it is another machine.
+// Checks that the identity in `folder` was created on this machine, and records the current boot.
+// Returns FAILED_PRECONDITION with reason COPIED_FOLDER if it was created on another machine.
 Status CheckMachine(const std::string& folder, const MachineFacts& present);
 
 }  // namespace assay::agent

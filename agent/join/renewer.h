@@ -13,7 +13,7 @@
 namespace assay::agent {
 
 // The two ways to renew the certificate, which may block, and the callbacks for the outcome. All of
-// these functions are called on the renewer's thread.
+// them are called on the renewer's thread.
 struct Renewal {
   // Renews with a gRPC call, which requires that the current certificate is valid.
   std::function<Result<identity::Enrolled>()> by_session;
@@ -25,11 +25,11 @@ struct Renewal {
   std::function<void(const Status&)> refused;
 };
 
-// A schedule for the renewal of a certificate. Renews after two thirds of the certificate's life,
-// or randomly up to a tenth earlier, so that nodes that joined together do not all renew at once.
-// After a failure, tries again after a thirtieth of the life (at least 1 s, at most 5 min). Renews
-// with Renewal::by_session. In the last sixth of the life, falls back to Renewal::by_key. After the
-// life, uses only the latter. Measures time on the monotonic clock, so changes of the system time
+// A schedule for renewing a certificate. Renews after two thirds of the certificate's lifetime, or
+// randomly up to a tenth earlier, so that nodes that joined together do not all renew at once.
+// After a failure, tries again after one thirtieth of the lifetime (at least 1 s, at most 5 min).
+// Renews with Renewal::by_session, falls back to Renewal::by_key in the last sixth of the lifetime,
+// and uses only by_key after expiry. Runs on the monotonic clock, so changes to the system time
 // have no effect after the first renewal. Not thread-safe.
 class RenewalSchedule {
  public:
@@ -52,7 +52,7 @@ class RenewalSchedule {
 };
 
 // Runs a RenewalSchedule on its own thread. The destructor does not wait for a renewal in progress.
-// After the destructor, no callbacks are called.
+// Once it has returned, no more callbacks are called.
 class Renewer {
  public:
   Renewer(const identity::Enrolled& enrolled, const Renewal& renewal);
@@ -65,9 +65,9 @@ class Renewer {
   const std::shared_ptr<State> state_;
 };
 
-// Returns the error with reason BANNED or NO_IDENTITY if `status` means that a coordinator has
-// refused this node permanently. Otherwise returns nullopt. gRPC 1.51 loses the reason of some
-// refusals. The reason is then derived from the error code.
+// Returns an error with reason BANNED or NO_IDENTITY if `status` means that a coordinator has
+// refused this node permanently, and nullopt otherwise. gRPC 1.51 drops the reason of some
+// refusals, in which case it is derived from the error code.
 std::optional<Status> ExpulsionOf(const Status& status);
 
 }  // namespace assay::agent

@@ -32,9 +32,9 @@ class ServerStream
 };
 
 // One RunJob call, which runs a single case (a benchmark with fixed parameters) and streams
-// progress and the result to the caller. The job ends early if the caller disconnects. If this node
-// cannot run the case, the call fails. All steps run on the executor. The object deletes itself
-// after the last callback from gRPC.
+// progress and the result to the caller. The call fails if this node cannot run the case, and the
+// job ends early if the caller disconnects. All steps run on the executor. The object deletes
+// itself after gRPC's last callback.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                      public std::enable_shared_from_this<RunJobStream> {
  public:
@@ -89,10 +89,10 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     if (stop_asked_) StopJob();
   }
 
-  // Ends the call with the error `lack`, which says why this node cannot run the benchmark. If the
-  // parameters are invalid too, reports that instead. Only the runner program can check parameters.
-  // It is not started while a job runs, because it would disturb the measurement, and it runs on a
-  // separate thread, so that the executor is not blocked.
+  // Ends the call with the error `lack`, which says why this node cannot run the benchmark, or with
+  // an error about the parameters if they are invalid. Only the runner program can check
+  // parameters. It is not started while a job is running, to avoid disturbing the measurement, and
+  // it runs on a separate thread to keep the executor free.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
     std::thread([self = shared_from_this(), request, lack] {

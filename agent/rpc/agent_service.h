@@ -1,5 +1,5 @@
-// The agent's gRPC service. Coordinators use this service to open sessions with the agent. Users
-// can query the node's inventory and benchmarks, or run single jobs without a coordinator.
+// The agent's gRPC service. Coordinators use it to open sessions with the agent. Users can query
+// the node's inventory and benchmarks, or run single jobs, without a coordinator.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace assay::agent {
 
-// The parts of the agent that are needed to run direct jobs (those without a coordinator). They
-// must outlive every call.
+// The parts of the agent needed to run direct jobs (those without a coordinator). They must outlive
+// every call.
 struct DirectJobHost {
   std::shared_ptr<Node> node;
   JobLauncher* launcher = nullptr;
@@ -25,8 +25,8 @@ struct DirectJobHost {
   std::string runner;  // Path of the program.
 };
 
-// The implementation of the agent's gRPC service. Thread-safe. The members of `host` must exist
-// until the server has shut down.
+// The implementation of the agent's gRPC service. Thread-safe. The members of `host` must remain
+// valid until the server has shut down.
 class AgentServiceImpl : public v1::AgentService::CallbackService {
  public:
   AgentServiceImpl(std::weak_ptr<agent::Session> session, DirectJobHost host)

@@ -18,8 +18,8 @@ namespace {
 // The time that the coordinator may take to end a call after this side has closed it.
 constexpr Duration kCloseGrace = std::chrono::seconds(1);
 
-// Returns true if the coordinator has replaced this session by another session of the same agent,
-// or of another agent with the same node id.
+// Returns true if the coordinator has replaced this session with another one, either of the same
+// agent or of a different agent with the same node id.
 bool WasReplaced(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::ABORTED ||
          status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
@@ -72,8 +72,8 @@ class AttachClient::Stream
   void OnNoMoreReading() override { RemoveHold(); }
 
   // Returns true if the server's certificate is that of a coordinator of this fleet, or of a proxy
-  // that forwards a coordinator's messages. Other servers must not be trusted, because the agent
-  // deletes a result when the server acknowledges it.
+  // that forwards a coordinator's messages. No other server can be trusted, because the agent
+  // deletes results once the server has acknowledged them.
   bool IsTrusted() const override {
     if (fleet_.empty()) return true;
     const Identity server = rpc::ServerOf(context_);
@@ -131,8 +131,8 @@ void AttachClient::BeginRound() {
 Result<v1::FleetService::Stub*> AttachClient::StubOf(const std::string& address) {
   const auto known = targets_.find(address);
   if (known != targets_.end()) {
-    // Skip gRPC's own delay before it reconnects, because it may be so long that this agent loses
-    // its jobs. Backoff alone determines the delays.
+    // Skip gRPC's own reconnection delay, which may be long enough for this agent to lose its jobs.
+    // Backoff alone determines the delays.
     grpc::experimental::ChannelResetConnectionBackoff(known->second.channel.get());
     return known->second.stub.get();
   }
@@ -198,8 +198,8 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
 
 void AttachClient::PreferNamed(const std::string& address, bool next_round) {
   if (address.empty()) return;
-  // Do not try an address twice in one round. Two coordinators that refer the agent to each other
-  // would otherwise make it reconnect in a fast loop.
+  // Do not try an address twice in one round. Otherwise, two coordinators that refer the agent to
+  // each other would make it reconnect in a tight loop.
   if (next_round || tried_.contains(address)) {
     named_ = address;
     return;

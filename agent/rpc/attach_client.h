@@ -21,10 +21,10 @@
 namespace assay::agent {
 
 // A client that keeps a session open with one of the coordinators. When a session ends, the client
-// tries the coordinators in rounds, with a delay before each round (see Backoff). In a round, it
-// tries each coordinator at most once, in this order:
-//   1. the coordinator that a Reconnect message named,
-//   2. the coordinator of the last session,
+// tries the coordinators in rounds, with a delay before each round (see Backoff). Each round tries
+// every coordinator at most once, in this order:
+//   1. the one named by a Reconnect message,
+//   2. the one that held the last session,
 //   3. all others, in the order of the list.
 // Use and destroy this object on the executor. Call only AwaitEnd from another thread.
 class AttachClient {
@@ -33,9 +33,9 @@ class AttachClient {
   using ChannelFactory =
       std::function<Result<std::shared_ptr<grpc::Channel>>(const std::string& address)>;
 
-  // `coordinators` is a non-empty list of addresses (HOST:PORT). `executor` must exist until
-  // AwaitEnd has returned. `fleet` is the fleet named in this node's certificate. If `fleet` is not
-  // empty, servers must have a certificate of a coordinator or proxy of the same fleet.
+  // `coordinators` is a non-empty list of addresses (HOST:PORT). `executor` must outlive
+  // AwaitEnd(). `fleet` is the fleet named in this node's certificate. If it is not empty, servers
+  // must present a certificate of a coordinator or proxy of the same fleet.
   AttachClient(std::vector<std::string> coordinators, ChannelFactory make_channel,
                std::string fleet, std::weak_ptr<Session> session, Executor* executor,
                uint64_t seed);
@@ -43,7 +43,7 @@ class AttachClient {
   AttachClient(const AttachClient&) = delete;
   AttachClient& operator=(const AttachClient&) = delete;
 
-  // Registers a callback that is called on the executor when a call to a coordinator ends. Its
+  // Registers a callback to be called on the executor when a call to a coordinator ends. Its
   // arguments are the coordinator's address, the error (OK if the coordinator ended the call
   // normally), and whether there has been a session since Start. Call this before Start.
   using CallEnded =
@@ -51,8 +51,8 @@ class AttachClient {
   void OnCallEnd(CallEnded callback) { call_ended_ = std::move(callback); }
 
   void Start() { Dial(); }
-  // Makes later calls use new channels, for example with a new certificate. A running call keeps
-  // its channel.
+  // Makes later calls use new channels, for example with a new certificate. A call in progress
+  // keeps its channel.
   void RenewChannels() { targets_.clear(); }
   // Stops connecting. A running call ends soon after the session has closed its link.
   void Stop();

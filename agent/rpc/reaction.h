@@ -1,5 +1,4 @@
-// Logs exceptions that are thrown in callbacks from gRPC. Without this, such exceptions would be
-// lost without a trace.
+// Logs exceptions thrown in callbacks from gRPC, which would otherwise be lost without a trace.
 #pragma once
 
 #include <exception>

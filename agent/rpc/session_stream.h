@@ -1,5 +1,5 @@
 // The gRPC stream of a session. If the coordinator opened the connection, the agent is the gRPC
-// server; otherwise it is the client. One template implements reading, writing and ending for both.
+// server; otherwise it is the client. One template handles reading, writing and ending for both.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace assay::agent {
 
-// A queue of messages to send. A new AgentState message replaces one that is still queued. If only
-// the old message contains the state of the GPUs, the new one takes it over. The queue has no size
-// limit, but the session limits the number of unacknowledged results. Not thread-safe.
+// A queue of outgoing messages. A new AgentState message replaces one that is still queued, and
+// keeps the old message's GPU state if it has none of its own. The queue has no size limit, but the
+// session limits the number of unacknowledged results. Not thread-safe.
 class Outbox {
  public:
   void Push(v1::AgentMessage message) {
@@ -49,7 +49,7 @@ class Outbox {
 
 // The gRPC stream of a session. `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor.
 // Set `kReadsToTheEnd` for a client, which notices the end of the call only if it keeps reading.
-// Callbacks from gRPC only post tasks to the executor, where the session runs. The stream keeps
+// gRPC's callbacks merely post tasks to the executor, where the session runs. The stream keeps
 // itself alive until the last callback.
 template <typename Reactor, bool kReadsToTheEnd>
 class SessionStream : public Reactor,

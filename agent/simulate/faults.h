@@ -42,7 +42,7 @@ struct Fault {
 //     - slow_link: {node: sim-0001, peer: sim-0002, factor: 0.5}
 //     - driver_step: {node: "*", driver: "590.10", factor: 1.02, since: 2026-11-24}
 //     - vanishing_node: {node: sim-0004, after: 30s, returns_after: 90s}
-// The other kinds of Fault are written in the same way.
+// All other kinds of Fault follow the same pattern.
 Result<std::vector<Fault>> ParseFaults(const std::string& file, const std::string& text);
 
 }  // namespace assay::agent

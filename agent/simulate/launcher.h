@@ -23,8 +23,8 @@ class SimulatedLauncher : public JobLauncher {
 
   std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) override;
 
-  // Returns the indices of the GPUs that run jobs. A GPU is listed once per process that uses it.
-  // Call this on the thread that launches and destroys the jobs.
+  // Returns the indices of the GPUs that run jobs, each listed once per process that uses it. Call
+  // this on the thread that launches and destroys the jobs.
   const std::multiset<int>& busy_gpus() const { return shared_->busy_gpus; }
 
   // The parts that all jobs of the node share.

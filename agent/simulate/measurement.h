@@ -13,8 +13,8 @@
 
 namespace assay::agent {
 
-// Simulates the measurements of a node. The values depend only on the seed, the node, the case and
-// the number of earlier runs of the case. Not thread-safe.
+// Simulates the measurements of a node. The values depend only on the seed, the node, the case, and
+// how often the case has run before. Not thread-safe.
 class SimulatedMeasurements {
  public:
   // `first_run` is the number of runs of each case in simulations before this one.
@@ -22,7 +22,7 @@ class SimulatedMeasurements {
 
   // Returns a simulated result for one case (a benchmark with fixed parameters) of `job`. The
   // simulated time is the time predicted from the GPU's spec sheet, divided by an efficiency, plus
-  // noise. A job on several GPUs is as fast as the slowest of them. `node` is the node of rank 0.
+  // noise. A job on several GPUs is only as fast as the slowest of them. `node` is rank 0's node.
   v1::CaseResult Measure(const v1::NodeDescription& node, const v1::JobSpec& job,
                          const v1::BenchmarkCase& one);
 

@@ -31,8 +31,8 @@ uint64_t HashOf(uint64_t seed, const std::string& text);
 //   two modes          normal with 0.4%, but 30% of the runs are 3% slower
 class CaseNoise {
  public:
-  // `case_seed` selects the kind of noise and its strength. `series_seed` selects the random
-  // numbers. It is a hash of the case, the node and the GPUs that it uses.
+  // `case_seed` selects the kind of noise and its strength. `series_seed`, a hash of the case, the
+  // node and the GPUs in use, selects the random numbers.
   CaseNoise(uint64_t case_seed, uint64_t series_seed);
 
   // Returns a factor, with a mean of about 1, for the simulated time of run number `run` (from 0).

@@ -24,7 +24,7 @@ struct SimulateOptions {
 };
 
 // Parses the arguments after "simulate". If the program must end, returns nullopt and sets
-// `exit_code` to 0 (for --help) or 2 (for an error, which has already been printed to stderr).
+// `exit_code` to 0 (for --help) or 2 (for an error, already printed to stderr).
 std::optional<SimulateOptions> ParseSimulateOptions(int argc, char** argv, int* exit_code);
 
 }  // namespace assay::agent

@@ -16,8 +16,8 @@ struct EmbeddedProfile {
 };
 extern const std::array<EmbeddedProfile, 3> kProfiles;
 
-// Returns the built-in profile `name` ("8x-h200", "8x-h100" or "cpu"), or reads the file with that
-// name. A profile is a NodeDescription in protobuf text format. A syntax error includes the line.
+// Returns the built-in profile `name` ("8x-h200", "8x-h100" or "cpu"), or reads the file of that
+// name. A profile is a NodeDescription in protobuf text format. Syntax errors include the line.
 Result<v1::NodeDescription> LoadProfile(const std::string& name);
 
 }  // namespace assay::agent

@@ -19,7 +19,7 @@ namespace assay::agent {
 class SimulatedFleet {
  public:
   // Starts the simulation. The nodes connect to the coordinator one after another, at a rate of 500
-  // per second. If the start fails, the error says which option or file is wrong.
+  // per second. On failure, the error says which option or file is wrong.
   static Result<std::unique_ptr<SimulatedFleet>> Start(const SimulateOptions& options);
 
   // Hands all jobs back (see Session::HandBack) and stops. Takes up to 10 s.

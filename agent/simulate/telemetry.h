@@ -15,9 +15,9 @@ namespace assay::agent {
 
 // Simulates the GPU temperatures, clocks and error counters that one node reports. The values
 // depend only on the seed, the node, the time (in steps of 5 s), and the GPUs that run jobs. These
-// faults change the values:
+// faults affect the values:
 //   kSlowGpu       a hot GPU with reduced clocks
-//   kFailingNode   an Xid (an error that the driver reports) on GPU 0
+//   kFailingNode   an Xid (an error reported by the driver) on GPU 0
 //   kMemoryErrors  remapped rows and ECC errors
 //   kLinkErrors    a missing NVLink, and errors on the others
 class SimulatedTelemetry {
@@ -46,8 +46,8 @@ class SimulatedTelemetry {
     // Counts of errors that a healthy GPU has collected over its life.
     int64_t remapped_rows = 0;
     int64_t link_errors = 0;
-    // The clock of a slow GPU, as a fraction of its maximum clock, and the time from which the GPU
-    // is slow.
+    // The clock of a slow GPU, as a fraction of its maximum clock, and the time when the GPU
+    // becomes slow.
     double slow_factor = 1;
     WallTime slow_since{};
     std::optional<WallTime> memory_errors_since;

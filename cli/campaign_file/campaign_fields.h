@@ -1,5 +1,5 @@
-// Lists all fields that a campaign file may contain. The parser, the reference documentation and
-// the JSON Schema are based on this list.
+// Lists every field that a campaign file may contain. The parser, the reference documentation and
+// the JSON Schema are all based on this list.
 #pragma once
 
 #include <cstdint>

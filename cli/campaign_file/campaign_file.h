@@ -1,7 +1,7 @@
-// Reads and writes campaign files. A campaign file is a YAML file that lists benchmarks and the
-// nodes on which to run them. The parser converts it to a v1::CampaignSpec and checks the names and
-// types of fields. It keeps the values of benchmark parameters as text, because only the
-// coordinator knows which values the connected nodes accept.
+// Reads and writes campaign files, YAML files that list benchmarks and the nodes to run them on.
+// The parser converts a file to a v1::CampaignSpec and checks the names and types of fields. It
+// keeps the values of benchmark parameters as text, because only the coordinator knows which values
+// the connected nodes accept.
 #pragma once
 
 #include <string>
@@ -24,21 +24,21 @@ struct CampaignFile {
 // Parses the text of a campaign file. Does not throw.
 CampaignFile ParseCampaign(std::string_view text);
 
-// Reads and parses the campaign file at `path`, or standard input if `path` is "-". The size is
-// limited to kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in the file's
-// content are in the returned object's `faults`.
+// Reads and parses the campaign file at `path`, or standard input if `path` is "-". Accepts at most
+// kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in its content are stored
+// in `faults` of the returned object.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// Converts `spec` to the text of a campaign file. ParseCampaign converts the text back to an equal
+// Converts `spec` to the text of a campaign file, which ParseCampaign converts back to an equal
 // spec, except for line numbers. Omits fields with default values. `spec` must contain a benchmark.
 std::string CampaignYaml(const v1::CampaignSpec& spec);
 
-// Formats at most kMaxYamlFaults errors in a campaign file, one per line. For example, in the line
-// "FILE:7:12: benchmarks[1].gemm.m: description", 7 is the line and 12 the column in the file.
+// Formats at most kMaxYamlFaults errors in a campaign file, one per line. For example, "FILE:7:12:
+// benchmarks[1].gemm.m: description" is an error in line 7, column 12.
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults);
 
-// Formats the errors that the coordinator found in a campaign, one per line: "FILE:7: field:
-// description", where 7 is the line in the campaign file.
+// Formats the errors that the coordinator found in a campaign, one per line, for example "FILE:7:
+// field: description" for an error in line 7 of the campaign file.
 std::string FormatViolations(const std::string& path, const std::vector<Violation>& violations);
 
 }  // namespace assay::cli

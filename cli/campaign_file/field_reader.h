@@ -20,8 +20,8 @@ class FieldReader {
 
   void Fault(Position at, std::string field, std::string description);
 
-  // Records an error about an unknown name. `what` describes the error, for example "no such
-  // field". Suggests the most similar of the `known` names.
+  // Records an error about an unknown name and suggests the most similar of the `known` names.
+  // `what` describes the error, for example "no such field".
   void UnknownName(Position at, const std::string& field, const std::string& what,
                    const std::vector<std::string>& known);
 
@@ -39,8 +39,8 @@ class FieldReader {
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
   // Reads an integer between `least` and `most`. If the value is invalid, records an error and
-  // returns nullopt. If `most` is not set, any larger value is accepted, because the coordinator
-  // checks the upper bound later.
+  // returns nullopt. If `most` is not set, accepts any larger value, leaving it to the coordinator
+  // to check the upper bound.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 
@@ -49,14 +49,14 @@ class FieldReader {
 };
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
-// each variable to `settings`. Also adds its line number to `lines`, under the key
-// "SPEC_FIELD.NAME". Names and values must satisfy the same rules as in the coordinator. Error
-// messages refer to the map as `field`.
+// each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
+// Names and values must satisfy the coordinator's rules. Error messages refer to the map as
+// `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);
 
-// Reads the list of benchmarks of a campaign file and adds one v1::BenchmarkMatrix per entry to
+// Reads the list of benchmarks in a campaign file and adds one v1::BenchmarkMatrix per entry to
 // `spec`. An entry is either just a name, such as `gemm`, or a name with parameters, such as
 //   gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}
 // The keys `gpus`, `counters`, `nccl` and `unplaceable` are options of the entry, not parameters.

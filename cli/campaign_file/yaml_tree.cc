@@ -152,7 +152,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Level> levels_;
 };
 
-// Reports invalid characters and tabs in the indentation. The YAML parser would report them too,
+// Reports invalid characters, and tabs in the indentation. The YAML parser would also report them,
 // but with misleading messages.
 void CheckLines(std::string_view text, std::vector<FileFault>& faults) {
   int line = 0;

@@ -19,16 +19,16 @@ struct Context {
   ExitCode exit_code = kExitDone;
 };
 
-// Creates the command-line parser with all commands. Running the parser executes the command that
-// the user chose and stores the exit code in `context`.
+// Creates the command-line parser with all commands. Running the parser executes the user's command
+// and stores the exit code in `context`.
 std::unique_ptr<CLI::App> MakeApp(Context& context);
 
 // Parses and runs; returns the exit code.
 int RunApp(int argc, const char* const* argv);
 
-// Registers `action` to run if the user chooses `command`, and keeps `options` alive until then. If
-// `action` returns an exit code, the program ends with that code. If it returns an error, the
-// program prints the error and ends with the exit code of that error.
+// Registers `action` to run if the user chooses `command`, and keeps `options` alive until then.
+// The program exits with the code that `action` returns. If `action` returns an error, the program
+// prints the error and exits with the corresponding code.
 template <typename Options, typename Action>
 void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options, Action action) {
   command.callback([&context, options, action] {
@@ -75,13 +75,13 @@ void AddRunCommand(CLI::App& app, Context& context);
 void AddUpCommand(CLI::App& app, Context& context);
 void AddCompletionCommand(CLI::App& app);
 
-// Returns shell completions for the last of `words`, which are the arguments typed after "assay".
-// Each line of the result contains a command or option, a tab, and a description. Returns an empty
-// string if the last argument may be a file name.
+// Returns shell completions for the last of `words`, the arguments typed after "assay". Each line
+// of the result contains a command or option, a tab, and a description. Returns an empty string if
+// the last argument may be a file name.
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
 
 // Prints an error about the campaign file `path` and returns the exit code. Errors that the
-// coordinator found in the file are printed like syntax errors, with line numbers.
+// coordinator found in the file are printed like syntax errors, with their line numbers.
 ExitCode ReportOfFile(const std::string& path, const Status& status);
 
 // Adds --request-id to a command that must not be executed twice.

@@ -44,7 +44,7 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// True if the client may repeat a request of this type when it does not know whether a server has
+// True if the client may repeat a request of this type without knowing whether a server has already
 // executed it. For example, a repeated RemoveNode or DeleteSchedule would fail with an error such
 // as "no such node", and a repeated CreateAnnotation would add a second annotation.
 template <typename Request>
@@ -54,15 +54,15 @@ inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeReque
                                     !std::is_same_v<Request, v1::DeleteScheduleRequest> &&
                                     !std::is_same_v<Request, v1::CreateAnnotationRequest>;
 
-// A client with a channel to each server. Sends all calls to the same server until that server
-// cannot be reached. Then sends the failed call and all later calls to the next server. A call that
-// is not kRepeatable fails instead. Has the same thread-safety as gRPC's stubs.
+// A client with a channel to each server. Sends all calls to one server until that server cannot be
+// reached, then switches to the next, where it also repeats the failed call. A failed call that is
+// not kRepeatable returns an error instead. As thread-safe as gRPC's stubs.
 class Client {
  public:
-  // Creates a client for the coordinators in `options`. If there are none, uses those of the user's
-  // context, which is a stored configuration for one fleet (see cli/contexts). Does not connect
-  // yet, but may renew the context's certificate. Returns an error if an address, the TLS files or
-  // the context are invalid.
+  // Creates a client for the coordinators in `options`, or by default those in the user's context,
+  // a stored configuration for one fleet (see cli/contexts). Does not connect yet, but may renew
+  // the context's certificate. Returns an error if an address, the TLS files or the context are
+  // invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
   // Makes a client of the agent at HOST:PORT. Contexts do not apply.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);
@@ -79,8 +79,8 @@ class Client {
   // Selects the next server for later calls. After the last server, selects the first one.
   void MoveOn() { *present_ = (*present_ + 1) % servers_.size(); }
 
-  // Makes one unary call, for example Call(&v1::NodeService::Stub::GetNode, request). If no server
-  // can be reached, the error lists all servers.
+  // Makes a unary call, for example Call(&v1::NodeService::Stub::GetNode, request). If no server
+  // can be reached, the error lists all of them.
   template <typename Stub, typename Request, typename Response>
   Result<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                      Response*),
@@ -103,12 +103,11 @@ class Client {
   }
 
   // Converts a gRPC error to a Status with a hint about what the user can do. If no server has ever
-  // answered, may make a test connection to find out the cause, for example that the server
-  // requires TLS.
+  // answered, may make a test connection to find the cause, such as a server that requires TLS.
   Status Explain(const grpc::Status& status) const;
 
   // Records that a server has answered a streaming call, which does not go through Call. Later
-  // failures are then reported as outages, and not as a wrong address or certificate.
+  // failures are then reported as outages, not as a wrong address or certificate.
   void NoteAnswer() { *reached_ = true; }
 
  private:

@@ -17,7 +17,7 @@ struct ResultsQuery {
   std::string filter;
   // The id or name of a campaign. Of several with this name, the newest is used. Empty for all.
   std::string campaign;
-  // The range of end times of results: from `since`, up to but not including `until`. Each is a
+  // The range of end times of results: from `since` up to, but not including, `until`. Each is a
   // time, such as "2026-11-20", or an age, such as "12h". Empty for no limit.
   std::string since;
   std::string until;
@@ -41,24 +41,24 @@ std::string FilterText(const std::string& value);
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
 // Combines all options of `query`, such as the campaign and the time range, into one filter. The
-// filter contains the campaign's id, because several campaigns may have the same name.
+// filter contains the campaign's id, because names of campaigns need not be unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
-// Fetches the results that match `query`, in the query's order. A benchmark case may have several
-// metrics. Returns only the primary one, unless the filter contains the field `metric`. Sets `left`
-// to the number of matching results beyond the query's limit, but to at most 10,000.
+// Fetches the results that match `query`, in the query's order. Returns only the primary metric of
+// each benchmark case, unless the filter contains the field `metric`. Sets `left` to the number of
+// matching results beyond the query's limit, up to 10,000.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
                                                    int* left = nullptr);
 
-// Prints to stderr that no result matches the query. Adds a hint if results imported from other
+// Prints to stderr that no results match the query. Adds a hint if results imported from other
 // programs would match, or if a name in the filter may be misspelled.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
-// Prints to stderr that no result matches the query, with the same hints as PrintNoMatch. Adds
+// Prints to stderr that no results match the query, with the same hints as PrintNoMatch. Adds
 // another hint if simulated results would match, or if the campaign has no results.
 void ExplainNoMatch(Client& client, const ResultsQuery& query);
 
-// Prints `results` on stdout, or only the given `columns` if there are any. Prints nothing if the
+// Prints `results` on stdout, with only the given `columns` if there are any. Prints nothing if the
 // output is a table without rows.
 void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format,
                   const std::vector<ResultColumn>& columns = {});

@@ -101,8 +101,8 @@ struct RooflineFitOptions {
 };
 
 // Points of a roofline plot, grouped by the roofs (hardware limits) that apply to them. The key of
-// a group names the GPU model, which determines the memory roof, and the compute roof. An example
-// is "H200 SXM, bf16".
+// a group, such as "H200 SXM, bf16", names the GPU model (which determines the memory roof) and the
+// compute roof.
 using PointsByRoof = std::map<std::string, std::vector<predict::IntensityPoint>>;
 
 // Returns a label for a case, with the parameters that have several values in `values`.

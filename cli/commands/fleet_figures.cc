@@ -48,8 +48,8 @@ std::string ParameterOf(const v1::CaseResult& result, const char* name) {
 }
 
 // Returns true if the case shows the hardware's typical performance. Its data must not be all
-// zeros, and the cache must be cold. A gemm must compute a single product. An all_reduce must run
-// on a single node, one operation at a time.
+// zeros, nor its cache hot. A memory_bandwidth case must read or copy. A gemm must compute a single
+// product, and an all_reduce must run on a single node, one operation at a time.
 bool IsPlainCase(const v1::CaseResult& result) {
   if (ParameterOf(result, "fill") == "zeros" || ParameterOf(result, "cache") == "hot") return false;
   const std::string& benchmark = result.benchmark();
@@ -74,8 +74,8 @@ std::string SourceOf(const v1::ResultGroup& group, const FigureOptions& options)
   return count < kFew ? text + " (fewer than 3)" : text;
 }
 
-// Returns the entry of BenchmarksOfFigures() for the group's benchmark. Returns null if the group's
-// results are not suitable as performance figures of this GPU.
+// Returns the entry of BenchmarksOfFigures() for the group's benchmark, or null if the group's
+// results are not suitable as performance figures for this GPU.
 const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   const v1::CaseResult& best = group.best().case_result();
   if (!group.has_median() || !(group.low() > 0) || best.prediction().spec() != spec.name ||
@@ -88,8 +88,8 @@ const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   return nullptr;
 }
 
-// Converts groups of results to measured cases. A case has one group per driver version. Uses only
-// the group with the newest result.
+// Converts groups of results to measured cases. Each case has one group per driver version, of
+// which only the one with the newest result is used.
 std::vector<MeasuredCase> CasesOf(const v1::GroupResultsResponse& response, const GpuSpec& spec,
                                   const FigureOptions& options) {
   using Case = std::pair<std::string, std::map<std::string, std::string>>;
@@ -167,8 +167,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
     const predict::Figure& rate = measured.figure;
     predict::MeasuredAllReduce& of_ranks = by_ranks[static_cast<int>(ranks)];
     of_ranks.ranks = static_cast<int>(ranks);
-    // The time depends on the number of bytes, and hardly on the type of the elements. Use only one
-    // data type per size.
+    // The time depends on the number of bytes, but hardly on the type of the elements, so use only
+    // one data type per size.
     if (std::any_of(of_ranks.sizes.begin(), of_ranks.sizes.end(),
                     [&](const auto& size) { return size.bytes == bytes; })) {
       continue;
@@ -196,8 +196,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
   }
 }
 
-// A source of performance figures for predictions. Uses figures that were measured in the fleet,
-// and spec sheets where there are none.
+// A source of performance figures for predictions. Uses figures measured in the fleet where there
+// are any, and spec sheets otherwise.
 class FleetWorld {
  public:
   FleetWorld(Context& context, const FigureOptions& options)
@@ -232,9 +232,8 @@ class FleetWorld {
       ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context_.client));
       client_ = std::make_unique<Client>(std::move(client));
     }
-    // A plan may look up every GPU model, but the fleet has results for few of them. From the
-    // second lookup on, ask once which models have results, instead of querying the results of each
-    // model.
+    // A plan may look up every GPU model, but the fleet has results for only a few of them. From
+    // the second lookup on, ask once which models have results, instead of querying each model.
     if (++lookups_ > 1) {
       if (!measured_) {
         ASSAY_ASSIGN_OR_RETURN(measured_, MeasuredSheets(*client_, options_.simulated));

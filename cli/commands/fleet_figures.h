@@ -18,8 +18,8 @@ struct FigureOptions {
   std::string node;
   // Uses results of simulated nodes instead of real ones.
   bool simulated = false;
-  // Paths of model descriptions in the format of Hugging Face's config.json. Each model is named
-  // after its file.
+  // Paths of model descriptions in the format of Hugging Face's config.json. The name of each model
+  // is that of its file.
   std::vector<std::string> model_files;
 };
 
@@ -35,10 +35,10 @@ struct MeasuredCase {
   int results = 0;
 };
 
-// Fetches the results of gemm, memory_bandwidth and all_reduce of the last 30 days on GPUs with
-// this spec sheet, and summarizes the results of each case. If a case ran with several drivers,
-// uses only the driver with the newest result. Excludes doubtful results, for example those with
-// the flag "shared_gpu". A figure's range extends from the 5th to the 95th percentile.
+// Fetches the results of gemm, memory_bandwidth and all_reduce from the last 30 days on GPUs with
+// this spec sheet, and summarizes them by case. If a case ran with several drivers, uses only the
+// driver with the newest result. Excludes doubtful results, for example those with the flag
+// "shared_gpu". The range of a figure extends from the 5th to the 95th percentile.
 Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
                                                      const FigureOptions& options);
 
@@ -48,10 +48,9 @@ Result<std::vector<const GpuSpec*>> MeasuredSheets(Client& client, bool simulate
 // Replaces those figures of `gpu` that were measured by the measured values.
 void UseMeasured(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu);
 
-// Returns a source of performance figures for predictions. It prefers the fleet's measurements to
-// spec sheets. If the user named no coordinator and none can be reached, it uses only spec sheets
-// and says so once on stderr. The returned object refers to `context` and `options`, which must
-// outlive it.
+// Returns a source of performance figures for predictions, which prefers the fleet's measurements
+// to spec sheets. If the user named no coordinator and none can be reached, it uses only spec
+// sheets and says so once on stderr. `context` and `options` must outlive the returned object.
 Result<predict::World> MakeWorld(Context& context, const FigureOptions& options);
 
 }  // namespace assay::cli

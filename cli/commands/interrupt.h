@@ -12,10 +12,10 @@
 
 namespace assay::cli {
 
-// A handler of SIGINT and SIGTERM, which is active while this object exists. The first signal is
-// only recorded. The second one terminates the program. Create this object before any thread is
-// started, including the threads of a gRPC client. Only threads that start later have the signals
-// blocked, so an earlier thread might receive a signal instead. Thread-safe.
+// A handler of SIGINT and SIGTERM, active while this object exists. The first signal is only
+// recorded; the second terminates the program. Create this object before starting any threads,
+// including those of a gRPC client. Only threads started later have the signals blocked, so an
+// earlier one could receive a signal instead. Thread-safe.
 class Interrupt {
  public:
   Interrupt();
@@ -29,9 +29,9 @@ class Interrupt {
   // 143 for SIGTERM. Requires requested().
   ExitCode exit_code() const { return ExitCodeOfSignal(signal_); }
 
-  // Sets a function that runs on another thread when the first signal arrives. If a signal has
-  // already arrived, runs `action` immediately. Replaces the previous function, and waits for it to
-  // return if it is running. A null `action` only removes the previous function.
+  // Sets a function to run on another thread when the first signal arrives, or immediately if one
+  // has already arrived. Replaces the previous function, waiting for it to return if it is running.
+  // A null `action` only removes the previous function.
   void SetAction(std::function<void()> action);
 
   // Blocks for `duration` or until a signal arrives. Returns true for a signal.
@@ -52,8 +52,8 @@ class Interrupt {
 // Reads one signal from a descriptor of BlockTerminationSignals. Returns 0 if none has arrived.
 int ReadSignal(const FileDescriptor& signals);
 
-// Blocks SIGINT and SIGTERM in the calling thread and in all threads that it creates later. Returns
-// a signalfd(2) from which these signals can be read.
+// Blocks SIGINT and SIGTERM in the calling thread and in all threads it creates later. Returns a
+// signalfd(2) from which these signals can be read.
 FileDescriptor BlockTerminationSignals();
 
 }  // namespace assay::cli

@@ -1,6 +1,6 @@
-// Functions that call IdentityService and are shared by several commands. Their errors name
-// command-line options instead of request fields. If the coordinator has no certificate authority,
-// the error says how to start it with one.
+// Functions shared by several commands that call IdentityService. Their errors name command-line
+// options instead of request fields. If the coordinator has no certificate authority, the error
+// says how to start it with one.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace assay::cli {
 
-// Adds a hint to an error with the reason NO_AUTHORITY. The hint says how to start a coordinator
-// that has a certificate authority. Returns other errors unchanged.
+// Adds a hint to an error with the reason NO_AUTHORITY, saying how to start a coordinator that has
+// a certificate authority. Returns other errors unchanged.
 Status WithCure(const Status& status);
 
 // Adds labels, each "KEY=VALUE", to the scope.

@@ -21,8 +21,8 @@ class ConfigReader {
   explicit ConfigReader(const nlohmann::json& config) : config_(config) {}
 
   // Returns the value of a field that may have any of several `names`. If the file has more than
-  // one of them, uses the first. If it has none, returns `fallback`. If there is no fallback
-  // either, records an error and returns 0.
+  // one of them, uses the first. If it has none, returns `fallback`, or without a fallback, records
+  // an error and returns 0.
   int64_t Number(const std::vector<const char*>& names,
                  std::optional<int64_t> fallback = std::nullopt) {
     for (const char* name : names) {
@@ -118,7 +118,7 @@ ModelShape LlamaShape(ConfigReader& reader, const std::string& type) {
     shape.ff = reader.Number({"intermediate_size"});
   }
   if (gemma) {
-    // In Gemma 3, every sixth layer attends to the whole context. The other layers use a sliding
+    // In Gemma 3, every sixth layer attends to the whole context, while the others use a sliding
     // window.
     const int64_t pattern = reader.Number({"sliding_window_pattern"}, 6);
     shape.window = reader.Number({"sliding_window"}, 1024);

@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-// Reads a model's config.json, as written by Hugging Face's transformers library. Supports the
+// Reads a model's config.json in the format of Hugging Face's transformers library. Supports the
 // architectures gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe and gemma3. The model is
 // named after the file, or after its folder if the file is named config.json. Errors name the file
 // and the field.

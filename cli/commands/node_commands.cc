@@ -98,7 +98,7 @@ Result<ExitCode> Add(Context& context, const AddressOptions& options) {
   return kExitDone;
 }
 
-// Removes the identity of a node that was enrolled in the fleet but has never connected. Returns
+// Removes the identity of a node that was enrolled in the fleet but never connected. Returns
 // NOT_FOUND if there is no such identity.
 Status RemoveUnattached(Client& client, const std::string& node) {
   ASSAY_ASSIGN_OR_RETURN(const auto identities, FetchIdentities(client, "node"));
@@ -112,9 +112,9 @@ Status RemoveUnattached(Client& client, const std::string& node) {
 
 Result<ExitCode> Remove(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Look up the node first. If a coordinator does not answer, the client retries this call at
-  // another one. It cannot retry RemoveNode, because the first call may have succeeded, and a
-  // second one would then fail.
+  // Look up the node first, because the client can retry this call at another coordinator if the
+  // current one does not answer. It cannot retry RemoveNode: if the first call succeeded after all,
+  // a second one would fail.
   v1::GetNodeRequest get;
   get.set_node(options.node);
   const Result<v1::GetNodeResponse> found = client.Call(&v1::NodeService::Stub::GetNode, get);

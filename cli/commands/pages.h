@@ -28,8 +28,7 @@ using Items = std::vector<
     typename std::remove_reference_t<decltype(ItemsOf(std::declval<Page&>()))>::value_type>;
 
 // Calls `method` for one page after another and passes each page to `use`. Stops after the last
-// page or after `limit` items (kNoLimit for all). If `use` returns an error, stops and returns that
-// error.
+// page or after `limit` items (kNoLimit for all). If `use` returns an error, stops and returns it.
 template <typename Stub, typename Request, typename Response, typename Use>
 Status ForEachPage(Client& client,
                    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

@@ -28,8 +28,8 @@ Result<std::vector<v1::Job>> FetchJobs(Client& client, const std::string& campai
   return CollectPages(client, &v1::CampaignService::Stub::ListJobs, request);
 }
 
-// Prints on stderr how many jobs of the campaign are not done yet and which nodes they wait for.
-// `name` is the name or id by which the user specified the campaign.
+// Prints on stderr how many jobs of the campaign are not done yet and which nodes they are waiting
+// for. `name` is the name or id by which the user specified the campaign.
 void PrintWaiting(const v1::Campaign& campaign, const std::string& name, size_t jobs) {
   if (jobs == 0) return;
   const auto count = static_cast<int64_t>(jobs);
@@ -45,9 +45,8 @@ void PrintWaiting(const v1::Campaign& campaign, const std::string& name, size_t 
 Result<analysis::PairReport> FetchReport(Client& client, const PairsOptions& options) {
   ResultsQuery query;
   query.campaign = options.campaign;
-  // With --metric, fetch the results of all metrics. If the given metric is unknown, the error can
-  // then list the known ones. Failed cases have no metric, so the filter must include them
-  // explicitly.
+  // With --metric, fetch the results of all metrics, so that the error for an unknown metric can
+  // list the known ones. Failed cases have no metric, so the filter must include them explicitly.
   if (!options.metric.empty())
     query.filter = "primary = true OR primary = false OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));

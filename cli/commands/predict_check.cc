@@ -89,8 +89,8 @@ bool IsMeasured(const std::string& source) {
   return source.starts_with("measured") || source.starts_with("fitted");
 }
 
-// Predicts each case twice: once from the spec sheet alone, and once from the measurements of all
-// other cases. A case's own measurement is left out, because it would make the prediction trivially
+// Predicts each case twice: from the spec sheet alone, and from the measurements of all other
+// cases. The case's own measurement is left out, because it would make the prediction trivially
 // correct.
 std::vector<CheckedCase> CheckCases(const std::vector<MeasuredCase>& cases, const Hardware& sheet) {
   std::vector<CheckedCase> checked;

@@ -9,14 +9,14 @@
 
 namespace assay::cli {
 
-// Adds the option --check to `assay predict`. With it, the command shows for each benchmark case
-// how far the predicted time is from the time measured in this fleet. Without it, the command
-// requires a topic (a kind of question).
+// Adds the option --check to `assay predict`, which shows for each benchmark case how far the
+// predicted time is from the time measured in this fleet. Without the option, the command requires
+// a topic (a kind of question).
 void AddPredictCheck(CLI::App& predict, Context& context);
 
 // Returns the name of the spec sheet of the first GPU of `options.node`. Returns an error if the
-// node is unknown or has no GPU with a spec sheet. A simulated node is also an error, unless
-// `options.simulated` is set.
+// node is unknown, has no GPU with a spec sheet, or is simulated and `options.simulated` is not
+// set.
 Result<std::string> SheetOfNode(Client& client, const FigureOptions& options);
 
 }  // namespace assay::cli

@@ -21,8 +21,8 @@
 namespace assay::cli {
 namespace {
 
-// The default maximum number of rows in a table. People rarely read more. CSV and JSON have no
-// default maximum.
+// The default maximum number of rows in a table, because people rarely read more. CSV and JSON have
+// no default maximum.
 constexpr int kTableLimit = 50;
 constexpr int kMaxGroups = 10'000;
 // The reason of a failure fits no column of the usual table.
@@ -159,9 +159,9 @@ Status WriteResults(Client& client, const ExportOptions& options, std::FILE* out
       [&](const v1::ListResultsResponse& page) { return write(ExportText(page, options.format)); });
 }
 
-// Writes results to a file or stdout. Gives a regular file a temporary name until it is complete,
-// so that a user does not mistake an incomplete file for the whole. Writes directly to a link, a
-// pipe or a device.
+// Writes results to a file or stdout. A regular file has a temporary name until it is complete, so
+// that users do not mistake a partial file for the whole. Links, pipes and devices are written
+// directly.
 Result<ExitCode> Export(Context& context, const ExportOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   if (options.file.empty()) {

@@ -95,8 +95,8 @@ Status AddImplied(Context& context, const TopicOptions& options,
   return Status::Ok();
 }
 
-// Returns an error if options precede the topic on the command line. In that position, they would
-// belong to --check and have no effect on the topic.
+// Returns an error if options precede the topic on the command line, where they would apply to
+// --check instead of the topic.
 Status CheckPosition(const TopicOptions& options) {
   for (const char* name : {"--output", "--simulated"}) {
     const CLI::Option* const option = options.parent->get_option_no_throw(name);
@@ -115,8 +115,8 @@ Result<ExitCode> AskTopic(Context& context, const TopicOptions& options) {
   ASSAY_RETURN_IF_ERROR(AddImplied(context, options, inputs));
   const bool asks = HasKind(topic, {Input::Kind::kGpu, Input::Kind::kGpus});
   if (asks && !options.figures.offline) {
-    // Check the connection options first. Otherwise, an error in them would be reported as an error
-    // in one of the topic's inputs.
+    // Check the connection options first, because an error in them would otherwise be reported as
+    // an error in one of the topic's inputs.
     const Result<Client> client = Client::ToCoordinator(context.client);
     if (!client.ok()) return client.status();
   }

@@ -1,5 +1,5 @@
-// Adds commands for topics. A topic is one kind of question that `assay predict` or a similar
-// command answers.
+// Adds commands for topics. A topic is a kind of question that `assay predict` or a similar command
+// answers.
 #pragma once
 
 #include "cli/commands/app.h"

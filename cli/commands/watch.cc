@@ -71,7 +71,7 @@ class EventLines : public WatchOutput {
 };
 
 // A display of a campaign's progress on stderr. On a terminal, a background thread redraws it every
-// second. Otherwise, one line is printed per event, and once a minute a line with the progress if
+// second. Otherwise, prints one line per event, and a progress line at most once a minute, if
 // something has changed. Thread-safe.
 class LiveDisplay : public WatchOutput {
  public:

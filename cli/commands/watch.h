@@ -23,7 +23,7 @@ enum class Summary {
 // lost, tries each coordinator in turn for up to a minute. Set `created` if the campaign is known
 // to exist. Returns 0 if the campaign passed, 1 if it failed, 3 if no coordinator could be reached,
 // 4 if the campaign does not exist, 124 if `deadline` passed, or Interrupt::exit_code after a
-// signal. The campaign itself continues even if the watch stops early.
+// signal. Stopping the watch early does not stop the campaign itself.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout,
                        std::optional<WallTime> deadline = std::nullopt);

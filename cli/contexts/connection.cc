@@ -21,9 +21,9 @@ constexpr std::chrono::minutes kRetry{5};
 constexpr char kNewInvite[] =
     "ask an admin for a new invite, \"assay user invite\", and log in with it";
 
-// Returns true if a renewal of the certificate was tried within the last five minutes. Otherwise,
-// records a new attempt and returns false. The time of the last attempt is the modification time of
-// the lock file.
+// Returns true if a renewal of the certificate was attempted within the last five minutes.
+// Otherwise, records a new attempt and returns false. The modification time of the lock file is the
+// time of the last attempt.
 bool WasTriedRecently(int lock, WallTime now) {
   struct stat info {};
   if (fstat(lock, &info) == 0 && info.st_size > 0) {

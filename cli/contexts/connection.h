@@ -23,14 +23,14 @@ struct Connection {
 };
 
 // Chooses how to connect, from the given options and the user's contexts in `folder` (a context is
-// the stored configuration for one fleet). A given coordinator or TLS file takes precedence over
-// that of the context. If the user gives a coordinator but no context, ignores the current context,
-// because its certificate belongs to another fleet. Renews the context's certificate if necessary.
+// the stored configuration for one fleet). A given coordinator or TLS file overrides the context's.
+// If a coordinator but no context is given, ignores the current context, because its certificate is
+// for another fleet. Renews the context's certificate if necessary.
 Result<Connection> ChooseConnection(const GivenConnection& given, const std::string& folder);
 
-// Returns the identity in `folder`. If less than a third of its certificate's lifetime is left,
-// renews the certificate first. If the renewal fails, returns the old certificate as long as it is
-// valid. Several programs may call this for the same folder at once.
+// Returns the identity in `folder`. If its certificate has less than a third of its lifetime left,
+// renews it first. If the renewal fails, returns the old certificate as long as it is valid.
+// Several programs may call this for the same folder at once.
 Result<identity::Enrolled> LoadAndRenew(const std::string& folder, WallTime now);
 
 }  // namespace assay::cli

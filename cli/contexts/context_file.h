@@ -19,12 +19,12 @@ namespace assay::cli {
 
 // Addresses and files with which to reach a fleet.
 struct FleetContext {
-  // The fleet's coordinator as HOST:PORT, or several separated by commas. May be empty if
-  // `identity` is set, because the identity contains the addresses of the coordinators.
+  // The fleet's coordinators as HOST:PORT, separated by commas. May be empty if `identity` is set,
+  // because the identity contains the addresses of the coordinators.
   std::string coordinator;
   // The folder with the user's identity in this fleet (see identity/enrolled.h), or empty. A
-  // context cannot have both an identity and TLS files. A relative path is relative to the folder
-  // of the contexts.
+  // context cannot have both an identity and TLS files. Relative paths are relative to the
+  // contexts' folder.
   std::string identity;
   rpc::TlsFiles tls;
 };
@@ -34,8 +34,8 @@ struct ContextFile {
   std::map<std::string, FleetContext> contexts;
 };
 
-// Returns an error unless `name` is a valid name of a context: 1 to 100 letters, digits and
-// "._-:@", beginning with a letter or digit.
+// Returns an error unless `name` is a valid context name: 1 to 100 letters, digits and "._-:@",
+// beginning with a letter or digit.
 Status CheckContextName(const std::string& name);
 
 // Parses the text of a file named `path`. Returns INVALID_ARGUMENT with one violation per mistake.
@@ -48,14 +48,14 @@ std::string ContextFolder();
 // Reads the contexts in `folder`. Returns none if there is no file.
 Result<ContextFile> LoadContexts(const std::string& folder);
 
-// Applies `change` to the contexts in `folder` and stores them. Creates the folder if it does not
-// exist. If `change` returns an error, stores nothing and returns the error. Several programs may
-// call this at once.
+// Applies `change` to the contexts in `folder` and stores them, creating the folder if necessary.
+// If `change` returns an error, stores nothing and returns the error. Several programs may call
+// this at once.
 Status ChangeContexts(const std::string& folder,
                       const std::function<Status(ContextFile& file)>& change);
 
-// Returns the context with this name. If it does not exist, returns NOT_FOUND, and the error lists
-// the names that exist.
+// Returns the context with this name. If there is none, returns NOT_FOUND with a list of the
+// existing names.
 Result<FleetContext> FindContext(const ContextFile& file, const std::string& name);
 
 }  // namespace assay::cli

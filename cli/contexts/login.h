@@ -12,16 +12,17 @@ namespace assay::cli {
 // Returns HOST of "https://HOST:PORT".
 Result<std::string> HostOfUrl(const std::string& url);
 
-// Enrols a key of this user with a fleet, and stores the identity in identities/NAME of `folder`.
-// Makes NAME the current context, replacing an existing context of this name. If `coordinator` is
-// not empty, the context uses it instead of the addresses in the identity. If the response was
-// lost, call this again with the same token. Returns the same errors as identity::Join.
+// Enrols a key of this user with a fleet, and stores the identity in identities/NAME under
+// `folder`. Makes NAME the current context, replacing any existing context of that name. If
+// `coordinator` is not empty, the context uses it instead of the addresses in the identity. If the
+// response was lost, call this again with the same token. Returns the same errors as
+// identity::Join.
 Result<identity::Enrolled> Login(const std::string& folder, const std::string& name,
                                  const identity::JoinPoint& join, const std::string& token,
                                  const std::string& coordinator);
 
-// Removes a context. Also deletes its identity, if that is stored in `folder`. Returns true if the
-// context was the current one. In that case, there is no current context afterwards.
+// Removes a context, along with its identity if that is stored in `folder`. Returns true if the
+// context was the current one, in which case there is no current context afterwards.
 Result<bool> Logout(const std::string& folder, const std::string& name);
 
 }  // namespace assay::cli

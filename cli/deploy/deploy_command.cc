@@ -41,15 +41,15 @@ struct DeployOptions {
 };
 
 // Returns the script that a host's shell reads from its standard input. The script is a single
-// compound command, so that the shell reads all of it before it starts any program. Otherwise, a
-// program could consume the rest of the script, because it shares the shell's standard input.
+// compound command, so that the shell reads all of it before starting any program. Otherwise a
+// program, which shares the shell's standard input, could consume the rest of the script.
 std::string ScriptOf(const std::string& command, const std::string& wget_command) {
   return "{ if command -v curl >/dev/null 2>&1 || ! command -v wget >/dev/null 2>&1; then\n" +
          command + " --detach\nelse\n" + wget_command + " --detach\nfi; } </dev/null\nexit $?\n";
 }
 
-// Returns the last non-blank line of `output`. If this is only the hint that Assay prints after an
-// error, returns the preceding line too.
+// Returns the last non-blank line of `output`. If that is just the hint that Assay prints after an
+// error, also returns the preceding line.
 std::string LastLine(const std::string& output) {
   std::string last;
   for (const std::string_view line : Split(output, '\n')) {
@@ -60,8 +60,8 @@ std::string LastLine(const std::string& output) {
   return Cut(last, 500);
 }
 
-// Runs the script on the host through ssh. Returns the last line of its output. If the script
-// fails, returns an error with this line as the message.
+// Runs the script on the host through ssh and returns the last line of its output. If the script
+// fails, returns an error with that line as the message.
 Result<std::string> RunOnHost(const DeployHost& host, const std::string& script) {
   ASSAY_ASSIGN_OR_RETURN(Pipe input, MakePipe());
   // The script is smaller than the pipe's buffer.
@@ -92,9 +92,9 @@ Result<bool> IsConnected(Client& client, const std::string& name) {
   return response.status();
 }
 
-// Waits until the node has connected to the coordinator. `last` is the last line that the command
-// for joining printed on the host. It is part of the error message, because the command may have
-// failed although the shell reported success: in a pipe, the shell ignores the exit code of the
+// Waits until the node has connected to the coordinator. `last` is the last line printed on the
+// host by the command for joining. The error message includes it, because the command may have
+// failed even if the shell reported success: in a pipe, the shell ignores the exit code of the
 // download.
 Status AwaitSession(Client& client, const std::string& name, const std::string& last) {
   const Clock& clock = Clock::Real();

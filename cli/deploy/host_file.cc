@@ -109,8 +109,8 @@ std::string DeployHost::ToString() const {
 
 std::vector<std::string> DeployHost::SshCommand() const {
   std::vector<std::string> command = {"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15",
-                                      // Do not share connections, because the master process of a
-                                      // shared connection would keep our pipe open.
+                                      // Do not share connections: the master process of a shared
+                                      // connection would keep our pipe open.
                                       "-o", "ControlMaster=no"};
   if (port != 0) command.insert(command.end(), {"-p", std::to_string(port)});
   if (!user.empty()) command.insert(command.end(), {"-l", user});

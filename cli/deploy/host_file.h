@@ -1,6 +1,6 @@
 // The list of machines that `assay deploy` adds to a fleet, one per line:
 //
-//   # Comments and empty lines do not matter.
+//   # Comments and empty lines are ignored.
 //   root@10.0.0.7:2222  name=gpu-7 label=rack=3 label=row=b price=2.49
 //   gpu-8.example.com
 #pragma once
@@ -20,14 +20,14 @@ struct DeployHost {
   std::string user;  // Empty: ssh decides.
   std::string host;
   int port = 0;  // 0: ssh decides.
-  // The role ("node"), name, labels and price that the invite for this host grants. The node is
-  // named like the host, unless the line contains another name.
+  // The role ("node"), name, labels and price that the invite for this host grants. The node has
+  // the host's name, unless the line specifies another.
   v1::InviteScope scope;
 
   // Returns "[USER@]HOST[:PORT]".
   std::string ToString() const;
-  // Returns the ssh command that runs a shell on the host. The shell reads its script from standard
-  // input. The command prevents ssh from mistaking the host or user for an option.
+  // Returns the ssh command that runs a shell on the host, which reads its script from standard
+  // input. Prevents ssh from mistaking the host or user for an option.
   std::vector<std::string> SshCommand() const;
 };
 

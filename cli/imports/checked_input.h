@@ -17,9 +17,9 @@ inline constexpr int64_t kMaxInteger = int64_t{1} << 53;
 // Returns INVALID_ARGUMENT, reason BAD_FILE: "WHERE: WHAT".
 Status BadFile(const std::string& where, const std::string& what);
 
-// Splits `text` into lines without their line ends. Returns an error if the text is larger than
-// kMaxFileBytes, has more than 200,000 lines, is not valid UTF-8, or contains control characters
-// other than tabs.
+// Splits `text` into lines without their line endings. Returns an error if the text exceeds
+// kMaxFileBytes or 200,000 lines, is not valid UTF-8, or contains control characters other than
+// tabs.
 Result<std::vector<std::string_view>> LinesOf(std::string_view text);
 
 // Returns the words of `line`, which are separated by spaces and tabs.
@@ -36,8 +36,8 @@ std::optional<int64_t> ParseInteger(std::string_view word, int64_t least = 0,
 Result<nlohmann::json> ParseJson(std::string_view text);
 
 // A value in a JSON file, together with its path for error messages. All values of a file share one
-// `status`, which contains the first error. After an error, all reads return empty values, so
-// callers can read everything and check `status` once at the end.
+// `status`, which holds the first error. After an error, all reads return empty values, so callers
+// can read everything and check `status` once at the end.
 class JsonValue {
  public:
   // `json` and `status` must outlive this value and those read from it.
@@ -52,9 +52,8 @@ class JsonValue {
   JsonValue Member(const std::string& name) const;
   std::vector<JsonValue> Array(const std::string& name) const;
 
-  // Return the member `name` of this object or, if `name` is empty, this value itself. A number may
-  // also be given as a string. A string may have at most 200 bytes and must not contain control
-  // characters.
+  // Return the member `name` of this object or, if `name` is empty, this value itself. Numbers may
+  // also be given as strings. Strings may have at most 200 bytes and no control characters.
   double Number(const std::string& name = "") const;
   int64_t Integer(const std::string& name, int64_t least = 0, int64_t most = kMaxInteger) const;
   std::string Text(const std::string& name = "") const;

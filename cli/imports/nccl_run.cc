@@ -69,8 +69,8 @@ double ComputedBandwidth(const NcclRow& row, const NcclTiming& timing) {
   return row.bytes == 0 ? 0 : static_cast<double>(row.bytes) / timing.microseconds * 1e-3;
 }
 
-// Returns true if the printed number equals the computed number, apart from rounding. nccl-tests
-// prints bandwidths with two decimals and times with at least three significant digits.
+// Returns true if the printed number equals the computed one, up to rounding. nccl-tests prints
+// bandwidths with two decimals and times with at least three significant digits.
 bool Agree(double printed, double computed) {
   return std::abs(printed - computed) <= 0.0051 + 0.005 * computed;
 }

@@ -34,8 +34,8 @@ struct Matrix {
   bool IsMultinode() const { return test.starts_with("multinode_"); }
 };
 
-// Returns true if Assay has a benchmark that is equivalent to this nvbandwidth test. The tests
-// device_local_* have no equivalent, because Assay's memory benchmarks count bytes differently.
+// Returns true if Assay has an equivalent of this nvbandwidth test. The tests device_local_* have
+// none, because Assay's memory benchmarks count bytes differently.
 bool IsKnown(const std::string& test) {
   constexpr std::string_view kBegins[] = {"host_to_",    "device_to_",           "all_to_",
                                           "one_to_all_", "host_device_latency_", "multinode_"};
@@ -45,16 +45,16 @@ bool IsKnown(const std::string& test) {
 }
 
 // Returns the direction of a test that copies between host and GPU: "h2d" or "d2h". For a
-// bidirectional test, returns the direction that is timed. The copies in the other direction only
+// bidirectional test, returns the direction that is timed; copies in the other direction only
 // generate load.
 std::string HostDirection(const Matrix& matrix) {
   return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }
 
 // Returns true if a GPU-to-GPU test copies to the GPU of the table's row, and false if it copies
-// from that GPU. Read and latency tests copy to the row's GPU. Write tests copy from it, except for
+// from it. Read and latency tests copy to the row's GPU. Write tests copy from it, except for
 // bidirectional ones within a node, which use the buffers of the read test. See testcases_ce.cpp,
-// testcases_sm.cpp and multinode_testcases.cpp of nvbandwidth.
+// testcases_sm.cpp and multinode_testcases.cpp in nvbandwidth.
 bool GoesToRow(const Matrix& matrix) {
   if (matrix.latency || matrix.Has("read")) return true;
   return !matrix.first.empty() && !matrix.IsMultinode();

@@ -21,14 +21,14 @@ struct Machines {
 };
 
 // Sets the fields of `imported` that say where, when and by which program the results were
-// measured. `source` is this program with its version, for example "nccl-tests 2.17.6". `origin`
-// contains facts that the user gave. Returns INVALID_ARGUMENT if these facts contradict the file,
-// or if neither the user nor the file names the GPU model.
+// measured. `source` is that program with its version, for example "nccl-tests 2.17.6". `origin`
+// contains facts provided by the user. Returns INVALID_ARGUMENT if these contradict the file, or if
+// neither the user nor the file names the GPU model.
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported);
 
 // Adds a measurement of `metric` with the single sample `value`. `timer` says how the time was
-// measured. `batch` is the number of iterations that were timed together (see v1.Method).
+// measured, and `batch` how many iterations were timed together (see v1.Method).
 void AddMeasurement(const std::string& metric, const std::string& unit, double value,
                     const std::string& timer, int batch, v1::CaseResult* result);
 

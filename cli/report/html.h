@@ -7,7 +7,7 @@
 
 namespace assay::cli {
 
-// Escapes `text` for use in elements and attributes of HTML and XML. Replaces control characters,
+// Escapes `text` for use in HTML and XML elements and attributes. Replaces control characters,
 // which are not allowed in XML.
 std::string EscapeHtml(std::string_view text);
 

@@ -1,6 +1,6 @@
-// Renders the page of `assay report`: one HTML file that can be read without a network, without
-// JavaScript and without Assay. console/src/report_data.ts describes the data that the page's
-// script expects.
+// Renders the page of `assay report`: a single HTML file that can be read without a network,
+// JavaScript or Assay. console/src/report_data.ts describes the data that the page's script
+// expects.
 #pragma once
 
 #include <optional>

@@ -26,7 +26,7 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added);
 class ChildProgram {
  public:
   // Starts the server and blocks until it is ready. Returns an error early if `signals` (a
-  // signalfd) becomes readable. If the server cannot start, returns the error that it reported,
+  // signalfd) becomes readable. If the server fails to start, returns the error that it reported,
   // with its code, reason and hint. If it reported nothing, the hint is the end of its log.
   static Result<ChildProgram> Start(const ChildOptions& options, int signals);
 

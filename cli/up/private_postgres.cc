@@ -74,7 +74,7 @@ Result<std::string> FindPrograms() {
 }
 
 // Returns the user that runs the PostgreSQL server. PostgreSQL refuses to run as root, so if this
-// process runs as root, returns `account`. No other programs should run as that user, because they
+// process runs as root, returns `account`. Do not run other programs as that user, because they
 // could connect to the database as superusers.
 Result<User> ChooseUser(const std::string& account) {
   if (::geteuid() != 0) return User();
@@ -113,9 +113,9 @@ Status CheckReachable(const std::string& folder, const User& user) {
   return Status::Ok();
 }
 
-// Creates a folder with mode 0700 that belongs to `user`, or to the current user if `user` is not
-// set. If the folder exists, changes its owner and mode. Returns an error if `path` is a symbolic
-// link or belongs to a third user.
+// Creates a folder with mode 0700, owned by `user` or, if that is not set, by the current user. If
+// the folder exists, changes its owner and mode. Fails if `path` is a symbolic link or belongs to
+// anyone else.
 Status MakePrivateFolder(const std::string& path, const User& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailedPrecondition("cannot make the folder " + path + ": " + ErrnoText(errno));
@@ -156,7 +156,7 @@ std::vector<std::string> LinesOf(const std::string& path) {
 
 // Returns an error if a PostgreSQL server is running on the data folder. Otherwise, removes the
 // lock file that a crash may have left behind. PostgreSQL itself would refuse to start if a process
-// with the id in the lock file existed, but by now that id may belong to another program.
+// with the id in that file existed, although that id may since have been reused by another program.
 Status CheckNotRunning(const std::string& data) {
   const std::string lock = data + "/postmaster.pid";
   const std::vector<std::string> lines = LinesOf(lock);
@@ -177,7 +177,7 @@ std::vector<std::string> ServerEnvironment() {
   return {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
 }
 
-// Waits until PostgreSQL has written "ready" to its lock file, which means that it accepts
+// Waits until PostgreSQL has written "ready" to its lock file, that is, until it accepts
 // connections.
 Status AwaitReady(const std::string& data, Subprocess& server, Duration timeout,
                   const std::string& log) {
@@ -218,8 +218,8 @@ Status PrivatePostgres::Prepare(Setup& setup) {
   return CheckReachable(setup.directory, setup.user);
 }
 
-// Creates the database cluster in a temporary folder and renames that folder at the end. If initdb
-// is interrupted, no incomplete cluster exists under the final name.
+// Creates the database cluster in a temporary folder and renames the folder at the end, so that an
+// interrupted initdb never leaves an incomplete cluster under the final name.
 Status PrivatePostgres::InitCluster(const Setup& setup) {
   const std::string made = setup.directory + "/data.new";
   std::error_code error;
@@ -323,8 +323,8 @@ void PrivatePostgres::Stop() {
 
 void PrivatePostgres::Kill() {
   if (!process_ || process_->Wait(Duration(0))) return;
-  // PostgreSQL's child processes run in other sessions than the server, so they would survive it.
-  // Kill them too, because no new server can start on the same data while one of them is alive.
+  // PostgreSQL's child processes run in sessions of their own, so they would survive the server.
+  // Kill them too, because no new server can start on the same data while any of them is alive.
   const std::string pid = std::to_string(process_->pid());
   std::ifstream list("/proc/" + pid + "/task/" + pid + "/children");
   std::vector<FileDescriptor> children;

@@ -1,5 +1,5 @@
-// Runs a private PostgreSQL server whose files are all in one folder, for `assay up` and for tests.
-// Does not affect other PostgreSQL servers of the system. The folder contains
+// Runs a private PostgreSQL server with all its files in one folder, for `assay up` and for tests.
+// Does not affect other PostgreSQL servers on the system. The folder contains
 //
 //   data            the database cluster
 //   postgres.log    the server's log
@@ -22,7 +22,7 @@ namespace assay {
 struct PrivatePostgresOptions {
   // Without fsync, a crash of the machine can destroy the cluster. For tests only.
   bool fsync = true;
-  // The TCP port of 127.0.0.1 on which the server also listens, if set. Only the read-only role
+  // The TCP port on 127.0.0.1 on which the server also listens, if set. Only the read-only role
   // assay_reader can connect there.
   std::optional<int> tcp_port;
   // The account that the server uses if this process runs as root.
@@ -33,16 +33,16 @@ struct PrivatePostgresOptions {
   Duration start_timeout = std::chrono::minutes(2);
 };
 
-// A running PostgreSQL server, which the destructor stops. Every connection through the server's
-// socket has superuser rights. The folder has mode 0700, so only root and the user that runs the
-// server can open the socket. Not thread-safe.
+// A running PostgreSQL server, stopped by the destructor. Every connection through the server's
+// socket has superuser rights, but the folder has mode 0700, so only root and the user that runs
+// the server can open the socket. Not thread-safe.
 class PrivatePostgres {
  public:
   // Starts a server in `directory` and blocks until it accepts connections. Creates a database
   // cluster first if there is none. PostgreSQL refuses to run as root, so if this process runs as
   // root, the server runs as `options.account`, which becomes the owner of `directory`. Returns
-  // NOT_FOUND if PostgreSQL is not installed. Returns FAILED_PRECONDITION if a server already runs
-  // in `directory`, or if the server's user does not exist or cannot access `directory`.
+  // NOT_FOUND if PostgreSQL is not installed. Returns FAILED_PRECONDITION if a server is already
+  // running in `directory`, or if the server's user does not exist or cannot access `directory`.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 
@@ -57,8 +57,8 @@ class PrivatePostgres {
   // Returns a connection string for libpq. It holds no secret.
   std::string ConnectionString(const std::string& database = "postgres") const;
 
-  // Stops the server and waits for its process to exit. Open transactions are rolled back, and all
-  // clients are disconnected. Does nothing if the server has already exited.
+  // Stops the server and waits for its process to exit. Rolls back open transactions and
+  // disconnects all clients. Does nothing if the server has already exited.
   void Stop();
   // Simulates a power cut: kills the server and its children, and waits for their end.
   void Kill();
@@ -88,7 +88,7 @@ class PrivatePostgres {
 };
 
 // Returns the last lines of a log file, each indented by two spaces. Ignores the first `begin`
-// bytes of the file, which may be the output of earlier runs. Returns an empty string if the file
+// bytes of the file, which may be output of earlier runs. Returns an empty string if the file
 // cannot be read.
 std::string LogTail(const std::string& path, size_t begin = 0);
 

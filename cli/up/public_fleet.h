@@ -1,6 +1,6 @@
 // Sets up a fleet that other machines and users can join, for `assay up --public`. The coordinator
-// has a certificate authority. The agent and the user of this machine enrol in the same way as
-// those of other machines.
+// has a certificate authority. This machine's agent and user enrol in the same way as those of
+// other machines.
 #pragma once
 
 #include <string>
@@ -27,13 +27,13 @@ struct PublicFleet {
   // Returns the coordinator's options.
   std::vector<std::string> CoordinatorOptions() const;
 
-  // Enrols the key in `folder` as a node of the fleet, unless it is enrolled already. Creates the
-  // necessary invite in `database`, which a running coordinator must use.
+  // Enrols the key in `folder` as a node of the fleet, unless it is already enrolled. Creates the
+  // required invite in `database`, which must be in use by a running coordinator.
   Status EnrolAgent(const std::string& folder, const std::string& database) const;
 
-  // Logs this machine's user in as an admin of the fleet, and returns the name of the user's
-  // context for it, which is the advertised host. If the user is logged in already, does not change
-  // the current context.
+  // Logs this machine's user in as an admin of the fleet. Returns the name of the user's context
+  // for it, which is the advertised host. If the user is already logged in, does not change the
+  // current context.
   Result<std::string> EnrolUser(const std::string& database) const;
 
  private:

@@ -14,9 +14,9 @@
 namespace assay::cli {
 namespace {
 
-// Returns the secret that opens the web console: $ASSAY_CONSOLE_TOKEN if that is set, or a new
+// Returns the secret that opens the web console: $ASSAY_CONSOLE_TOKEN if set, otherwise a new
 // random secret. Returns an empty string if the console listens only on loopback and the fleet is
-// not public. In this case, a program that can reach the console can call the coordinator anyway.
+// not public: in that case, any program that can reach the console can call the coordinator anyway.
 std::string ConsoleToken(const UpOptions& options) {
   const char* const given = std::getenv("ASSAY_CONSOLE_TOKEN");
   if (given != nullptr && *given != '\0') return given;
@@ -25,8 +25,8 @@ std::string ConsoleToken(const UpOptions& options) {
   return Sha256Hex(NewUuid() + NewUuid());
 }
 
-// Returns the agent's default address: the coordinator's address with the next port. Port 0, which
-// means any free port, stays 0.
+// Returns the agent's default address: the coordinator's address with the next port. Port 0,
+// meaning any free port, stays 0.
 Result<std::string> NextAddress(const std::string& flag, const std::string& address) {
   Result<HostPort> next = ParseHostPort(address);
   if (!next.ok()) return next.status().WithContext(flag);

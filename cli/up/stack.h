@@ -54,7 +54,7 @@ class Stack {
                     std::optional<ChildProgram>& started);
   // Returns the URL at which a browser on this host can open the console. If the console listens
   // beyond loopback, browsers on other hosts can use it too. The console's token follows the "#",
-  // because browsers do not send that part to servers.
+  // because browsers do not send that part of a URL to servers.
   std::string ConsoleUrl() const;
   // Returns what to do next.
   std::string NextSteps() const;

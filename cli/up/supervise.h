@@ -18,8 +18,8 @@ struct Supervised {
 };
 
 // Restarts programs that exit, until `signals` (a signalfd) becomes readable. The delay before a
-// restart is 1 s at first. It doubles, up to 30 s, each time a start fails or the program exits
-// within a minute. Prints every exit and restart to stderr.
+// restart starts at 1 s. Each time a start fails or the program exits within a minute, the delay
+// doubles, up to 30 s. Prints every exit and restart to stderr.
 void Supervise(const std::vector<Supervised>& programs, int signals);
 
 }  // namespace assay::cli

@@ -39,14 +39,13 @@ struct Bandwidths {
 const std::vector<std::string>& BandwidthFields();
 std::string BandwidthFilter();
 
-// Groups the rows of a table into series, which differ in their hardware, driver or parameters
-// other than the size. The table must have the columns BandwidthFields(). Uses only one benchmark,
-// the one with the most different sizes, and only one metric, preferably the bus bandwidth.
+// Groups the rows of a table into series, which differ in hardware, driver or parameters other than
+// the size. The table must have the columns BandwidthFields(). Uses only the benchmark with the
+// most distinct sizes, and only one metric, preferably the bus bandwidth.
 Bandwidths BandwidthsOf(const v1::TabulateResultsResponse& table);
 
-// Plots each series as a line through points that are shown as letters. The legend below gives the
-// name, the best value and the knee of each series. The knee is the size for which latency is half
-// of the time.
+// Plots each series as a line through points shown as letters. The legend below gives the name, the
+// best value and the knee of each series: the size at which latency accounts for half of the time.
 std::string BandwidthPlot(const Bandwidths& bandwidths, const PlotStyle& style);
 // Return one row or record per series and size.
 std::string BandwidthTable(const Bandwidths& bandwidths, const Style& style);

@@ -1,5 +1,5 @@
 // Functions that describe a campaign: which nodes it covers, which of its jobs are waiting for
-// nodes, and which benchmark cases it leaves out.
+// nodes, and which benchmark cases are left out.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace assay::cli {
 
-// Describes queued jobs that wait for absent nodes, for example "3 jobs wait for node g3
+// Describes queued jobs that are waiting for absent nodes, for example "3 jobs wait for node g3
 // (disconnected since 2026-11-21 08:30:05)". Names at most three nodes. Replaces control
 // characters.
 std::string WaitingText(const v1::WaitingJobs& waiting);
@@ -32,18 +32,18 @@ int64_t LeftOutCases(const v1::Campaign& campaign);
 // not at all if `width` is 0. Returns an empty string if the coverage is unknown.
 std::string CoverageText(const v1::Campaign& campaign, int width);
 
-// Describes how often the campaign was run again, and which jobs the last rerun queued. Wraps lines
-// at `width` columns, or not at all if `width` is 0. Returns an empty string if there was no rerun.
+// Describes how often the campaign was rerun, and which jobs the last rerun queued. Wraps lines at
+// `width` columns, or not at all if `width` is 0. Returns an empty string if there was no rerun.
 std::string RerunText(const v1::Campaign& campaign, int width);
 
 // Names the schedule that created the campaign. Returns an empty string if a user did.
 std::string ScheduleOriginText(const v1::Campaign& campaign, int width);
 
 // Describes the cases (benchmarks with parameters) that a campaign leaves out because too few nodes
-// can run them. The first line gives their number. The next lines give some of the reasons, and
-// name the affected benchmarks and their lines in the campaign file. Replaces control characters.
-// Wraps lines at `width` columns, or not at all if `width` is 0. Returns an empty string if no case
-// is left out.
+// can run them. The first line gives their number. The next lines give some of the reasons, with
+// the affected benchmarks and their lines in the campaign file. Replaces control characters. Wraps
+// lines at `width` columns, or not at all if `width` is 0. Returns an empty string if no case is
+// left out.
 std::string LeftOutText(const v1::Campaign& campaign, int width);
 
 }  // namespace assay::cli

@@ -17,8 +17,8 @@ struct CaseCells {
   std::string metric;
 };
 
-// Names of the benchmark cases in one output, such as a table. The parameters that differ between
-// the cases come first. The cache and fill parameters appear only if they differ.
+// Names of the benchmark cases in one output, such as a table. Parameters that differ between the
+// cases come first. The cache and fill parameters appear only if they differ.
 class CaseNames {
  public:
   explicit CaseNames(const std::vector<v1::CaseIdentity>& cases);
@@ -26,9 +26,9 @@ class CaseNames {
   // Returns the cells for one of the cases, with all parameters that identify it.
   CaseCells Cells(const v1::CaseIdentity& identity) const;
 
-  // Returns a name that fits into a table column, such as "gemm m=n=k=8192". Contains only the
-  // parameters that differ between the benchmark's cases, if there are several cases. Contains the
-  // metric and the hardware only if there are several of them.
+  // Returns a name that fits into a table column, such as "gemm m=n=k=8192". If the benchmark has
+  // several cases, the name contains only the parameters that differ between them. Metric and
+  // hardware appear only if there is more than one.
   std::string Short(const v1::CaseIdentity& identity) const;
 
   // Returns "gemm m=n=k=8192 bf16: tflops".
@@ -47,20 +47,20 @@ class CaseNames {
 // Returns the hardware that a case needs: "8x H200 SXM", or the model of the CPU. Printable.
 std::string HardwareText(const v1::Environment& environment);
 
-// Returns the name of a place, which is a GPU, a node or several nodes: "GPU 3 of sim-0007",
+// Returns the name of a place, that is, a GPU, a node or several nodes: "GPU 3 of sim-0007",
 // "sim-0007 (8 GPUs)" or "sim-0001 +3 (32 GPUs)". If the GPU's index is unknown, uses the beginning
 // of its UUID. Replaces control characters.
 std::string PlaceText(const v1::Place& place);
 
 // Returns the GPUs of a place without its nodes: "3", "8 GPUs" or the beginning of a UUID. Returns
-// an empty string for a place without GPUs. Replaces control characters.
+// an empty string for places without GPUs. Replaces control characters.
 std::string PlaceGpus(const v1::Place& place);
 
 // Returns "sim-0007", "sim-0001, sim-0002" or "sim-0001 +3".
 std::string PlaceNodes(const v1::Place& place);
 
-// Returns the noun for the places at which `cases` ran: "GPU" if each case ran on one GPU, "node"
-// if none used a GPU, and "place" otherwise.
+// Returns the noun for the places where `cases` ran: "GPU" if each case ran on one GPU, "node" if
+// none used a GPU, and "place" otherwise.
 std::string PlaceNoun(const std::vector<v1::CaseIdentity>& cases);
 
 // Return the names and the values of the CSV columns that identify a case or a place.
@@ -76,8 +76,8 @@ std::string CsvRecordAfter(std::vector<std::string> first, const std::vector<std
 std::string ChangeText(double ratio);
 
 // Formats local time to the minute: "2026-11-21 08:30". `width` is the width of the terminal, or 0
-// if it does not matter. Leaves out the year if the terminal has fewer than 100 columns. Returns an
-// empty string for an unset timestamp.
+// if it does not matter. Omits the year on terminals with fewer than 100 columns. Returns an empty
+// string for an unset timestamp.
 std::string MinuteText(const google::protobuf::Timestamp& time, int width = 0);
 
 // Returns the first `count` characters of a text, made printable.

@@ -13,7 +13,7 @@ namespace assay::cli {
 std::string TimeLeftText(const v1::Estimate& estimate, double age_seconds);
 
 // Describes how long a campaign would take and what it would cost, followed by a table of at most
-// 20 of its nodes. Also says if the price of a node is unknown.
+// 20 of its nodes. Mentions nodes whose price is unknown.
 std::string EstimateText(const v1::Estimate& estimate, const Style& style);
 
 }  // namespace assay::cli

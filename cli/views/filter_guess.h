@@ -13,12 +13,12 @@ namespace assay::cli {
 // Suggests a correction for a filter that matched no results. Finds the first benchmark, metric or
 // parameter in the filter that no connected node has, and returns "did you mean ..." with the most
 // similar known name. Returns an empty string if no name is similar. The suggestion may be wrong,
-// because results of nodes that are not connected may contain other names.
+// because results of disconnected nodes may contain other names.
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
 
 // Returns one warning for each unknown node in a campaign's filter, for example for `name = g3` if
-// there is no node "g3". Each warning suggests the most similar known name. An unknown name is not
-// an error, because the filter may still match other nodes.
+// there is no node "g3", and suggests the most similar known name. An unknown name is not an error,
+// because the filter may still match other nodes.
 std::vector<std::string> UnknownNodes(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::cli

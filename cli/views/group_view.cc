@@ -77,8 +77,8 @@ CaseNames NamesOf(const std::vector<v1::ResultGroup>& groups) {
   return CaseNames(cases);
 }
 
-// If all groups belong to the same case, returns a line that names the case, for example "gemm
-// m=n=k=4096 bf16: tflops". Otherwise returns an empty string.
+// Returns a line that names the case of all groups, for example "gemm m=n=k=4096 bf16: tflops", or
+// an empty string if the groups have different cases.
 std::string OnlyCase(const std::vector<v1::ResultGroup>& groups, const CaseNames& names) {
   for (const v1::ResultGroup& group : groups) {
     if (!SameCase(group, groups[0])) return "";

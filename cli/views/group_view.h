@@ -15,13 +15,13 @@ struct GroupedResults {
   std::vector<v1::ResultGroup> groups;
 };
 
-// Sorts the groups of results of each case by their medians, with the best first. Groups without a
-// median come last. Groups of the same case must be adjacent, as the coordinator sends them.
+// Sorts the groups of results of each case by median, best first. Groups without a median come
+// last. Groups of the same case must be adjacent, as sent by the coordinator.
 void SortBestFirst(std::vector<v1::ResultGroup>& groups);
 
 // Renders one row per group: its median, its range, and how many results, nodes and GPUs it has.
 // The column "VS BEST" compares the group's median with the best median of the same case. If all
-// groups belong to the same case, a line above the table names that case.
+// groups have the same case, a line above the table names it.
 std::string GroupsTable(const GroupedResults& grouped, const Style& style);
 
 // Renders one row per group: its best result and where that was measured.

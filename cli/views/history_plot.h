@@ -15,8 +15,8 @@ using CaseHistory = std::vector<const v1::PlaceHistory*>;
 // Plots the runs of one benchmark case over time. For one place (a GPU or node), plots the medians
 // of its runs. For several places, plots the median over the places, and shades the range from the
 // 10th to the 90th percentile. Along the time axis, digits mark steps (lasting changes of the
-// value), "D" marks changes of the driver, and letters mark `annotations`. Leaves out excluded
-// runs. Returns an empty string if there are no runs.
+// value), "D" marks driver changes, and letters mark `annotations`. Omits excluded runs. Returns an
+// empty string if there are no runs.
 std::string HistoryPlot(const CaseHistory& places,
                         const std::vector<const v1::Annotation*>& annotations,
                         const PlotStyle& style);

@@ -25,8 +25,8 @@ std::string IdentitiesText(const std::vector<v1::EnrolledIdentity>& identities, 
                            const Style& style);
 std::string IdentitiesCsv(const std::vector<v1::EnrolledIdentity>& identities, WallTime now);
 
-// Renders one row per attempt to join. The error message is the last column, or a separate line
-// below the row if the terminal is narrow.
+// Renders one row per attempt to join. The error message is in the last column or, on a narrow
+// terminal, on a separate line below the row.
 std::string AttemptsText(const std::vector<v1::EnrolmentAttempt>& attempts, const Style& style);
 std::string AttemptsCsv(const std::vector<v1::EnrolmentAttempt>& attempts);
 

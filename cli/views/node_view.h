@@ -27,13 +27,13 @@ std::string NodeCsv(const std::vector<v1::Node>& nodes);
 std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
                          const Style& style);
 
-// Returns a matrix that shows how each pair of a node's GPUs is connected. Additional columns show
-// the NUMA node, CPUs and PCIe switch of each GPU. A legend explains the types of links. Returns an
-// empty string if none of this is known.
+// Returns a matrix that shows how each pair of GPUs in a node is connected. Further columns show
+// the NUMA node, CPUs and PCIe switch of each GPU, and a legend explains the types of links.
+// Returns an empty string if none of this is known.
 std::string TopologyText(const v1::NodeInventory& inventory, const Style& style);
 
-// Returns a matrix of the bandwidths that were measured from each GPU (row) of a node to each other
-// GPU (column). `results` must be the node's results of the peer_transfer benchmark, newest first.
+// Returns a matrix of the bandwidths measured from each GPU (row) of a node to each other GPU
+// (column). `results` must be the node's results of the peer_transfer benchmark, newest first.
 // Shows only results with the same parameters as the newest one. Returns an empty string if there
 // are none between two GPUs of this node.
 std::string MeasuredLinks(const v1::NodeInventory& inventory,

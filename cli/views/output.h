@@ -15,12 +15,12 @@ namespace assay::cli {
 enum class OutputFormat { kTable, kJson, kCsv };
 
 // Formats one CSV record (RFC 4180), including the CRLF at its end. Quotes fields that contain
-// commas or quotes. Names and messages may come from untrusted machines, so control characters are
-// replaced, and text that a spreadsheet would run as a formula gets a leading apostrophe.
+// commas or quotes. Because names and messages may come from untrusted machines, replaces control
+// characters, and puts an apostrophe in front of text that a spreadsheet would run as a formula.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
-// Converts `message` to one line of JSON. The keys are the field names in the .proto file. Includes
-// scalar fields that are not set.
+// Converts `message` to one line of JSON, using the field names in the .proto file as keys.
+// Includes unset scalar fields.
 std::string ToJson(const google::protobuf::Message& message);
 
 // Returns ToJson with one more member at the end, named `name`. Its value `json` must be JSON.

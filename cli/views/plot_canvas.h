@@ -27,8 +27,8 @@ class Canvas {
         unicode_(unicode),
         cells_(static_cast<size_t>(columns) * static_cast<size_t>(rows)) {}
 
-  // Return the width and the height of the grid in dots. If braille characters are used, each
-  // character has 2 x 4 dots. Otherwise, it is a single dot.
+  // Return the width and the height of the grid in dots. A braille character has 2 x 4 dots.
+  // Without braille characters, each character is a single dot.
   int dots_x() const { return columns_ * (unicode_ ? 2 : 1); }
   int dots_y() const { return rows_ * (unicode_ ? 4 : 1); }
 

@@ -21,7 +21,7 @@ struct PlotMark {
 double SecondsOf(const google::protobuf::Timestamp& time);
 
 // Returns the marks for the time axis in chronological order. Steps (lasting changes) in the same
-// direction share a mark if they are less than `resolution` seconds apart. So do changes to the
+// direction share a mark if they are less than `resolution` seconds apart, as do changes to the
 // same driver. Returns at most 9 marks of steps, 5 of drivers and 10 of annotations.
 std::vector<PlotMark> FindPlotMarks(const CaseHistory& places,
                                     const std::vector<const v1::Annotation*>& annotations,

@@ -39,7 +39,7 @@ std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
 }
 
 // Returns how long a job took, for example " in 25.3s". Returns an empty string if the duration is
-// not positive. This happens for imported jobs, and if the clocks of different machines disagree.
+// not positive, which happens for imported jobs and when the clocks of different machines disagree.
 std::string Took(double from, double to) {
   if (to <= from) return "";
   const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // Fits the cast.
@@ -196,8 +196,8 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     waits.insert(std::move(bytes));
   }
   // Report when jobs begin to wait for nodes, but not when they stop waiting. The start of each job
-  // is reported anyway, and a coordinator that has just restarted does not know at once which jobs
-  // are waiting.
+  // is reported anyway, and a coordinator that has just restarted does not know right away which
+  // jobs are waiting.
   told_waits_ = std::move(waits);
   return WaitingLines(fresh);
 }

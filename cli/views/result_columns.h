@@ -20,8 +20,8 @@ struct ResultColumn {
   schema::FieldValue Value(const v1::StoredResult& result) const;
 };
 
-// Parses a comma-separated list of column names, such as "node,parameters.m,median". The error for
-// an unknown name suggests a similar name.
+// Parses a comma-separated list of column names, such as "node,parameters.m,median". If a name is
+// unknown, the error suggests a similar one.
 Result<std::vector<ResultColumn>> ParseResultColumns(const std::string& names);
 
 // Formats results with only these columns. The table rounds numbers to five digits.

@@ -51,9 +51,9 @@ const Mark* Find(const std::string& flag) {
   return found == kKnown.end() ? nullptr : found;
 }
 
-// Returns true if a measurement is noisy, which means that the 95% confidence interval of its
-// median is too wide (see kNoisy). If the median is 0, every interval wider than 0 is too wide. If
-// there are too few samples for an interval, the measurement is noisy if its time limit stopped it.
+// Returns true if a measurement is noisy, that is, the 95% confidence interval of its median is too
+// wide (see kNoisy). If the median is 0, any interval wider than 0 is too wide. With too few
+// samples for an interval, the measurement is noisy if it was stopped by its time limit.
 bool IsNoisy(const v1::Measurement& measurement) {
   if (schema::HasInterval(measurement) && measurement.median() == 0) {
     return measurement.ci_high() > measurement.ci_low();
@@ -102,9 +102,9 @@ std::string Marks::Flag(const std::string& flag) {
   return known->second;
 }
 
-// Returns an unused capital letter for a flag that this program does not know, preferably a letter
-// from the flag's name. Never returns the letter of a known flag, because those letters must have
-// the same meaning in every table.
+// Returns an unused capital letter for a flag unknown to this program, preferably one from the
+// flag's name. Never returns the letter of a known flag, so that known letters mean the same in
+// every table.
 std::string Marks::FreeLetter(const std::string& flag) {
   for (const char c : flag + "abcdefghijklmnopqrstuvwxyz") {
     if (c < 'a' || c > 'z') continue;

@@ -12,8 +12,8 @@
 
 namespace assay::cli {
 
-// The limit above which a result is noisy. The limit applies to half the 95% confidence interval of
-// the median, divided by the median. Two noisy results that differ by 5% cannot be told apart.
+// The limit above which a result is noisy, applied to half the 95% confidence interval of the
+// median, divided by the median. Two noisy results that differ by 5% cannot be told apart.
 inline constexpr double kNoisy = 0.025;
 
 // A flag that tables show as a letter.
@@ -27,13 +27,12 @@ struct Mark {
 std::span<const Mark> AllMarks();
 
 // Returns how reliable a GPU's spec sheet is: "sheet" if its values were checked against the
-// vendor's data sheet, "recalled" if they were not, or "" if there is no spec sheet with this name.
+// vendor's data sheet, "recalled" if not, or "" if there is no spec sheet with this name.
 std::string SpecCertainty(const std::string& spec);
 
-// Returns the names of everything that makes a result special or questionable. The flags that were
-// recorded with the result come first. Then come those of the following that apply: "hot_cache",
-// "zeros", "quick", "graph", "noisy" (see kNoisy), "recalled_spec" (see SpecCertainty), "imported"
-// and "simulated".
+// Returns the names of everything that makes a result special or questionable: first the flags
+// recorded with the result, then those of "hot_cache", "zeros", "quick", "graph", "noisy" (see
+// kNoisy), "recalled_spec" (see SpecCertainty), "imported" and "simulated" that apply.
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 
 // The marks of one table. Equal flags have equal letters, and equal notes have equal numbers.

@@ -13,18 +13,16 @@
 
 namespace assay::cli {
 
-// Renders results as text: a line with the values that all rows have in common, the table of
-// results, the table of hardware counters, and a legend of the flags. The column "±%" shows half
-// the width of the median's 95% confidence interval, in percent of the median. It is empty for
-// results with too few samples. A flag marks results that differ from comparable ones (see
-// SeriesMedians).
+// Renders results as text: a line with the values that all rows share, the table of results, the
+// table of hardware counters, and a legend of the flags. The column "±%" shows half the width of
+// the median's 95% confidence interval, in percent of the median, and is empty for results with too
+// few samples. A flag marks results that differ from comparable ones (see SeriesMedians).
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
 // Renders a table of hardware counters and kernel names, with one row per case that has counters.
-// If `results` have only one case, shows it even without counters, provided that anything was
-// recorded about its kernels. Adds numbered notes to `marks`. `varying` is the result of
-// FindVarying. The text begins with an empty line. Returns an empty string if the table has no
-// rows.
+// If `results` have only one case, includes it even without counters, provided that anything was
+// recorded about its kernels. Adds numbered notes to `marks`. `varying` comes from FindVarying. The
+// text begins with an empty line. Returns an empty string if the table has no rows.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);
@@ -34,8 +32,8 @@ struct Comparison {
   const v1::StoredResult* result = nullptr;
   const PublishedFigure* figure = nullptr;
   double published = 0;  // Converted to the result's unit.
-  // The performance of the result divided by that of the published figure. If the ratio is above 1,
-  // the result is better, even if the metric is a time.
+  // The performance of the result divided by that of the published figure. A ratio above 1 means
+  // that the result is better, even if the metric is a time.
   double ratio = 0;
 };
 
@@ -57,8 +55,8 @@ std::string ComparisonCsv(const Comparisons& comparisons);
 std::string ComparisonJson(const Comparisons& comparisons);
 
 // Returns a table of published measurements for the benchmarks and GPUs of `results`, or for all
-// GPUs if those of `results` are unknown. If there are none, returns a sentence that lists the
-// benchmarks and GPUs that have published measurements.
+// GPUs if those of `results` are unknown. If there are none, returns a sentence listing the
+// benchmarks and GPUs with published measurements.
 std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli

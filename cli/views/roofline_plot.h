@@ -9,9 +9,8 @@
 
 namespace assay::cli {
 
-// Plots each roofline as text. Lines are roofs (hardware limits), and a legend names them. Each
-// point is a benchmark case. It is shown as a letter that says what limits the case, for example
-// the memory bandwidth.
+// Plots each roofline as text. Lines are roofs (hardware limits), named in a legend. Each point is
+// a benchmark case, shown as a letter that says what limits it, for example the memory bandwidth.
 std::string RooflinePlot(const v1::GetRooflineResponse& response, const PlotStyle& style);
 
 // Returns one row per point, with the highest efficiency first.

@@ -8,16 +8,16 @@
 namespace assay::cli {
 
 // Returns the number of terminal columns that `text` occupies. East Asian wide characters and emoji
-// take two columns, combining marks take none, and all other characters take one. Escape sequences
-// are not recognized, so their characters are counted too.
+// take two columns, combining marks none, and all other characters one. Escape sequences are not
+// recognized, so their characters are counted too.
 int DisplayWidth(std::string_view text);
 
 // Cuts `text` to at most `width` columns. The last column is an ellipsis if something was cut.
 std::string Truncate(std::string_view text, int width);
 
-// Wraps `text` at spaces into lines of at most `width` columns. Indents all lines after the first
-// by `indent` spaces. Words that are longer than a line are not split. If `width` is 0, does not
-// wrap at all.
+// Wraps `text` at spaces into lines of at most `width` columns. Indents all lines but the first by
+// `indent` spaces. Does not split words that are longer than a line. If `width` is 0, does not wrap
+// at all.
 std::string Wrap(std::string_view text, int width, int indent);
 
 enum class Align { kLeft, kRight };
@@ -27,8 +27,8 @@ enum class Tone { kPlain, kDim, kGood, kBad, kDoubtful };
 struct Column {
   std::string header;
   Align align = Align::kLeft;
-  // The order in which columns are dropped if the table is too wide: the column with the highest
-  // number is dropped first. Columns with the number 0 are never dropped.
+  // The order in which columns are dropped if the table is too wide, starting with the highest
+  // number. Columns with the number 0 are never dropped.
   int expendable = 0;
 };
 
@@ -48,8 +48,8 @@ struct Style {
   bool colour = false;
 };
 
-// Returns the output style for a file descriptor. On a terminal, uses the width of the terminal,
-// and also colors unless NO_COLOR is set or TERM is "dumb".
+// Returns the output style for a file descriptor. On a terminal, uses the terminal's width, and
+// colors unless NO_COLOR is set or TERM is "dumb".
 Style StyleOf(int descriptor);
 
 // Returns `text` in the color of `tone`, or unchanged if `colour` is false.
@@ -65,8 +65,8 @@ class Table {
   bool empty() const { return rows_.empty(); }
 
   // Renders the header and the rows, one line each. Omits columns that are empty in every row. If
-  // the table is still too wide, drops more columns (see Column::expendable). An additional last
-  // line then names the dropped columns.
+  // the table is still too wide, drops more columns (see Column::expendable) and names them in an
+  // extra last line.
   std::string Render(const Style& style) const;
 
   // Returns the rows without header and line ends.

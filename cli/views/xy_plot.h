@@ -15,8 +15,8 @@ struct PlotPoint {
   char symbol = 'x';
 };
 
-// A line that connects each point to the next. The connections are straight on the screen, even if
-// an axis is logarithmic.
+// A line that connects each point to the next. The segments are straight on the screen, even if an
+// axis is logarithmic.
 struct PlotLine {
   std::vector<std::pair<double, double>> points;
   int step = 1;  // Draws every so many-th dot, to tell lines apart.
@@ -32,8 +32,8 @@ struct XyPlot {
   std::vector<PlotPoint> points;
 };
 
-// Returns the plot with its axes, as lines of text. Values must be finite and, on a logarithmic
-// axis, positive to be shown. Returns an empty string if no value can be shown.
+// Returns the plot with its axes, as lines of text. Shows only values that are finite and, on a
+// logarithmic axis, positive. Returns an empty string if no value can be shown.
 std::string DrawXyPlot(const XyPlot& plot, const PlotStyle& style);
 
 // Returns a number with at most three significant digits and its unit: "4.8 TB/s".

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kRefreshPeriod = std::chrono::seconds(2);
 constexpr size_t kMaxUnknown = 10'000;
 // Number of refreshes of the list after which a caller that is still unknown is certainly not
-// enrolled. One refresh is not enough, because it may have begun before the caller was enrolled.
+// enrolled. A single refresh may have begun before the caller was enrolled.
 constexpr int64_t kSettling = 2;
 
 std::string MomentText(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }
@@ -109,8 +109,8 @@ int64_t BanList::NoteUnknown(const std::string& key, const std::string& key_hash
 void BanList::Put(const v1::EnrolledIdentity& identity) {
   MutexLock refreshing(refreshing_);
   MutexLock lock(mutex_);
-  // If a refresh has already read this identity with the same key, keep that entry. It may be
-  // newer than `identity` and may, for example, contain a ban. The next refresh reads everything.
+  // If a refresh has already read this identity with the same key, keep that entry. It may be newer
+  // than `identity` and, for example, include a ban. The next refresh reads everything anyway.
   Entry& entry = entries_[KeyOf(identity.role(), identity.identity_id())];
   if (entry.key_hash != identity.key_hash()) entry = EntryOf(identity);
   if (revision_ > 0) revision_ = -1;

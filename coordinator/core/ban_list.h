@@ -30,20 +30,20 @@ class BanList : public std::enable_shared_from_this<BanList> {
   BanList(const Clock& clock, Executor& executor, storage::IdentityStore& store)
       : clock_(clock), executor_(executor), store_(store) {}
 
-  // Reads the identities, and from then on their changes every two seconds. Blocks on the database.
-  // If the first read fails, returns its error and tries again later.
+  // Reads the identities, and then their changes every two seconds. Blocks on the database. If the
+  // first read fails, returns its error and retries later.
   Status Start();
 
-  // Returns OK if the caller may call. Does not block. Check every call, and check every open
-  // stream again when the callback of OnChange runs. The errors are
+  // Returns OK if the caller is permitted to call. Does not block. Check every call, and recheck
+  // every open stream when the callback of OnChange runs. The errors are
   // - PERMISSION_DENIED if the caller is banned;
   // - UNAUTHENTICATED if the caller is not enrolled, or is enrolled with another key;
   // - UNAVAILABLE if the caller is unknown, but another coordinator may have just enrolled it;
   // - UNAVAILABLE if the identities have not been read yet.
   Status Check(const Identity& caller);
 
-  // Registers a callback for changes that may end a caller's permission. The callback runs on the
-  // thread that found the change, with no lock held, and must return quickly. Register all
+  // Registers a callback for changes that may revoke a caller's permission. The callback runs with
+  // no lock held on the thread that found the change, and must return quickly. Register all
   // callbacks before Start().
   void OnChange(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
@@ -66,8 +66,8 @@ class BanList : public std::enable_shared_from_this<BanList> {
   static Entry EntryOf(const v1::EnrolledIdentity& identity);
   // Returns true if the enrolment of an identity has ended since the previous call.
   bool HasOneEnded(WallTime now) ASSAY_REQUIRES(mutex_);
-  // Records an unknown caller together with `refreshes`, a number of refreshes. A caller that is
-  // already recorded keeps its earlier number. Returns the recorded number.
+  // Records a caller as unknown since the refresh with the number `refreshes`. If the caller is
+  // already recorded, keeps its earlier number. Returns the recorded number.
   int64_t NoteUnknown(const std::string& key, const std::string& key_hash, int64_t refreshes)
       ASSAY_REQUIRES(mutex_);
   void RefreshLater();

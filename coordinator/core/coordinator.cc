@@ -266,9 +266,8 @@ Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
 }
 
 Result<std::vector<v1::WaitingJobs>> Coordinator::ListWaiting(const std::string& campaign_id) {
-  // Just after this process has started or the database has been away, a node may seem silent
-  // only because its heartbeats were not recorded. During that time, only removed nodes count as
-  // absent.
+  // Just after startup or a database outage, a node may seem silent merely because its heartbeats
+  // were not recorded. In that case, only removed nodes are considered absent.
   const storage::JobStore::Silence silence =
       !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.Silence()}
                        : storage::JobStore::Silence{Duration::max(), Duration::max()};
@@ -283,8 +282,8 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
                          environment_.jobs.CancelCampaign(found.campaign_id()));
   attempts_.Cancel(running);
   watchers_.Notify(found.campaign_id());
-  // Usually, the end of a campaign's last job triggers the verdict on the campaign. If no job was
-  // running, no job will end, so trigger the verdict here.
+  // Normally, the end of a campaign's last job triggers the verdict on the campaign. If no job was
+  // running, none will end, so trigger the verdict here.
   scheduler_->JudgeSoon(found.campaign_id());
   return environment_.jobs.GetCampaign(found.campaign_id());
 }
@@ -371,8 +370,8 @@ Result<Page<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::Nod
   using Benchmarks = storage::NodeStore::Benchmarks;
   const bool full = view == v1::NODE_VIEW_FULL;
   const bool benchmarks = full || Mentions(*parsed, "benchmark");
-  // Choose how many nodes to read with one query. With the descriptions of their benchmarks,
-  // about 40 nodes fill a page. Without them, one query suffices for most pages.
+  // Choose how many nodes to read per query. About 40 nodes fill a page if the descriptions of
+  // their benchmarks are included. If not, one query suffices for most pages.
   const int limit = benchmarks ? kMinNodes : std::max(kMinNodes, PageSize(request) + 1);
   PageFiller<v1::Node> filler(kTokens, request);
   bool more = true;
@@ -401,8 +400,8 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
           sessions_.FindTelemetry(node.description().node_id(), options_.Silence())) {
     node.mutable_telemetry()->Assign(gpus->begin(), gpus->end());
   }
-  // A stopped job is removed from the node's record in the database at once, but its processes
-  // may run a little longer. Therefore, add the jobs that the agent still reports.
+  // A stopped job is removed from the node's database record at once, but its processes may run a
+  // little longer. Therefore, add the jobs that the agent still reports.
   for (const std::string& job_id : sessions_.RunningJobIds(node.description().node_id())) {
     if (std::find(node.job_ids().begin(), node.job_ids().end(), job_id) == node.job_ids().end()) {
       node.add_job_ids(job_id);
@@ -432,8 +431,8 @@ Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
                               "once");
   }
   if (enrolled && node.job_ids().empty()) {
-    // Remove the node's identity first. Otherwise, the agent could connect again before the node
-    // itself is removed. A ban of the identity remains in force.
+    // Remove the node's identity first. Otherwise the agent could reconnect before the node itself
+    // is removed. A ban on the identity remains in force.
     const Status removed = environment_.identities->RemoveIdentity(node.description().node_id());
     if (removed.code() == Code::kUnavailable) return removed;
   }

@@ -1,6 +1,6 @@
-// The core of the coordinator, which schedules campaigns, keeps sessions with agents and stores
-// results. This code depends neither on gRPC nor on PostgreSQL. The gRPC server is in
-// coordinator/rpc, and process.cc opens the database.
+// The core of the coordinator, which schedules campaigns, maintains sessions with agents and stores
+// results. This code depends on neither gRPC nor PostgreSQL: the gRPC server is in coordinator/rpc,
+// and process.cc opens the database.
 #pragma once
 
 #include <memory>
@@ -34,8 +34,8 @@
 namespace assay::coordinator {
 
 // The main object of a coordinator process. Thread-safe. Methods that return a Result or a Status
-// block on the database. Stop the executor before destroying this object, because tasks on the
-// executor use it.
+// block on the database. Stop the executor before destroying this object, because the executor's
+// tasks use it.
 class Coordinator {
  public:
   Coordinator(const Environment& environment, Options options);
@@ -43,13 +43,13 @@ class Coordinator {
   // Stands for election, and starts scheduling when elected. Blocks on the database.
   void Start(Place place = {});
   // Stops scheduling, closes all sessions with agents, and asks the agents to reconnect after
-  // `reconnect_after`. Running jobs continue on their agents, and the next coordinator process
-  // takes them over. Blocks on the database.
+  // `reconnect_after`. Running jobs continue on their agents and are taken over by the next
+  // coordinator process. Blocks on the database.
   void Shutdown(Duration reconnect_after);
 
-  // Creates the session for a new stream between this coordinator and an agent. Messages to the
-  // agent are sent to `sink`. `dial_address` is the agent's address if the coordinator opened the
-  // stream. It is empty if the agent opened the stream.
+  // Creates the session for a new stream to or from an agent. Messages to the agent are sent to
+  // `sink`. `dial_address` is the agent's address if the coordinator opened the stream, and empty
+  // if the agent did.
   std::shared_ptr<Session> OpenSession(std::shared_ptr<SessionSink> sink,
                                        const std::string& dial_address);
   Sessions& sessions() { return sessions_; }
@@ -59,8 +59,8 @@ class Coordinator {
   Executor& executor() const { return environment_.executor; }
   const Options& options() const { return options_; }
 
-  // Handles a notification from the database that another coordinator process has queued jobs,
-  // freed nodes or advanced a campaign.
+  // Handles a database notification that another coordinator process has queued jobs, freed nodes
+  // or advanced a campaign.
   void OnNotification();
 
   // Registers a callback for every agent that opens a session from now on. It runs on the executor.
@@ -69,9 +69,9 @@ class Coordinator {
   // The following methods implement the requests of CampaignService, NodeService and ResultService.
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request,
                                       const Identity& caller = kLocalAdmin);
-  // Handles a request with `validate_only` set: checks the campaign and estimates its duration,
-  // but does not create it. If the database is too slow, the response contains no estimate. Call
-  // this on a thread for slow queries, because it reads earlier results.
+  // Handles a request with `validate_only` set: checks the campaign and estimates its duration
+  // without creating it. If the database is too slow, the response contains no estimate. Call this
+  // on a thread for slow queries, because it reads earlier results.
   Result<v1::CreateCampaignResponse> PreviewCampaign(const v1::CreateCampaignRequest& request);
   const Estimator& estimator() const { return estimator_; }
   // Returns a campaign, with the reasons why its queued jobs wait.
@@ -96,7 +96,7 @@ class Coordinator {
   // Stores all results or none.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
   // Returns the object that answers questions about comparisons, histories, costs and baselines.
-  // Call its methods on a thread for slow queries, because they read many runs.
+  // Call its methods on a thread for slow queries, because they read large numbers of runs.
   const Questions& questions() const { return questions_; }
   // Returns the object that answers queries for figures and large tables. Call its methods on a
   // thread for slow queries.
@@ -115,21 +115,20 @@ class Coordinator {
                                     const Identity& caller);
   // Returns the benchmarks of the connected nodes, merged by name.
   Result<std::vector<v1::FleetBenchmark>> ListFleetBenchmarks();
-  // Returns the nodes sorted by name. A node counts as disconnected if its agent has been silent
-  // for Options::Silence().
+  // Returns the nodes sorted by name. A node is considered disconnected once its agent has been
+  // silent for Options::Silence().
   Result<Page<v1::Node>> ListNodes(const std::string& filter, v1::NodeView view,
                                    const PageRequest& request);
   // Returns a node, with its telemetry if its agent has a session with this coordinator.
   Result<v1::Node> GetNode(const std::string& id_or_name);
-  // Returns the object that knows the state of all nodes. Call its methods on a thread for slow
+  // Returns the object that tracks the state of all nodes. Call its methods on a thread for slow
   // queries, because they read many rows.
   FleetView& fleet_view() { return fleet_view_; }
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);
-  // Deletes the node and its identity, and ends its session. Returns the node as it was,
-  // including its dial address. Returns FAILED_PRECONDITION if the agent is connected and would
-  // connect again at once. This is the case if the node has neither an identity nor a dial
-  // address.
+  // Deletes the node and its identity, and ends its session. Returns the node as it was, including
+  // its dial address. Returns FAILED_PRECONDITION if the agent is connected and would reconnect at
+  // once, which is the case if the node has neither an identity nor a dial address.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
   // The next methods return the node as it is after the change.
   Result<v1::Node> CordonNode(const v1::CordonNodeRequest& request, const Identity& caller);
@@ -179,10 +178,10 @@ class Coordinator {
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Converts results that another program measured into a campaign, so that they can be stored. The
-// campaign gets one job per benchmark and one case (a single measurement) per result. Drops
-// fields that the documentation of ImportResultsRequest does not list. If schema::CheckImport
-// rejects the request, returns its error.
+// Converts results measured by another program into a campaign, so that they can be stored. The
+// campaign has one job per benchmark and one case (a single measurement) per result. Drops any
+// fields not listed in the documentation of ImportResultsRequest. If schema::CheckImport rejects
+// the request, returns its error.
 Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
                                                      WallTime now);
 

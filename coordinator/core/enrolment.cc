@@ -34,8 +34,8 @@ constexpr size_t kMaxUserBytes = 64;
 constexpr size_t kMaxBanReasonBytes = 1000;
 constexpr size_t kMaxStoredMessageBytes = 500;
 constexpr size_t kMaxAddressBytes = 64;
-// Maximum length of a host name that becomes the name of a node. Names of nodes may have up to
-// 200 bytes, but a number may have to be appended.
+// Maximum length of a host name used as the name of a node. Node names may have up to 200 bytes,
+// which leaves room for appending a number.
 constexpr size_t kMaxHostNameBytes = 190;
 // Number of refused attempts that are stored in a burst. After that, one per second is stored.
 constexpr double kMaxBudget = 100;
@@ -455,8 +455,8 @@ Result<v1::EnrolledIdentity> Enrolment::Ban(const v1::BanIdentityRequest& reques
       store_.Ban(request.identity(), request.reason(), caller.id, clock_.WallNow()));
   Log().warn("{} {} was banned by {}: {}", identity.role(), Quote(identity.name()),
              caller.id.empty() ? RoleName(caller.role) : caller.id, Quote(request.reason(), 200));
-  // The ban is already stored. Refresh the list at once, so that open streams of the banned
-  // identity are closed. If this fails, the next periodic refresh closes them.
+  // The ban is already stored. Refresh the list now to close the banned identity's open streams. If
+  // this fails, the next periodic refresh closes them.
   static_cast<void>(bans_.Refresh());
   return identity;
 }
@@ -484,8 +484,8 @@ Status Enrolment::RemoveGone() {
       watched_from_ = wall;
     }
     if (removed_at_ && now - *removed_at_ < kRemovalPeriod) return Status::Ok();
-    // Nodes are removed only after they have been watched for an hour. If the wall clock has been
-    // set, begin that hour again, because the computed absences are wrong.
+    // Nodes are removed only after being watched for an hour. If the wall clock has been changed,
+    // restart that hour, because the computed absences are wrong.
     const Duration drift = (wall - watched_from_) - (now - *watched_since_);
     if (drift > kMaxDrift || drift < -kMaxDrift) {
       watched_since_ = now;

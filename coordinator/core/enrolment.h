@@ -21,31 +21,30 @@ namespace assay::coordinator {
 inline constexpr Duration kNodeCertificate = std::chrono::hours(1);
 inline constexpr Duration kUserCertificate = std::chrono::hours(12);
 
-// Implements the requests of IdentityService and POST /enrol, by which nodes and users join the
-// fleet. Only a coordinator with its own certificate authority has this object. Thread-safe. All
-// methods block on the database.
+// Implements POST /enrol and the requests of IdentityService, through which nodes and users join
+// the fleet. Only a coordinator with its own certificate authority has this object. Thread-safe.
+// All methods block on the database.
 //
 // Refused attempts to enrol or renew are stored with the peer's address. A refusal has a reason,
-// such as INVITE_EXPIRED, and its violation names the field that is wrong, such as "token". It is
-// useless to try again, except after UNAVAILABLE and INTERNAL, which are not stored.
+// such as INVITE_EXPIRED, and its violation names the invalid field, such as "token". Retrying is
+// pointless except after UNAVAILABLE and INTERNAL, which are not stored.
 class Enrolment {
  public:
-  // All references must outlive this object. `coordinators` lists the addresses (HOST:PORT) that
-  // are returned to enrolled nodes and users. `node_certificate` is the lifetime of a node's
-  // certificate.
+  // All references must outlive this object. `coordinators` lists the addresses (HOST:PORT) given
+  // to enrolled nodes and users. `node_certificate` is the lifetime of a node's certificate.
   Enrolment(const identity::Authority& authority, const Clock& clock, storage::IdentityStore& store,
             BanList& bans, std::vector<std::string> coordinators,
             Duration node_certificate = kNodeCertificate);
 
-  // Enrols a key if the request contains the token of an invite. Otherwise, renews the
-  // certificate of a key that is already enrolled. Renewal is possible until 30 days after the
-  // certificate has expired. `address` is the peer's address.
+  // Enrols a key if the request contains an invite's token. Otherwise, renews the certificate of a
+  // key that is already enrolled, which is possible until 30 days after the certificate has
+  // expired. `address` is the peer's address.
   Result<v1::EnrolResponse> Enrol(const v1::EnrolRequest& request, const std::string& address);
   // Renews the caller's certificate. The request must be for the caller's own key.
   Result<v1::RenewCertificateResponse> Renew(const v1::RenewCertificateRequest& request,
                                              const Identity& caller, const std::string& address);
 
-  // Creates an invite. Leaves the field `command` of the response empty. The caller sets it with
+  // Creates an invite. Leaves the response's field `command` empty. The caller sets it with
   // AddCommands, because only the caller knows the address of the join listener.
   Result<v1::CreateInviteResponse> CreateInvite(const v1::CreateInviteRequest& request,
                                                 const Identity& caller);
@@ -60,10 +59,9 @@ class Enrolment {
   Status RemoveIdentity(const std::string& id_or_name);
   Result<std::vector<v1::EnrolmentAttempt>> ListAttempts() { return store_.ListAttempts(); }
 
-  // Removes old records, and ephemeral nodes that have been absent for an hour. The leader calls
-  // this in every poll. Removes nothing during the hour after the first call, after a failed
-  // call, or after a change of the wall clock. In these cases, a node may only seem to have been
-  // absent.
+  // Removes old records, and ephemeral nodes that have been absent for an hour. Called by the
+  // leader in every poll. Removes nothing for an hour after the first call, a failed call, or a
+  // change of the wall clock, because nodes may then only seem to have been absent.
   Status RemoveGone();
 
  private:
@@ -97,8 +95,8 @@ class Enrolment {
   const Duration node_certificate_;
 
   Mutex mutex_;
-  // Number of refused attempts that may still be stored now. This limit keeps peers from filling
-  // the database.
+  // Number of refused attempts that may still be stored. This limit keeps peers from filling up the
+  // database.
   double budget_ ASSAY_GUARDED_BY(mutex_);
   MonotonicTime budget_time_ ASSAY_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> watched_since_ ASSAY_GUARDED_BY(mutex_);

@@ -21,17 +21,16 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
-  // Called when a job is assigned, so that the counters of its benchmark exist before the first job
-  // ends.
+  // Called when a job is assigned, so that the counters for its benchmark exist before the first
+  // job ends.
   virtual void JobStarted(const std::string& /*benchmark*/) {}
-  // Called when an attempt to run a job has ended. `running` is the duration of the attempt. The
-  // outcome is "succeeded", "failed", "skipped", "cancelled" or "requeued".
+  // Called when an attempt to run a job has ended. `running` is how long it took. The outcome is
+  // "succeeded", "failed", "skipped", "cancelled" or "requeued".
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,
                         Duration /*running*/) {}
-  // Called when a job has finished, to report the time that was not spent on measuring.
-  // `start_delay` is the time from the arrival of the job at the agent to the start of the first
-  // runner process. `outside_runner` is the part of the job's total time in which no runner
-  // process existed.
+  // Called when a job has finished, to report time not spent on measuring. `start_delay` is the
+  // time between the job's arrival at the agent and the start of the first runner process.
+  // `outside_runner` is the part of the job's total time during which no runner process existed.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
@@ -39,8 +38,8 @@ class Observer {
   virtual void ScheduleRan(const std::string& /*outcome*/) {}
 };
 
-// The dependencies of a Coordinator, which must all outlive it. The methods of the stores block, so
-// call them only on `executor`, which needs at least two threads.
+// The dependencies of a Coordinator, all of which must outlive it. The methods of the stores block,
+// so call them only on `executor`, which needs at least two threads.
 struct Environment {
   Clock& clock;
   Executor& executor;
@@ -61,30 +60,30 @@ struct Options {
   std::string coordinator_id;
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
-  // Time for which an agent continues a job while the coordinator or its database is away. The
-  // job's lease in the database expires earlier, so another node may start the job meanwhile.
-  // Each attempt has its own number (epoch), which ensures that only one of the attempts counts.
+  // Time for which an agent continues a job while the coordinator or its database is unavailable.
+  // The job's lease in the database expires earlier, so another node may have started the job by
+  // then. Each attempt has a number (its epoch), which ensures that only one of them counts.
   Duration outage = std::chrono::minutes(5);
   // Interval of the poll that finds expired leases, campaigns without a verdict, and work whose
   // notification was lost.
   Duration poll = std::chrono::seconds(3);
-  // Time limit within which all agents of a job on several nodes must be ready to start. When it
-  // expires, the attempt fails and its nodes become free. The agents' own limit is shorter,
-  // because an agent knows the cause of a delay and should report it first.
+  // Time limit for all agents of a job on several nodes to become ready to start. When it expires,
+  // the attempt fails and its nodes become free. The agents' own limit is shorter, because an agent
+  // knows the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
   // Reruns that confirm regressions, as a fraction of all runs. 0: none.
   double rerun_share = 0.02;
-  // Time between two reruns of the same measurement. If they followed each other closely, the
-  // same disturbance could affect both.
+  // Time between two reruns of the same measurement. If they were closer together, the same
+  // disturbance could affect both.
   Duration rerun_spacing = std::chrono::minutes(10);
   // Age from which the state of the fleet is read again when a viewer requests it.
   Duration fleet_period = std::chrono::seconds(5);
-  // Time after which a stream to a browser sends a message even if nothing has changed. Only a
-  // failed message shows that the browser was closed.
+  // Time after which a stream sends a browser a message even if nothing has changed. Only a failed
+  // send reveals that the browser was closed.
   Duration repeat_period = std::chrono::seconds(15);
 
-  // Returns the time without a message after which a node counts as absent. It is shorter than the
-  // lease, so that users see an absent node before its jobs' leases expire.
+  // Returns the time without a message after which a node is considered absent. It is shorter than
+  // the lease, so that users see that a node is absent before its jobs' leases expire.
   Duration Silence() const { return lease * 5 / 6; }
 };
 

@@ -43,8 +43,8 @@ Costs::Node NodeOf(const v1::Node& node) {
                                   : std::nullopt};
 }
 
-// The time that the work of one node takes. Jobs that reserve the whole node run one after the
-// other. Jobs on different GPUs of the node run at the same time.
+// The time taken by the work of one node. Jobs that reserve the whole node run one after another.
+// Jobs on different GPUs of the node run at the same time.
 struct Load {
   int64_t jobs = 0;
   double whole_seconds = 0;

@@ -13,14 +13,14 @@
 
 namespace assay::coordinator {
 
-// Estimates how long cases (single measurements) take, from earlier results of the same cases. If
-// there are none, uses the time limits of the measuring method, which are upper bounds for most
-// cases. Thread-safe. Blocks on the database, so do not call this on threads that renew the
-// leases of jobs.
+// Estimates how long cases (single measurements) take, based on earlier results of the same cases.
+// Without such results, uses the time limits of the measuring method, which are upper bounds for
+// most cases. Thread-safe. Blocks on the database, so do not call this on threads that renew
+// leases.
 class Estimator {
  public:
   // The mean time of a case (a single measurement) for each kind of work, and the price of each
-  // node. These costs do not change while a campaign runs.
+  // node. Both stay fixed while a campaign runs.
   struct Costs {
     struct Case {
       double seconds = 0;       // Mean of the cases of this kind.

@@ -16,7 +16,7 @@ namespace assay::coordinator {
 namespace {
 
 // Maximum number of places (GPUs, sets of GPUs, or nodes) whose regressions are read. If more
-// places have regressed, the problem concerns the whole fleet.
+// places have regressed, the problem affects the whole fleet.
 constexpr int kMostPlaces = 10'000;
 constexpr int kMostCampaigns = 1000;
 // Maximum number of campaigns whose waiting jobs are read.
@@ -92,7 +92,7 @@ void AddTelemetry(const v1::GpuTelemetry& telemetry, v1::FleetGpu& gpu) {
   if (telemetry.has_last_xid()) gpu.set_last_xid(telemetry.last_xid());
 }
 
-// Removes the fields that neither the view nor its filters need. This saves memory, because a
+// Removes the fields needed by neither the view nor its filters. This saves memory, because a
 // snapshot keeps the descriptions of all nodes.
 void LeaveOutUnfiltered(v1::NodeDescription& node) {
   node.clear_benchmarks();
@@ -151,8 +151,8 @@ Result<std::shared_ptr<const FleetView::Snapshot>> FleetView::Latest() {
   std::shared_ptr<const Snapshot> previous;
   {
     MutexLock lock(mutex_);
-    // While another thread reads a new snapshot, return the previous one. If there is no previous
-    // one, wait for the first snapshot.
+    // While another thread reads a new snapshot, return the previous one. If there is none, wait
+    // for the first snapshot.
     while (reading_ && !latest_) changed_.Wait(mutex_);
     const bool fresh = latest_ && environment_.clock.Now() - latest_->time < options_.fleet_period;
     if (fresh || reading_) return latest_;

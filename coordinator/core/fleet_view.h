@@ -1,5 +1,5 @@
 // Provides the state of the whole fleet to viewers, such as browsers. All viewers share one
-// snapshot, so the load on the database hardly depends on their number.
+// snapshot, so the load on the database is nearly independent of their number.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class FleetView {
     v1::FleetNode node;
     // Description and state of the node, without benchmarks. Filters are applied to these fields.
     v1::Node facts;
-    // The number of the snapshot in which this row last changed. Small changes do not count, such
-    // as a new heartbeat or a temperature that moves by one degree.
+    // The number of the snapshot in which this row last changed. Small changes, such as a new
+    // heartbeat or a one-degree change in temperature, are ignored.
     int64_t changed = 0;
     // The node in that snapshot.
     std::shared_ptr<const v1::FleetNode> reference;
@@ -52,8 +52,8 @@ class FleetView {
   FleetView(const Environment& environment, const Options& options, const Sessions& sessions,
             Sources sources);
 
-  // Returns the latest snapshot. If it is older than Options::fleet_period, first reads a new
-  // one, which blocks on the database. While there are no viewers to call this, nothing is read.
+  // Returns the latest snapshot. If it is older than Options::fleet_period, first reads a new one,
+  // which blocks on the database. Nothing is read while there are no viewers to call this.
   Result<std::shared_ptr<const Snapshot>> Latest();
 
   // Returns the rows of `snapshot` whose nodes match `filter`. Blocks on the database if the
@@ -84,12 +84,12 @@ class FleetView {
   std::shared_ptr<const Snapshot> latest_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Keeps the state of the fleet as one viewer has last seen it, and computes what has changed
-// since then. Not thread-safe.
+// Tracks the state of the fleet as last seen by one viewer, and computes what has changed since
+// then. Not thread-safe.
 class FleetChanges {
  public:
-  // The rows that are new or changed since the previous call of Since(), and the ids of nodes
-  // that matched the viewer's filter then but do not match it now.
+  // The rows added or changed since the previous call of Since(), and the ids of nodes that matched
+  // the viewer's filter then but do not match it now.
   struct Changes {
     FleetView::Rows rows;
     std::vector<std::string> removed;

@@ -14,8 +14,8 @@ struct JoinAddress {
   std::string authority;  // The authority's certificate in PEM.
 };
 
-// Sets the fields `command` and `wget_command` of the response, the command lines that use the
-// invite. The response must already contain the invite and its token.
+// Sets the response's fields `command` and `wget_command` to the command lines that use the invite.
+// The response must already contain the invite and its token.
 void AddCommands(const JoinAddress& join, v1::CreateInviteResponse& response);
 
 }  // namespace assay::coordinator

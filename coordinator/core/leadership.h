@@ -12,9 +12,9 @@ namespace assay::coordinator {
 
 // The addresses of a coordinator process.
 struct Place {
-  // The host and the listening address of the process. Only one process at a time can have a
-  // seat. If the leader has the same seat as this process, the leader must be an earlier process
-  // that has died. This process then becomes the leader immediately.
+  // The host and listening address of the process, a combination that only one process can have at
+  // a time. If the leader has the same seat as this process, it must be an earlier process that has
+  // died, so this process becomes the leader immediately.
   std::string seat;
   // HOST:PORT at which agents reach the process.
   std::string address;
@@ -29,9 +29,9 @@ struct Place {
 //   +----------+ <--------------------------------------- +--------+
 //                 another was elected, Resign
 //
-// A leader that cannot reach the database still considers itself the leader. If another
-// coordinator is elected in the meantime, the old leader's SQL statements have no effect, because
-// they contain an outdated term (the number of an election).
+// A leader that cannot reach the database still considers itself the leader. If another coordinator
+// is elected meanwhile, the old leader's SQL statements have no effect, because they contain an
+// outdated term (the number of an election).
 class Leadership {
  public:
   Leadership(const Environment& environment, const Options& options)
@@ -46,7 +46,7 @@ class Leadership {
   enum class Change { kNone, kGained, kLost };
   // Tries to be elected, or extends the leader's lease. Blocks on the database.
   Result<Change> Renew();
-  // Gives up the leadership for good, so that another coordinator can be elected immediately.
+  // Permanently gives up the leadership, so that another coordinator can be elected immediately.
   // Blocks on the database.
   void Resign();
 

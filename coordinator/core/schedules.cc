@@ -169,9 +169,9 @@ Status Schedules::RunOne(const v1::Schedule& schedule, WallTime now) {
   const Result<Cron> cron = CronOf(schedule);
   if (cron.ok()) {
     ASSAY_ASSIGN_OR_RETURN(recorded.run, Run(schedule, now));
-    // Find the time of the next run. It lies in the future, so times of the schedule that were
-    // missed get no runs of their own. However, if this run was skipped because it was late, a
-    // time that was missed by less than kMissed may still run.
+    // Find the time of the next run. It lies in the future, so earlier times that were missed are
+    // dropped. However, if this run was skipped because it was late, a time missed by less than
+    // kMissed may still run.
     const bool skipped = recorded.run.outcome() == v1::ScheduledRun::OUTCOME_SKIPPED &&
                          schedule.missed_runs() == v1::MISSED_RUNS_SKIP && now - due >= kMissed;
     recorded.next_time = cron->NextTime(std::max(due, skipped ? now - kMissed : now));
@@ -234,9 +234,9 @@ Result<v1::ScheduledRun> Schedules::Run(const v1::Schedule& schedule, WallTime n
   spec.set_submitted_by(schedule.created_by());
   spec.set_schedule(schedule.name());
   const Status created = campaigns_.create(spec, id).status();
-  // If the database is unavailable, return the error, so that the run is tried again later. Do
-  // not retry after the timeout of a statement, because a campaign that is too much for the
-  // database would then keep all other schedules waiting.
+  // If the database is unavailable, return the error, so that the run is retried later. Do not
+  // retry if a statement timed out, because a campaign that overloads the database would then keep
+  // all other schedules waiting.
   if (created.code() == Code::kUnavailable && created.reason() != Reason::kStatementTimeout) {
     return created;
   }

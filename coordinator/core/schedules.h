@@ -17,19 +17,18 @@ namespace assay::coordinator {
 // The operations on campaigns that schedules need.
 struct ScheduledCampaigns {
   // Checks a campaign and returns it as it would be created now. Returns OK without a campaign if
-  // the only error is that some of its nodes are absent now.
+  // the only error is that some of its nodes are currently absent.
   std::function<Result<std::optional<v1::Campaign>>(const v1::CampaignSpec&)> check;
-  // Creates the campaign with this id, or returns ALREADY_EXISTS. The campaign takes the fields
-  // submitted_by and schedule from its specification.
+  // Creates the campaign with this id, or returns ALREADY_EXISTS. The campaign takes its fields
+  // submitted_by and schedule from the specification.
   std::function<Result<v1::Campaign>(const v1::CampaignSpec&, const std::string& campaign_id)>
       create;
   std::function<Status(const std::string& campaign_id)> cancel;
 };
 
-// Stores schedules, and creates their campaigns when they are due. The id of a campaign is
-// derived from its schedule and its due time. Therefore, the campaign is created only once, even
-// if a coordinator ends after it has created the campaign and before it has recorded the run.
-// Thread-safe. Methods block on the database.
+// Stores schedules and creates their campaigns when they are due. A campaign's id is derived from
+// its schedule and due time. A campaign is therefore created only once, even if a coordinator ends
+// between creating it and recording the run. Thread-safe. Methods block on the database.
 class Schedules {
  public:
   // All arguments must outlive this object.
@@ -40,18 +39,18 @@ class Schedules {
         leadership_(leadership),
         campaigns_(std::move(campaigns)) {}
 
-  // Checks a schedule and, unless `validate_only` is set, stores it under `schedule_id`. Storing
-  // it a second time under the same id has no effect.
+  // Checks a schedule and, unless `validate_only` is set, stores it under `schedule_id`. Storing it
+  // again under the same id has no effect.
   Result<v1::CreateScheduleResponse> Create(const v1::CreateScheduleRequest& request,
                                             const std::string& schedule_id, const Identity& caller);
-  // Returns all schedules. Of each schedule's campaign, only the name is returned, because all
-  // schedules must fit into one answer.
+  // Returns all schedules, with only the names of their campaigns, because all schedules must fit
+  // into one response.
   Result<std::vector<v1::Schedule>> List();
   Status Delete(const std::string& id_or_name, const Identity& caller);
 
-  // Creates the campaigns that are due. Only the leader may call this. Returns UNAVAILABLE if the
-  // database does not answer; the campaigns then remain due. Stops after Options::poll and leaves
-  // the rest to the next call.
+  // Creates the campaigns that are due. Only the leader may call this. If the database does not
+  // respond, returns UNAVAILABLE and the campaigns remain due. Stops after Options::poll and leaves
+  // the rest for the next call.
   Status RunDue();
 
  private:

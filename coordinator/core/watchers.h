@@ -12,7 +12,7 @@
 
 namespace assay::coordinator {
 
-// A registry of callbacks that run when a campaign changes. Thread-safe. A callback runs on the
+// A registry of callbacks that run when a campaign changes. Thread-safe. Callbacks run on the
 // thread that calls Notify, with no lock held, and must return quickly. A callback may run once
 // more even after Unsubscribe has returned.
 class Watchers {

@@ -1,5 +1,5 @@
 // Exports metrics of all nodes and their GPUs to Prometheus. The values come from the agents'
-// heartbeats, so they include nodes that Prometheus cannot reach. These metrics are served on a
+// heartbeats, so they cover even nodes that Prometheus cannot reach. The metrics are served on a
 // separate path, because there are about 25 time series per GPU.
 #pragma once
 
@@ -18,8 +18,8 @@ inline constexpr Duration kLostNodeAge = std::chrono::hours(1);
 
 struct FleetMetricsSources {
   std::vector<SessionState> sessions;
-  // The facts that only the database knows: jobs, cordons, quarantines, prices and lost nodes.
-  // Null if they are not available.
+  // The facts known only to the database: jobs, cordons, quarantines, prices and lost nodes. Null
+  // if unavailable.
   std::shared_ptr<const FleetView::Snapshot> snapshot;
   WallTime now{};
   // A node counts as lost if its last heartbeat is older than this.
@@ -29,8 +29,8 @@ struct FleetMetricsSources {
 // The content type of Prometheus' text format.
 inline constexpr char kTextFormat[] = "text/plain; version=0.0.4; charset=utf-8";
 
-// Returns a function that returns the metrics in Prometheus' text format. Each call returns one
-// family (a metric with all its samples), and the last call returns "". The text is divided
+// Returns a function that yields the metrics in Prometheus' text format. Each call returns one
+// family (a metric with all its samples), and the last call returns "". The text is split up
 // because, with thousands of nodes, a single family takes megabytes.
 std::function<std::string()> FleetMetrics(FleetMetricsSources sources);
 

@@ -26,8 +26,8 @@ using prometheus::Histogram;
 template <typename Metric>
 using Family = prometheus::Family<Metric>;
 
-// Maximum number of benchmark names that are used as labels. There must be a limit, because the
-// names come from agents. Any further benchmark has the label "other".
+// Maximum number of benchmark names used as labels. A limit is needed because the names come from
+// agents. Any further benchmarks have the label "other".
 constexpr size_t kMaxBenchmarks = 64;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -57,8 +57,8 @@ std::map<std::string, std::string> DiscoveryLabels(const v1::NodeDescription& no
   if (!node.inventory().gpus().empty()) {
     labels["__meta_assay_model"] = node.inventory().gpus(0).model();
   }
-  // Two labels of a node may get the same name in Prometheus. Only the first one is kept, so sort
-  // the labels to always keep the same one.
+  // Two labels of a node may end up with the same name in Prometheus. Only the first is kept, so
+  // sort them to ensure that it is always the same one.
   const std::map<std::string, std::string> own(node.labels().begin(), node.labels().end());
   for (const auto& [name, value] : own) {
     labels.emplace("__meta_assay_label_" + LabelName(name), value);
@@ -77,8 +77,7 @@ prometheus::Labels Marked(prometheus::Labels labels, bool simulated) {
 class Metrics::Impl : public prometheus::Collectable {
  public:
   Impl() {
-    // Create every time series whose labels are known in advance, so that each has the value 0 from
-    // the start.
+    // Create every time series whose labels are known in advance, so that it starts at 0.
     for (const char* state :
          {"queued", "paused", "running", "succeeded", "failed", "cancelled", "skipped"}) {
       jobs.Add({{"state", state}});
@@ -254,8 +253,8 @@ void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
       {"connected", counts.connected, counts.simulated_connected},
       {"disconnected", counts.disconnected - counts.cordoned_disconnected,
        counts.simulated_disconnected - counts.simulated_cordoned_disconnected},
-      // Operators may switch off nodes after they have cordoned them (so that they get no jobs).
-      // These nodes have a separate state, so that no alert counts them as disconnected.
+      // Operators may switch off nodes after cordoning them (so that they receive no jobs). Such
+      // nodes have a separate state, so that no alert counts them as disconnected.
       {"cordoned", counts.cordoned_disconnected, counts.simulated_cordoned_disconnected}};
   impl_->cordoned.Add({}).Set(counts.cordoned - counts.simulated_cordoned);
   const prometheus::Labels simulated_cordoned = Marked({}, true);
@@ -295,9 +294,8 @@ std::string ServiceDiscovery(const FleetView::Rows& nodes, WallTime now) {
     return {node.state() == v1::NODE_STATE_CONNECTED,
             schema::FromTimestamp(node.last_heartbeat_time())};
   };
-  // Several nodes may have the same address, for example because a node was installed again. List
-  // only one of them: the connected one or, if none is connected, the one with the newest
-  // heartbeat.
+  // Several nodes may have the same address, for example because a node was reinstalled. List only
+  // one of them: the connected one or, if none is connected, the one with the latest heartbeat.
   std::map<std::string, const v1::Node*> by_address;
   for (const std::shared_ptr<const FleetView::Row>& row : nodes) {
     const v1::Node& node = row->facts;

@@ -1,6 +1,6 @@
-// Prometheus metrics of the coordinator. Jobs, campaigns and nodes are not used as labels,
-// because every new label value creates another time series. Values for simulated nodes have the
-// label simulated="true", so that alerts can ignore them.
+// Prometheus metrics of the coordinator. Jobs, campaigns and nodes are not used as labels, because
+// every new label value creates another time series. Values for simulated nodes have the label
+// simulated="true", so that alerts can ignore them.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -47,7 +47,7 @@ class Metrics : public Observer {
   // Sets whether gRPC calls and the database are answered.
   void SetReady(bool ready);
 
-  // Sets the function that returns the use of database connections. It is called at every scrape,
+  // Sets the function that returns the usage of database connections. It is called at every scrape,
   // so that its values are current even while calls wait for a connection. Call this before the
   // first scrape.
   void set_pool(std::function<PoolUse()> pool);
@@ -60,8 +60,8 @@ class Metrics : public Observer {
   const std::shared_ptr<Impl> impl_;
 };
 
-// Returns the agents whose metrics can be scraped, as JSON for Prometheus' HTTP service
-// discovery. Lost agents stay in the list for kLostNodeAge, so that alerts on `up == 0` can fire.
+// Returns the agents whose metrics can be scraped, as JSON for Prometheus' HTTP service discovery.
+// Lost agents stay in the list for kLostNodeAge, so that alerts on `up == 0` can fire.
 std::string ServiceDiscovery(const FleetView::Rows& nodes, WallTime now);
 
 }  // namespace assay::coordinator

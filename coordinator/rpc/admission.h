@@ -1,5 +1,5 @@
-// Limits the number of calls that one peer may have in progress, so that no peer can keep the
-// calls of others from being answered.
+// Limits the number of calls one peer may have in progress, so that no peer can block the calls of
+// others.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -13,16 +13,16 @@
 
 namespace assay::coordinator::rpc {
 
-// Name of the gRPC metadata by which the web console says for which browser it makes a call. The
-// value is "SECRET ADDRESS".
+// Name of the gRPC metadata in which the web console states which browser a call is for. The value
+// is "SECRET ADDRESS".
 inline constexpr char kViewer[] = "x-assay-viewer";
 
-// Returns the value of kViewer for a browser at this IP address. It contains a secret that only
-// this process knows, so that no other caller can pretend to act for a browser.
+// Returns the value of kViewer for a browser at this IP address. It contains a secret known only to
+// this process, so that no other caller can pretend to act for a browser.
 std::string ViewerMark(const std::string& address);
 
-// Returns the key under which a caller's calls are counted: the identity in the caller's
-// certificate or, without a certificate, the caller's network address.
+// Returns the key under which a caller's calls are counted: the identity in its certificate or,
+// without a certificate, its network address.
 std::string PeerKey(const grpc::CallbackServerContext& context);
 
 // A counter of the calls of one kind that are in progress. Thread-safe. Must outlive every place.

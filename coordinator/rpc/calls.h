@@ -49,28 +49,28 @@ class Calls {
   // lease renewals and other calls.
   Executor& readers() const { return readers_; }
 
-  // Runs `body` on the executor, where it may block, and answers the call with the Status that
-  // `body` returns. The request and the response stay valid until then. While the database is
-  // unreachable, runs `body` again and again for about three seconds. Therefore, `body` must not
-  // fill the response before its last step that can fail. If too many calls are in progress,
-  // answers RESOURCE_EXHAUSTED immediately.
+  // Runs `body` on the executor, where it may block, and answers the call with the Status returned
+  // by `body`. The request and the response stay valid until then. While the database is
+  // unreachable, keeps rerunning `body` for about three seconds. Therefore, `body` must not fill
+  // the response before its last step that can fail. If too many calls are in progress, answers
+  // RESOURCE_EXHAUSTED immediately.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
     return AnswerOn(executor_, calls_, context, method, std::move(body));
   }
 
-  // Answers a call like Answer(), but runs `body` on a few separate threads for slow queries of
-  // results. These delay neither lease renewals nor other calls.
+  // Answers a call like Answer(), but runs `body` on one of a few threads reserved for slow queries
+  // of results. This delays neither lease renewals nor other calls.
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerRead(grpc::CallbackServerContext* context, const char* method,
                                        Body body) const {
     return AnswerOn(readers_, reads_, context, method, std::move(body));
   }
 
-  // Answers a call like Answer(), but `body` may return before the result is known. `body` gets a
-  // Done function, which it must call exactly once with the result. At most four of these calls
-  // may be in progress at a time.
+  // Answers a call like Answer(), but `body` may return before the result is known. It is passed a
+  // Done function, which it must call exactly once with the result. At most four such calls may be
+  // in progress at a time.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,
@@ -99,8 +99,8 @@ class Calls {
   Admission& fleet_watches() const { return fleet_watches_; }
 
  private:
-  // Number of times that a call is tried while the database is unreachable. With RetryDelay in
-  // between, this takes about three seconds, which is less than clients wait.
+  // Attempts per call while the database is unreachable. With RetryDelay between them, they take
+  // about three seconds, less than any client's timeout.
   static constexpr int kTries = 6;
 
   template <typename Body>
@@ -142,7 +142,7 @@ class Calls {
     reactor->Finish(assay::rpc::ToGrpc(ForUsers(status)));
   }
 
-  // Replaces the texts of database errors, because users need not know the database's address and
+  // Replaces the texts of database errors, because users need not know the database's address or
   // the names of queries.
   static Status ForUsers(const Status& status) {
     switch (status.reason()) {

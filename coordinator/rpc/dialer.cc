@@ -18,8 +18,8 @@
 
 namespace assay::coordinator::rpc {
 
-// Keeps a session with the agent at one address and reconnects when the session ends. dialer.h
-// shows the states. Thread-safe. Must be created with std::make_shared. The coordinator must
+// Maintains a session with the agent at one address, and reconnects when the session ends. See
+// dialer.h for the states. Thread-safe. Must be created with std::make_shared. The coordinator must
 // outlive it.
 class DialTarget : public std::enable_shared_from_this<DialTarget> {
  public:
@@ -98,8 +98,8 @@ class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::A
 
   void Begin(std::shared_ptr<Session> session) {
     target_->stub().async()->Session(&context_, this);
-    // Add a hold, which allows reads and writes to be started outside of gRPC's callbacks. Finish
-    // releases it.
+    // Add a hold, which allows reads and writes to be started outside of gRPC's callbacks. It is
+    // released by Finish.
     AddHold();
     link_->Start(std::move(session));
     StartCall();
@@ -198,7 +198,7 @@ Duration DialTarget::NextDelay() {
   if (coordinator_.clock().Now() - opened_ >= kStable) failures_ = 0;
   const Duration most = std::min(kMaxDelay, kFirstDelay * (1 << std::min(failures_, 10)));
   ++failures_;
-  // Choose a random delay (full jitter). It is at least half of the first delay, so that a retry
+  // Choose a random delay (full jitter), but at least half of the first delay, so that a retry
   // never follows at once.
   thread_local std::minstd_rand random{std::random_device{}()};
   return std::uniform_int_distribution<int64_t>(kFirstDelay.count() / 2, most.count())(random) *

@@ -25,26 +25,26 @@ namespace assay::coordinator::rpc {
 
 class DialTarget;
 
-// The part of the coordinator that connects to agents, rather than waiting for them to connect.
+// The part of the coordinator that connects to agents instead of waiting for them to connect.
 // Thread-safe. Call Stop before destruction.
 class Dialer {
  public:
   Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls, bool insecure);
   ~Dialer();
 
-  // Opens a session with the agent at `address` (HOST:PORT), and a new session whenever the old one
-  // ends. Does nothing if this dialer already uses `address`. Returns INVALID_ARGUMENT if the
-  // address is malformed, or another error if the credentials do not allow connecting to it.
+  // Opens a session with the agent at `address` (HOST:PORT), and a new one whenever a session ends.
+  // Does nothing if this dialer already uses `address`. Returns INVALID_ARGUMENT if the address is
+  // malformed, or another error if the credentials do not permit connecting to it.
   Status Dial(const std::string& address);
 
-  // Waits for a session with the agent at `address`, for which Dial must already have been
-  // called. Calls `answered` exactly once: with the agent as soon as a session is open, or with
-  // an error if `patience` expires or the dialer stops.
+  // Waits for a session with the agent at `address`, for which Dial must have been called. Calls
+  // `answered` exactly once: with the agent as soon as a session is open, or with an error if
+  // `patience` expires or the dialer stops.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
-  // Starts and stops dialing so that exactly the addresses in `stored` are dialed, plus those
-  // that AddNode is trying. Call this regularly, because other coordinators also add and remove
+  // Starts and stops dialing so that exactly the addresses in `stored` are dialed, plus those that
+  // AddNode is trying. Call this regularly, because other coordinators also add and remove
   // addresses. Only the leader dials agents, so other coordinators must pass an empty list.
   void Follow(const std::vector<std::string>& stored);
 

@@ -21,7 +21,7 @@ using FleetReactor = grpc::ServerWriteReactor<FleetResponse>;
 constexpr size_t kMaxAnswerBytes = 12 << 20;
 
 // The state of one WatchFleet call. It may outlive the call's gRPC reactor, so that a task that
-// ends late still finds a valid object.
+// finishes late still finds a valid object.
 class FleetWatch : public std::enable_shared_from_this<FleetWatch> {
  public:
   FleetWatch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,

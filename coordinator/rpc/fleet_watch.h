@@ -19,13 +19,13 @@
 
 namespace assay::coordinator::rpc {
 
-// Returns the response to a GetFleet call. Returns RESOURCE_EXHAUSTED if the response would be
-// larger than the largest message that clients accept. Blocks on the database.
+// Returns the response to a GetFleet call, or RESOURCE_EXHAUSTED if it would exceed the message
+// size that clients accept. Blocks on the database.
 Result<v1::GetFleetResponse> FleetOf(FleetView& view, const std::string& filter);
 
-// Creates the gRPC reactor for one WatchFleet call, which streams changes of the fleet. The
-// reactor deletes itself when the call is done. `coordinator` and `calls` must outlive it. A
-// client that reads nothing for 30 s is disconnected.
+// Creates the gRPC reactor for one WatchFleet call, which streams changes of the fleet. The reactor
+// deletes itself when the call is done. `coordinator` and `calls` must outlive it. Clients that
+// read nothing for 30 s are disconnected.
 grpc::ServerWriteReactor<v1::WatchFleetResponse>* NewFleetWatch(
     Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
     std::string filter);

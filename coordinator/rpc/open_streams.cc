@@ -46,8 +46,8 @@ void OpenStreams::Remove(int64_t id) {
 Status OpenStreams::Permitted(const Identity& caller) const {
   if (!check_) return Status::Ok();
   Status permitted = check_(caller);
-  // UNAVAILABLE means that the coordinator cannot tell yet whether the caller is permitted. Keep
-  // the stream, because its caller was permitted when the stream was opened.
+  // UNAVAILABLE means that the coordinator cannot yet tell whether the caller is permitted. Keep
+  // the stream, because the caller was permitted when it was opened.
   return permitted.code() == Code::kUnavailable ? Status::Ok() : permitted;
 }
 

@@ -1,5 +1,5 @@
-// Keeps the open streams of callers with certificates. A stream is ended when its caller loses
-// the permission to call.
+// Tracks the open streams of callers with certificates. A stream is ended when its caller loses
+// permission to call.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@ class ScheduleServiceImpl : public CoordinatorService<v1::ScheduleService::Callb
 
   Unary* CreateSchedule(Context* context, const v1::CreateScheduleRequest* request,
                         v1::CreateScheduleResponse* response) override {
-    // If the database does not answer, the request is tried again with the same id. It then
-    // succeeds even if the first try stored the schedule and only the database's answer was lost.
+    // If the database does not respond, the request is retried with the same id. The retry succeeds
+    // even if the first attempt stored the schedule and only the database's response was lost.
     const std::string schedule_id = NewUuid();
     return calls_.Answer(context, "CreateSchedule", [=, this]() -> Status {
       ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.schedules().Create(

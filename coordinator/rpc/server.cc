@@ -338,8 +338,8 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
   }
 };
 
-// The server side of a session stream that an agent opened. The object deletes itself in OnDone,
-// which is the last callback from gRPC.
+// The server side of a session stream opened by an agent. The object deletes itself in OnDone, the
+// last callback from gRPC.
 class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
                       public StreamOperations {
  public:

@@ -30,25 +30,24 @@ struct ServerOptions {
 // The coordinator's gRPC server, with the sessions of agents and the calls of users. Thread-safe.
 class Server {
  public:
-  // Starts the gRPC server. `coordinator` must outlive the server. If the server cannot listen, the
-  // error contains the address and the reason.
+  // Starts the gRPC server. `coordinator` must outlive it. If the server cannot listen, the error
+  // contains the address and the reason.
   static Result<std::unique_ptr<Server>> Start(Coordinator& coordinator, ServerOptions options);
   ~Server();
 
   // Returns the listening address with the actual port.
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
-  // Returns a channel for callers in the same process. It works for as long as the server runs.
+  // Returns a channel for callers in the same process. It works as long as the server is running.
   // Calls on the channel need no certificate.
   std::shared_ptr<grpc::Channel> LocalChannel() const;
 
-  // Returns OK if the server is working, that is, if its port accepts a connection within a second
-  // and it answers a health check within another second.
+  // Returns OK if the server is working: its port accepts a connection within a second, and it
+  // answers a health check within another second.
   Status Check() const;
 
-  // Closes the sessions with agents, ends every stream, and waits for at most `patience` until all
-  // calls have ended. May be called several times. The executor must keep running until this
-  // returns.
+  // Closes the sessions with agents, ends every stream, and waits up to `patience` for all calls to
+  // end. May be called several times. The executor must keep running until this returns.
   void Shutdown(Duration patience);
 
  private:

@@ -18,8 +18,8 @@ namespace assay::coordinator::rpc {
 using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
-// Returns the page size and the page token of a list request (see Google's AIP-158). A page size of
-// 0 means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
+// Returns the page size and page token of a list request (see Google's AIP-158). A page size of 0
+// means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
 // size is negative or the token is very long. Does not check the token's content.
 template <typename Request>
 Result<PageRequest> PageOf(const Request& request, int normal) {

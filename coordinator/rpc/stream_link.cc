@@ -6,7 +6,7 @@ namespace assay::coordinator::rpc {
 namespace {
 
 // Number of queued outgoing messages above which no messages are read from the peer. Without this
-// limit, a peer could send requests indefinitely and never read the answers.
+// limit, a peer could keep sending requests without ever reading the answers.
 constexpr size_t kMaxOutbound = 1024;
 
 std::string KeyOf(const v1::CoordinatorMessage& message) {
@@ -106,8 +106,8 @@ void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
     reading_ = false;
     received_ = true;
     session = session_;
-    // Treat the session as full until OnMessage returns. The session may call ReadMore before
-    // that, and this call must not be lost.
+    // Treat the session as full until OnMessage returns. The session may call ReadMore before that,
+    // and this call must not be lost.
     session_full_ = true;
   }
   if (!session) return;

@@ -25,10 +25,9 @@
 
 namespace assay::coordinator::rpc {
 
-// A FIFO queue of messages to one agent. A new message replaces a queued message with the same
-// purpose, for example an older lease renewal or an older assignment of the same job. Therefore,
-// if an agent stops reading, its queue grows only with the answers to its own requests. Not
-// thread-safe.
+// A FIFO queue of messages to one agent. A new message replaces a queued one with the same purpose,
+// such as an older lease renewal or an older assignment of the same job. Therefore, if an agent
+// stops reading, its queue grows only with the answers to its own requests. Not thread-safe.
 class OutboundQueue {
  public:
   void Push(v1::CoordinatorMessage message);
@@ -44,13 +43,13 @@ class OutboundQueue {
   std::deque<Item> queue_;
 };
 
-// Returns the IP address in `uri`, the form in which gRPC names a peer, such as
-// "ipv4:10.0.0.7:40312". Returns an empty string if the peer has no IP address, for example
-// because it uses a local socket.
+// Returns the IP address in `uri`, which is a peer's name in gRPC's format, such as
+// "ipv4:10.0.0.7:40312". Returns an empty string if the peer has no IP address, for example because
+// it uses a local socket.
 std::string AddressOfPeer(std::string_view uri);
 
-// The operations of a gRPC stream that StreamLink needs. The operations must return immediately and
-// must not call back into the StreamLink on the same thread.
+// The gRPC stream operations needed by StreamLink. They must return immediately and must not call
+// back into the StreamLink on the same thread.
 class StreamOperations {
  public:
   virtual ~StreamOperations() = default;
@@ -60,7 +59,7 @@ class StreamOperations {
   virtual void Write(const v1::CoordinatorMessage* message) = 0;
   // Returns the identity of the peer. Called only after a message has arrived from the peer.
   virtual Identity Peer() const = 0;
-  // Returns the peer's address as gRPC writes it, such as "ipv4:10.0.0.7:40312" or
+  // Returns the peer's address in gRPC's format, such as "ipv4:10.0.0.7:40312" or
   // "ipv6:%5B::1%5D:40312". Returns an empty string if the peer is a proxy.
   virtual std::string PeerUri() const = 0;
   // Ends the stream. Called only once. After that, only Cancel may be called.
@@ -70,7 +69,7 @@ class StreamOperations {
 };
 
 // The link between a session and the gRPC reactor of its stream. The session sends its messages
-// through the link. Both own the link. Thread-safe.
+// through the link. Session and reactor share ownership of the link. Thread-safe.
 class StreamLink : public SessionSink {
  public:
   // `operations` is used until OnDone.
@@ -93,8 +92,7 @@ class StreamLink : public SessionSink {
   // Handle the reactor's events. `message` is the message that was read.
   void OnReadDone(bool ok, v1::AgentMessage message);
   void OnWriteDone(bool ok);
-  // Handles the loss of the connection. Drops the queued messages, because they cannot be sent
-  // any more.
+  // Handles the loss of the connection. Drops the queued messages, because they can never be sent.
   void OnBroken();
   void OnDone();
 

@@ -186,8 +186,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     return Status::Ok();
   }
 
-  // Adds the latest estimate of the remaining work if the campaign has not ended. If that
-  // estimate is old, starts to make a new one.
+  // Adds the latest estimate of the remaining work if the campaign has not ended. If that estimate
+  // is old, starts making a new one.
   void AddEstimate(Response& response) ASSAY_REQUIRES(mutex_) {
     if (response.campaign().state() != v1::CAMPAIGN_STATE_ACTIVE) return;
     if (estimate_) *response.mutable_estimate() = *estimate_;
@@ -246,9 +246,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
   const Calls& calls_;
   grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
   const bool without_jobs_;
-  // The campaign to watch. No mutex guards this member and the next ones, because Load uses them
-  // and only one call of Load runs at a time. Other functions use them only while Load does not
-  // run.
+  // The campaign to watch. This member and the following ones need no mutex, because they are used
+  // by Load, which never runs twice at the same time, and elsewhere only while Load is not running.
   std::string campaign_;
   int64_t revision_ = -1;
   std::deque<v1::Job> unsent_;  // Changes up to that revision.

@@ -285,7 +285,7 @@ struct Bridge::Shared {
     MutexLock lock(mutex);
     return calls;
   }
-  // The threads that convert answers to JSON. They are separate from gRPC's threads, which are
+  // The threads that convert responses to JSON. They are separate from gRPC's threads, which are
   // also needed to renew leases.
   const std::unique_ptr<Executor> converter = NewThreadPool(2, "console");
 };

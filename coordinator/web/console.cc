@@ -192,8 +192,8 @@ class Console::Impl {
                        [&](const std::string& name) { return host == Lower(name); });
   }
 
-  // Returns true if a page of another site has made the request. If the user has only followed a
-  // link to the console, returns false.
+  // Returns true if the request was made by a page of another site. Returns false if the user
+  // merely followed a link to the console.
   static bool IsCrossSite(const Request& request) {
     const std::string site = http::HeaderOf(request, "sec-fetch-site");
     if (site.empty() || site == "same-origin" || site == "none") return false;

@@ -14,9 +14,9 @@ namespace assay::coordinator::web {
 
 struct ConsoleOptions {
   HostPort address;  // Port 0 selects a free port.
-  // Names by which browsers may address the console, besides "localhost" and IP addresses. All
-  // other names are refused, as a protection against DNS rebinding. In this attack, a page of
-  // another site reaches the console through that site's name, which then resolves to this host.
+  // Names by which browsers may address the console, other than "localhost" and IP addresses. All
+  // other names are refused to protect against DNS rebinding, an attack in which a page of another
+  // site reaches the console through that site's name, which then resolves to this host.
   std::vector<std::string> hosts;
   // Paths of PEM files. Set both or neither.
   std::string tls_certificate;
@@ -28,8 +28,8 @@ struct ConsoleOptions {
   std::shared_ptr<grpc::Channel> services;
 };
 
-// Checks that the console may be served with these options. If it listens on an address that is
-// not a loopback address, it needs TLS and a token. The error says what is missing.
+// Checks that the console may be served with these options. Unless it listens on a loopback
+// address, it needs TLS and a token. The error says what is missing.
 Status CheckConsole(const ConsoleOptions& options);
 
 // The web server of the console. It serves until it is destroyed. Thread-safe.

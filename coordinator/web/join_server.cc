@@ -25,8 +25,8 @@
 
 namespace assay::coordinator::web {
 
-// The archive of the programs that run on a node. The file is kept open, so that replacing it has
-// no effect until the next start.
+// The archive of the programs that run on a node. The file is kept open, so replacing it has no
+// effect until the next start.
 struct Archive {
   FileDescriptor file;
   size_t size = 0;
@@ -141,8 +141,8 @@ class JoinServer::Impl {
     server.response_patience = kResponsePatience;
     server.tls_certificate = options_.certificate;
     server.tls_key = options_.key;
-    // The script that is served contains the actual port, which is known only after the server
-    // has started. Requests that arrive before that wait for this mutex.
+    // The script to serve contains the actual port, which is known only once the server has
+    // started. Requests that arrive earlier wait for this mutex.
     MutexLock lock(mutex_);
     ASSAY_ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(server)));
     HostPort reached = options_.advertise.value_or(server_->address());
@@ -229,7 +229,7 @@ class JoinServer::Impl {
     });
   }
 
-  // Replaces the texts of internal errors, because peers need not know the database's address and
+  // Replaces the texts of internal errors, because peers need not know the database's address or
   // the names of queries.
   static Status ForPeers(const Status& status) {
     if (status.code() == Code::kUnavailable) {

@@ -34,12 +34,12 @@ struct JoinServerOptions {
 };
 
 // The HTTPS server of the join listener. It serves until it is destroyed. Anyone can connect, so
-// there are limits: 64 connections per client address, 10 s for a request, 32 KiB for its body,
-// and a number of refused requests (see RefusalLimit). Thread-safe.
+// there are limits: 64 connections per client address, 10 s per request, 32 KiB for its body, and a
+// number of refused requests (see RefusalLimit). Thread-safe.
 class JoinServer {
  public:
-  // Starts to serve. `enrolment` and `clock` must outlive the server. The error names the address
-  // or the file, and the reason.
+  // Starts serving. `enrolment` and `clock` must outlive the server. Errors name the address or the
+  // file, and the reason.
   static Result<std::unique_ptr<JoinServer>> Start(const JoinServerOptions& options,
                                                    Enrolment& enrolment, const Clock& clock);
   ~JoinServer();

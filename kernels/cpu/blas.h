@@ -1,7 +1,7 @@
-// Matrix multiplication on the CPU with OpenBLAS. The library is not linked but loaded on the
-// first call, because a linked OpenBLAS would start one thread per CPU at the start of the
-// program. If the address space is limited, these threads retry failing allocations forever, and
-// fork() hangs because it waits for them.
+// Matrix multiplication on the CPU with OpenBLAS. The library is loaded on the first call rather
+// than linked, because a linked OpenBLAS would start one thread per CPU at program start. If the
+// address space is limited, these threads retry failing allocations forever, and fork() hangs
+// waiting for them.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,24 @@
 
 namespace assay {
 
-// Returns the reason why OpenBLAS cannot be used, for Benchmark::UnsupportedReason(). Returns an
-// empty text if it can be used.
+// Returns why OpenBLAS cannot be used, for Benchmark::UnsupportedReason(), or "" if it can be used.
 std::string WhyNoBlas();
 
 // Returns the version of OpenBLAS and the CPU type whose kernels it uses, such as "OpenBLAS 0.3.21
-// Cooperlake". Returns nullopt if there is no BLAS library.
+// Cooperlake", or nullopt if there is no BLAS library.
 std::optional<std::string> BlasVersion();
 
 // Returns the CPU type that OpenBLAS should use instead of `core`, its own choice, or "" if `core`
-// is right. OpenBLAS recognizes CPUs by their model. For a CPU that is newer than the library, it
-// chooses an old type without AVX. The right choice is then `by_instructions`, the type that
-// matches the CPU's instruction set.
+// is right. OpenBLAS recognizes CPUs by model, and chooses an old type without AVX for any CPU
+// newer than the library. The right choice is then `by_instructions`, the type that matches the
+// CPU's instruction set.
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
   // OpenBLAS uses these CPU types, of 2004 to 2008, for CPUs that it does not recognize.
   const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";
   return fallen_back ? by_instructions : "";
 }
 
-// Sets the number of threads that BLAS calls in this process use. The default is one. This function
+// Sets the number of threads used by BLAS calls in this process. The default is one. This function
 // and BlasGemm() may be called only if BlasVersion() returns a version.
 void SetBlasThreads(int threads);
 

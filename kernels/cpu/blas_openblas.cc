@@ -55,8 +55,8 @@ Result<OpenBlas> FunctionsOf(const DynamicLibrary& library) {
   return blas;
 }
 
-// Returns the newest of OpenBLAS's CPU types whose instructions this CPU supports, or an empty text
-// if the CPU does not support AVX2.
+// Returns the newest of OpenBLAS's CPU types whose instructions this CPU supports, or "" if the CPU
+// does not support AVX2.
 std::string CoreByInstructions() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -68,8 +68,8 @@ std::string CoreByInstructions() {
   return "";
 }
 
-// Loads OpenBLAS. Sets environment variables only while the library is being loaded, because
-// OpenBLAS reads them at that time.
+// Loads OpenBLAS. Sets environment variables only while loading the library, because OpenBLAS reads
+// them at that time.
 Result<OpenBlas> Load() {
   // Keeps OpenBLAS from starting threads before SetBlasThreads() is called.
   const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");

@@ -1,6 +1,6 @@
 // Decides whether data stays in the CPU's caches between iterations. Benchmarks use this to label
 // results as cached, to choose the bandwidth limit for comparison, and to decide how many sets of
-// buffers the iterations rotate through.
+// buffers to rotate through.
 #pragma once
 
 #include <algorithm>
@@ -12,26 +12,24 @@
 namespace assay {
 
 // Returns true if the data of an iteration, `bytes` in total, may stay in the CPU's caches until
-// the next iteration. Little of the data stays if `bytes` is at least twice the size of the
-// last-level cache. If that size is unknown, assumes 4 GiB, so that cached data is never reported
-// as uncached.
+// the next iteration. Little of it stays if `bytes` is at least twice the size of the last-level
+// cache. If that size is unknown, assumes 4 GiB, so that cached data is never reported as uncached.
 inline bool StaysInCpuCaches(double bytes, const HostCpu& cpu = Cpu()) {
   constexpr int64_t kLargerThanAny = int64_t{4} << 30;
   return bytes < 2 * static_cast<double>(cpu.last_level_cache_bytes.value_or(kLargerThanAny));
 }
 
-// Returns how many sets of buffers, of `set_bytes` each, a benchmark must use in turn so that each
-// iteration finds its set outside the caches. The other sets then fill the last-level cache at
-// least twice. Returns 1 if the size of this cache is unknown. In that case, the data may stay
-// cached.
+// Returns how many sets of buffers, of `set_bytes` each, a benchmark must rotate through so that
+// each iteration finds its set outside the caches. The other sets then fill the last-level cache at
+// least twice. Returns 1 if the size of this cache is unknown, in which case data may stay cached.
 inline int64_t ColdSets(double set_bytes, const HostCpu& cpu = Cpu()) {
   if (!cpu.last_level_cache_bytes) return 1;
   const auto cache = static_cast<double>(*cpu.last_level_cache_bytes);
   return static_cast<int64_t>(std::ceil(2 * cache / set_bytes)) + 1;
 }
 
-// Returns the size in bytes of each array in STREAM's loops. This is `asked` if it is not 0.
-// Otherwise, it is four times the size of the last-level cache, but at least 64 MiB.
+// Returns the size in bytes of each array in STREAM's loops. This is `asked` or, if that is 0, four
+// times the size of the last-level cache, but at least 64 MiB.
 inline int64_t StreamArrayBytes(int64_t asked, const HostCpu& cpu = Cpu()) {
   if (asked != 0) return asked;
   constexpr int64_t kLeast = int64_t{64} << 20;

@@ -10,15 +10,15 @@
 
 namespace assay {
 
-// The number of dependent loads per iteration. Reading the clock takes negligible time compared
-// with so many loads.
+// The number of dependent loads per iteration. It is large enough to make the time to read the
+// clock negligible.
 inline constexpr int64_t kCpuChaseLoads = 65536;
 
-// Returns the size in bytes of a working set for measuring the latency of `level` ("l1", "l2",
-// "l3" or "dram"). `caches` contains the sizes of the data caches, starting with L1. The working
-// set does not fill its cache, because other virtual machines may use a part of it, but is far too
-// large for the next smaller cache. For "dram", it is much larger than the last cache. Returns
-// nullopt if the CPU does not have that cache or if the sizes are unknown.
+// Returns the size in bytes of a working set for measuring the latency of `level` ("l1", "l2", "l3"
+// or "dram"). `caches` contains the sizes of the data caches, starting with L1. The working set
+// does not fill its cache, part of which other virtual machines may be using, but is far too large
+// for the next smaller cache. For "dram", it is much larger than the last cache. Returns nullopt if
+// the CPU does not have that cache or the sizes are unknown.
 inline std::optional<int64_t> ChaseBytes(const std::string& level,
                                          const std::vector<int64_t>& caches) {
   if (caches.empty()) return std::nullopt;

@@ -1,5 +1,5 @@
-// Declares the cpu_branches benchmark, which measures the cost of branches that the CPU can
-// predict and of branches that it cannot predict.
+// Declares the cpu_branches benchmark, which measures the cost of branches that the CPU can predict
+// and of those that it cannot.
 #include "kernels/cpu/branches.h"
 #include "kernels/declaration.h"
 

@@ -87,11 +87,11 @@ class CpuGemmCase : public Case {
  private:
   static constexpr T kPoison = std::numeric_limits<T>::quiet_NaN();
   // The address space that OpenBLAS maps per thread, in bytes. It must be available, because
-  // OpenBLAS retries forever if the system refuses it.
+  // OpenBLAS retries forever if it is refused.
   static constexpr double kBlasBytes = 128.0 * 1024 * 1024;
 
-  // Returns the distance, in elements, between the same matrix in two consecutive sets of
-  // matrices. It is a whole number of cache lines.
+  // Returns the distance, in elements, between corresponding matrices of two consecutive sets. It
+  // is a whole number of cache lines.
   static int64_t Stride(int64_t rows, int64_t columns) {
     constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
     return (rows * columns + kLine - 1) / kLine * kLine;

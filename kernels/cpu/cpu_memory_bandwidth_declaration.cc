@@ -1,6 +1,6 @@
 // Declares the cpu_memory_bandwidth benchmark: the four loops of STREAM (McCalpin 1995) on fp64
-// arrays. As in STREAM, the byte count covers only the arrays in the loop. It excludes the reads
-// that a cache makes before it writes a line (write-allocate).
+// arrays. As in STREAM, the byte count covers only the arrays in the loop, not the reads that a
+// cache makes before writing a line (write-allocate).
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/threads_parameter.h"
 

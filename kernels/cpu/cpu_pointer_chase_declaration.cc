@@ -1,5 +1,5 @@
 // Declares the cpu_pointer_chase benchmark, which measures the latency of one load on one core. It
-// times a chain of loads in which each address is the result of the previous load.
+// times a chain of loads, each of which returns the address of the next.
 #include "kernels/cpu/chase_size.h"
 #include "kernels/declaration.h"
 

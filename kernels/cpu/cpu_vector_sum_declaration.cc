@@ -1,6 +1,6 @@
-// Declares the cpu_vector_sum benchmark, which computes the sum of an array repeatedly. If the
-// array fits in the L1 cache, the CPU's vector units limit the speed. Otherwise, the bandwidth of a
-// larger cache or of memory limits it.
+// Declares the cpu_vector_sum benchmark, which repeatedly computes the sum of an array. If the
+// array fits in the L1 cache, the speed is limited by the CPU's vector units. Otherwise, it is
+// limited by the bandwidth of a larger cache or of memory.
 #include "kernels/cpu/threads_parameter.h"
 #include "kernels/cpu/vector_sum_size.h"
 
@@ -18,7 +18,7 @@ Work CpuVectorSumWork(const ParameterMap& parameters, int) {
 }
 
 // Returns the work of an iteration with `additions` additions. Each thread performs at least 2^25
-// of them, for which it reads 256 MiB.
+// of them, which means reading 256 MiB.
 Work OfAdditions(double additions) {
   return {.flops = additions,
           .peak = Peak::kFp64Vector,

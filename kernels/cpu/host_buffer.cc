@@ -15,9 +15,9 @@
 namespace assay {
 namespace {
 
-// The size of a page. Each buffer begins one page further into its memory mapping than the
-// previous buffer, because arrays that begin at the same offset within a 2 MiB page compete for
-// the same cache sets. On an EPYC, STREAM's triad took 1.8 times as long with such arrays.
+// The size of a page. Each buffer begins one page further into its memory mapping than the previous
+// one, because arrays at the same offset within a 2 MiB page compete for the same cache sets. On an
+// EPYC, STREAM's triad took 1.8 times as long with such arrays.
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kPlaces = 16;
 std::atomic<size_t> next_place{0};

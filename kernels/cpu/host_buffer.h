@@ -12,8 +12,8 @@
 namespace assay {
 
 // A page-aligned array of `size()` zeros. Allocate() does not touch the memory, so each page is
-// placed on the NUMA node of the thread that first writes to it. Buffers begin at different offsets
-// within a large page, to avoid cache conflicts between them.
+// placed on the NUMA node of the thread that first writes to it. To avoid cache conflicts between
+// buffers, they begin at different offsets within a large page.
 template <typename T>
 class HostBuffer {
  public:
@@ -28,8 +28,8 @@ class HostBuffer {
   }
   ~HostBuffer();
 
-  // Allocates the array. Returns RESOURCE_EXHAUSTED (OUT_OF_MEMORY) if the system refuses the
-  // memory.
+  // Allocates the array. Returns RESOURCE_EXHAUSTED (OUT_OF_MEMORY) if the system refuses to
+  // provide the memory.
   static Result<HostBuffer> Allocate(int64_t elements);
 
   T* data() { return data_; }
@@ -45,10 +45,10 @@ class HostBuffer {
   int64_t size_ = 0;
 };
 
-// Returns OUT_OF_MEMORY if this process cannot get `bytes` of memory, because of the machine, a
-// control group or the address space limit. Without this check, the system might kill the process
+// Returns OUT_OF_MEMORY if the machine, a control group or the address space limit prevents this
+// process from getting `bytes` of memory. Without this check, the system might kill the process
 // when it touches the memory. `what_fits` converts the available bytes to a hint for the error
-// message. `mapped_by_libraries` is the address space that libraries will need in addition.
+// message. `mapped_by_libraries` is the additional address space that libraries will need.
 Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);

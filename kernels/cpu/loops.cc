@@ -16,12 +16,12 @@ double WholeNumber(uint64_t seed, int64_t i) {
 }
 
 // The number of independent sums that a loop computes. An addition takes about four cycles, and a
-// core can start two per cycle. Eight independent additions therefore keep the vector units busy.
-// Loops over the sums are unrolled, so that all sums stay in registers.
+// core can start two per cycle, so eight independent additions keep the vector units busy. Loops
+// over the sums are unrolled to keep all sums in registers.
 constexpr int64_t kChains = 8;
 
-// Ends a pass over the array. Makes the compiler assume that memory has changed, so that it loads
-// the array again in the next pass.
+// Ends a pass over the array. Makes the compiler assume that memory has changed, so that the next
+// pass loads the array again.
 inline void EndPass() { asm volatile("" ::: "memory"); }
 
 double ScalarSum(const double* x, int64_t n, int64_t passes) {

@@ -1,5 +1,5 @@
-// The loops over fp64 arrays that CPU benchmarks time: the four STREAM loops, whose results are
-// exact, and an array sum in four variants, which shows the speedup from vector instructions.
+// The loops over fp64 arrays timed by CPU benchmarks: the four STREAM loops, whose results are
+// exact, and an array sum in four variants, which show the speedup from vector instructions.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ SumVariant SumVariantOf(const std::string& word);
 // Returns true if this CPU has the variant's instructions.
 bool HasInstructionsFor(SumVariant variant);
 
-// Returns `passes` times x[0] + ... + x[n - 1]. Reads the array and adds its elements in every
-// pass. The order of the additions depends on the variant. The CPU must have the variant's
-// instructions; see HasInstructionsFor(). The variants are:
+// Returns `passes` times x[0] + ... + x[n - 1], reading and adding up the array in every pass. The
+// order of the additions depends on the variant. The CPU must have the variant's instructions; see
+// HasInstructionsFor(). The variants are:
 //   scalar        one addition after the other, as the loop is written;
 //   auto          vectorized by the compiler, which may reorder additions;
 //   avx2, avx512  intrinsics with eight independent accumulators.

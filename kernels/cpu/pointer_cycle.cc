@@ -10,8 +10,8 @@
 namespace assay {
 
 void PointerCycle::Build(uint64_t seed, std::vector<int64_t>* order) const {
-  // Shuffle the order (Fisher and Yates 1938). The random positions are remainders of 64-bit
-  // random numbers, so their distribution is nearly uniform.
+  // Shuffle the order (Fisher and Yates 1938). The random positions are remainders of 64-bit random
+  // numbers, so they are almost uniformly distributed.
   std::iota(order->begin(), order->end(), 0);
   int64_t* const indices = order->data();
   for (int64_t i = elements - 1; i > 0; --i) {

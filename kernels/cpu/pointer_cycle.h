@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// A random cycle of pointers through `elements` elements in memory, one every `stride` bytes,
+// A random cycle of pointers through `elements` elements in memory, spaced `stride` bytes apart and
 // starting at `base`. Each element points to the next one in the cycle. `base` must be aligned for
 // an Element. The memory is not owned.
 struct PointerCycle {
@@ -29,19 +29,20 @@ struct PointerCycle {
   // Returns the element whose position is 0, or null if there is none.
   const Element* First() const;
 
-  // Checks that the elements still form one cycle: each must point to the element with the next
-  // position, and the last one to position 0. Also checks that a walk through the cycle ended at
-  // the right element: `end` must be in the cycle, at the position `expected`. A null `end` means
-  // that there was no walk, which is an error.
+  // Checks that the elements still form one cycle: each must point to the one at the next position,
+  // and the last one to position 0. Also checks that a walk through the cycle ended at the right
+  // element: `end` must be the one at position `expected`. A null `end` means that there was no
+  // walk, which is an error.
   Verdict Check(const Element* end, int64_t expected) const;
 
  private:
   bool Has(const Element* element) const;
 };
 
-// Follows `loads` pointers from `at` on and returns the element where the walk ends. `loads` must
-// be a multiple of kWalkUnroll.
+// The number of loads in each round of Walk()'s loop.
 inline constexpr int64_t kWalkUnroll = 16;
+// Follows `loads` pointers, starting at `at`, and returns the element where the walk ends. `loads`
+// must be a multiple of kWalkUnroll.
 const PointerCycle::Element* Walk(const PointerCycle::Element* at, int64_t loads);
 
 }  // namespace assay

@@ -18,16 +18,16 @@
 namespace assay {
 namespace {
 
-// Performs `rounds` rounds of kChains independent multiply-adds on vectors of `Bytes` bytes. Ten
-// chains keep two arithmetic units with a latency of 4 cycles busy. The returned value depends on
-// all chains, so that the compiler cannot remove any of them.
+// Ten chains keep two arithmetic units with a latency of 4 cycles busy.
 constexpr int kChains = 10;
+// Performs `rounds` rounds of kChains independent multiply-adds on vectors of `Bytes` bytes. The
+// returned value depends on all chains, so that the compiler cannot remove any of them.
 template <typename T, int Bytes>
 [[gnu::always_inline]] inline T MultiplyAdds(int64_t rounds) {
   typedef T Vector __attribute__((vector_size(Bytes)));
   Vector chains[kChains];
-  // Start with values that depend on an argument. If they were constants, the compiler could
-  // remove the chain that starts with 1, because its value never changes.
+  // Start with values that depend on an argument. If they were constants, the compiler could remove
+  // the chain that starts with 1, whose value never changes.
   for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + static_cast<T>(rounds + i);
   const Vector factor = Vector{} + static_cast<T>(0.999);
   const Vector term = Vector{} + static_cast<T>(0.001);
@@ -78,8 +78,8 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the FLOP/s of all threads together, while all of them run. Adds up the best try of each
-// thread, because a thread may be interrupted in its other tries.
+// Returns the combined FLOP/s of all threads, while all of them run. Adds up each thread's best
+// try, because a thread may have been interrupted in its other tries.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();

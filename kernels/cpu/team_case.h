@@ -1,6 +1,6 @@
 // The base class of CPU benchmarks in which one or more threads work on arrays. It provides the
-// threads, the timing, the verification and the measurement of the CPU's best rates. A subclass
-// adds its arrays, the code of one iteration, and the check of the output.
+// threads, the timing, the verification and the measurement of the CPU's best rates. Subclasses add
+// their arrays, the code of one iteration, and the check of the output.
 #pragma once
 
 #include <functional>
@@ -68,8 +68,8 @@ class TeamCase : public Case {
 
  protected:
   // Allocates the arrays and fills the inputs, after checking that there is enough memory. Each
-  // thread must be the first to write the elements that it will read, so that the system places
-  // them on the thread's NUMA node.
+  // thread must be the first to write the elements that it will read, so that they are placed on
+  // the thread's NUMA node.
   virtual Status Allocate() = 0;
   // Writes NaN to every `step`-th element of the output.
   virtual void FillOutput(int64_t step) = 0;

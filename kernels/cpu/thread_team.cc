@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 // Pins the calling thread to the `index`-th CPU that the process may use. Does nothing if there are
-// fewer CPUs.
+// not that many.
 void PinTo(int index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;

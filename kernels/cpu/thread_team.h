@@ -1,5 +1,5 @@
 // A team of threads that run a function at the same time. The team keeps its threads, so that
-// starting a function on them takes little time and can be repeated often.
+// starting a function on them is cheap and can be repeated often.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ enum class Pinning {
   kNone         // The system decides. For workers that share CPUs with those of other processes.
 };
 
-// A team of worker threads. Must be used by a single thread, its owner, which waits while the
+// A team of worker threads. May be used only by a single thread, its owner, which waits while the
 // workers run.
 class ThreadTeam {
  public:
@@ -34,12 +34,12 @@ class ThreadTeam {
 
   int size() const { return static_cast<int>(threads_.size()); }
 
-  // Calls body(worker) on every worker thread. Workers are numbered from 0 to size() - 1. Returns
-  // when all calls have returned.
+  // Calls body(worker) on every worker thread, and returns once all calls have returned. Workers
+  // are numbered from 0 to size() - 1.
   void Run(const std::function<void(int)>& body);
 
-  // Returns the range of elements, [first, second), that `worker` should process if the team
-  // divides `elements` elements.
+  // Returns the range of elements, [first, second), that `worker` should process if the team splits
+  // up `elements` elements.
   std::pair<int64_t, int64_t> Share(int64_t elements, int worker) const;
 
  private:
@@ -60,9 +60,9 @@ inline int ThreadCount(int64_t requested) {
   return requested > 0 ? static_cast<int>(requested) : Cpu().threads;
 }
 
-// Returns INVALID_ARGUMENT if there are more than four threads per hardware thread. With more
-// threads, a result would mainly show how the system switches between them, and other programs on
-// the host would get little CPU time.
+// Returns INVALID_ARGUMENT if there are more than four threads per hardware thread. With more,
+// results would mainly show how the system switches between threads, and other programs on the host
+// would get little CPU time.
 Status CheckThreadCount(int threads);
 
 }  // namespace assay

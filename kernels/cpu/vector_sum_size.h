@@ -1,5 +1,5 @@
-// The size of one iteration of cpu_vector_sum, which both the declaration and the code of this
-// benchmark need.
+// The size of one iteration of cpu_vector_sum, needed by both the declaration and the code of this
+// benchmark.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace assay {
 
 struct VectorSumSize {
   int64_t elements = 0;  // All threads together.
-  // The number of times that an iteration reads every element. It is chosen so that each thread
-  // that has elements reads at least 256 MiB. The time to wake up the threads is then negligible.
+  // The number of times that an iteration reads every element, chosen so that each thread with
+  // elements reads at least 256 MiB. This makes the time to wake up the threads negligible.
   int64_t passes = 0;
 };
 

@@ -41,8 +41,8 @@ std::vector<OutputBlock> OfPrevious(const Place& place) {
   return {{(place.rank + place.ranks - 1) % place.ranks, 0, 0, place.count}};
 }
 
-// Returns the layout of an output that consists of one block per rank, in rank order. Each block is
-// copied from that rank's input, starting at element `source_first`.
+// Returns the layout of an output with one block per rank, in rank order, each copied from that
+// rank's input starting at element `source_first`.
 std::vector<OutputBlock> OfEach(const Place& place, int64_t source_first) {
   std::vector<OutputBlock> blocks;
   for (int source = 0; source < place.ranks; ++source) {
@@ -205,15 +205,15 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // The bus factor is a number of link bytes per byte of payload. With these algorithms, the ranks
-  // send exactly as many bytes on average. For a ring, this is true by definition. A tree
-  // all-reduce uses two trees, each of which moves half of the array up and down n - 1 edges. With
-  // PAT and point-to-point calls, each rank's share is sent to every other rank once.
+  // The bus factor counts link bytes per byte of payload. With these algorithms, the average rank
+  // sends exactly that many. For a ring, this is true by definition. A tree all-reduce uses two
+  // trees, each of which moves half of the array up and down n - 1 edges. With PAT and
+  // point-to-point calls, each rank's share is sent once to every other rank.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }
-  // NCCL's protocols send flags with the data: LL sends 4 bytes of flags per 4 bytes of data, and
-  // LL128 sends 8 per 120 (NCCL, src/include/device.h).
+  // NCCL's protocols send flags along with the data: LL sends 4 bytes of flags for every 4 bytes
+  // of data, and LL128 sends 8 for every 120 (NCCL, src/include/device.h).
   double overhead = 1;
   if (protocol == "LL") overhead = 2;
   if (protocol == "LL128") overhead = 128.0 / 120.0;

@@ -98,8 +98,7 @@ class Caller {
   }
 
  private:
-  // Returns the offset, in bytes, of a rank's share in a buffer that consists of the shares of all
-  // ranks.
+  // Returns the offset, in bytes, of a rank's share in a buffer that holds the shares of all ranks.
   int64_t Offset(int share) const { return share * call_.place.count * call_.element_bytes; }
 
   Status Send(int peer, int share) const {

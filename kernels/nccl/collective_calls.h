@@ -9,9 +9,8 @@
 
 namespace assay {
 
-// The arguments of a call to an NCCL collective on one rank. The buffers are not owned. NCCL
-// accepts no null pointers, so both must point to GPU memory even if this rank has no input or no
-// output.
+// The arguments of a call to an NCCL collective on one rank. Does not own the buffers. NCCL rejects
+// null pointers, so both must point to GPU memory even if this rank has no input or no output.
 struct CollectiveCall {
   CollectivePlace place;
   const void* input = nullptr;

@@ -17,39 +17,38 @@
 namespace assay {
 namespace {
 
-// The size of an L2 cache line, in bytes. Buffers are aligned to it, so that no line belongs to two
-// buffers.
+// The size of an L2 cache line, in bytes. Buffers are aligned to it, so that no two buffers share
+// a line.
 constexpr int64_t kAlignment = 128;
-// The size, in bytes, of the arrays that are sent to measure the best link bandwidth. On an H200,
-// bandwidth increases with size up to about 2 GiB.
+// The size, in bytes, of the arrays sent to measure the best link bandwidth. On an H200,
+// bandwidth keeps increasing with size up to about 2 GiB.
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
-// The shortest sample, in seconds. Shorter samples would be distorted in two ways. First, each
-// sample ends with a CUDA event, which delays an H200 by about 1.5 us, or 2% of a 16 MiB
-// collective. Second, a sample takes as long as its slowest rank, and a different rank is the
-// slowest in each short sample. With samples of 1 ms, this adds 1% to the time of a 256 MiB
-// collective.
+// The shortest sample, in seconds. Shorter ones would be distorted in two ways. First, each sample
+// ends with a CUDA event, which delays an H200 by about 1.5 us, or 2% of a 16 MiB collective.
+// Second, each sample takes as long as its slowest rank, and in short samples that is a different
+// rank every time. With samples of 1 ms, this adds 1% to the time of a 256 MiB collective.
 constexpr double kMinSampleSeconds = 10e-3;
-// The minimum number of calls of the collective in a sample. A single call would be too noisy. For
+// The minimum number of calls to the collective per sample. A single call would be too noisy. For
 // example, a reduce_scatter of 8 GiB on two H200s takes 14 ms, and consecutive calls differ by 8%.
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
-// The target duration of one launch of a CUDA graph, in seconds. It is long enough that the cost of
-// the launch is negligible. To reach it, a graph usually contains up to kMaxReplays iterations,
+// The target duration of one CUDA graph launch, in seconds, long enough to make the launch
+// overhead negligible. To reach it, a graph usually contains up to kMaxReplays iterations,
 // rounded up to a multiple of the number of buffer sets.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// The maximum number of iterations in a CUDA graph. It is limited because graphs need host and GPU
-// memory. If the buffers are very small, the data of this many iterations may fit in the L2 cache.
-// The result then reports that its data was cached.
+// The maximum number of iterations in a CUDA graph, which limits its use of host and GPU memory.
+// If the buffers are very small, the data of this many iterations may fit in the L2 cache. The
+// result then reports that its data was cached.
 constexpr int64_t kMaxGraphIterations = 1024;
-// The settings of nccl-tests, which the "nccl_tests" policy copies: the number of iterations per
-// timed loop (option -n 20), and the total size of the buffers that the iterations rotate through
+// The nccl-tests settings copied by the "nccl_tests" policy: the number of iterations per timed
+// loop (option -n 20), and the total size of the buffers that the iterations rotate through
 // (option -e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// The number of untimed iterations before a diagnosis, which compares the times of the ranks. They
-// ensure that all ranks run the same iteration at the same time. The timer adds one more.
+// The number of untimed iterations before a diagnosis, which compares the times of the ranks.
+// They get all ranks to run the same iteration at the same time. The timer adds one more.
 constexpr int64_t kDiagnosisLead = 7;
 
 // Returns how many timed loops of nccl-tests one sample contains.
@@ -121,7 +120,7 @@ Result<Rotation> CollectiveCase::PlanOnThisRank() {
                                                            device_.l2_bytes, available, what));
   if (!as_nccl_tests_) return plan;
   // Rotates like nccl-tests, which shifts its buffers after each iteration by the larger of the
-  // input size and the output size. Each timed loop starts again with the first buffers.
+  // input and output sizes. Each timed loop starts over with the first buffers.
   const int64_t shift = aggregate_ * std::max(input_stride_, output_stride_);
   const int64_t sets = std::clamp<int64_t>(kNcclTestsBytes / shift, 1, kNcclTestsIterations);
   return Rotation(std::clamp<int64_t>(available / set_bytes, 1, sets));
@@ -196,8 +195,8 @@ Status CollectiveCase::Enqueue(int64_t set) {
 }
 
 Status CollectiveCase::MakeRoom() {
-  // The "nccl_tests" policy needs no limit for the queue, because its loops are short and end with
-  // an empty stream. The events that limit the queue would disturb its timing.
+  // The "nccl_tests" policy needs no limit on the queue, because its loops are short and leave
+  // the stream empty. The events that enforce the limit would disturb its timing.
   if (as_nccl_tests_) return Status::Ok();
   return queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout);
 }
@@ -245,7 +244,7 @@ Status CollectiveCase::Wait(Communicator::Polling polling) {
 Status CollectiveCase::CaptureGraph() {
   std::vector<double> seconds;
   // Besides measuring the time, this first iteration connects the ranks and loads the kernels,
-  // which must not happen while a CUDA graph is captured.
+  // neither of which may happen during the capture of a CUDA graph.
   const Status timed = timer_.Time(
       stream_.get(), 1, 1, [this] { return Iterate(); }, [this] { return Wait(); }, &seconds);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, timed, kPeerTimeout));
@@ -259,9 +258,9 @@ Status CollectiveCase::CaptureGraph() {
   // A graph uses each set of buffers once, so that the result of a replay can be checked.
   if (!Repeatable()) launches_ = std::min(sets, kMaxGraphIterations);
   if (as_nccl_tests_) launches_ = kNcclTestsIterations;
-  // An in-place reduction overwrites its input. If a graph uses the same buffers more than once, it
-  // reduces its own results, so the expected values are unknown. In that case, another graph, of
-  // only one iteration, is verified.
+  // An in-place reduction overwrites its input. A graph that uses the same buffers more than once
+  // reduces its own results, so the expected values are unknown. In that case, a separate graph
+  // of a single iteration is verified instead.
   if (!Repeatable() && launches_ > sets) {
     ASSAY_ASSIGN_OR_RETURN(verified_, Capture(1));
     verified_set_ = rotation_.last();
@@ -431,7 +430,7 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// Measures the bandwidth of the links between the ranks with an all-reduce and with a broadcast,
+// Measures the bandwidth of the links between the ranks with both an all-reduce and a broadcast,
 // and returns the higher value. On two H200s, the broadcast is 8% faster because it does no
 // reduction.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {

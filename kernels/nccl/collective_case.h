@@ -1,10 +1,10 @@
 // Runs and times an NCCL collective, with one process per rank. Verifies every element of every
-// rank's output before and after the timing.
+// rank's output before and after timing.
 //
-// The parameter "aggregate" is the number of collectives in an iteration. Each has its own buffers,
-// and successive iterations use different buffers. The "assay" policy times iterations with GPU
-// events and reports the time of the slowest rank. The "nccl_tests" policy times 20 iterations with
-// the host's clock, as nccl-tests does, and reports the mean time of the ranks.
+// The parameter "aggregate" is the number of collectives in an iteration. Each has its own
+// buffers, and successive iterations use different ones. The "assay" policy times iterations with
+// GPU events and reports the time of the slowest rank. The "nccl_tests" policy times 20
+// iterations with the host's clock, as nccl-tests does, and reports the mean over the ranks.
 #pragma once
 
 #include <memory>
@@ -52,7 +52,8 @@ class CollectiveCase : public Case {
 
  protected:
   // Enqueues extra work on `stream` before every iteration. Tests override this to delay a rank.
-  // The work is included in the measured time, and must be allowed while a CUDA graph is captured.
+  // The work is included in the measured time, and must be permitted during the capture of a CUDA
+  // graph.
   virtual Status BeforeIteration(cudaStream_t /*stream*/) { return Status::Ok(); }
 
  private:
@@ -75,16 +76,15 @@ class CollectiveCase : public Case {
   Buffers BuffersOf(int64_t set, int64_t piece) const;
   // Fills the inputs of all collectives of `set`.
   Status Fill(int64_t set);
-  // Fills the output buffers of `set` with 0xff bytes, so that elements that are not written are
-  // detected. If the collective runs in place, this destroys the inputs, so they are filled again.
+  // Fills the output buffers of `set` with 0xff bytes to expose elements that are never written.
+  // This destroys the inputs of in-place collectives, which are therefore filled again.
   Status Poison(int64_t set);
-  // Returns true if the output can be verified after any number of iterations. This is impossible
-  // for an in-place reduction: each iteration reduces the previous result, so the sums overflow.
+  // Returns true if the output can be verified after any number of iterations. An in-place
+  // reduction rules this out: each iteration reduces the previous result, so the sums overflow.
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
   // Launches one iteration without a graph.
   Status Iterate();
-  // Launches the captured graph, which contains launches_ iterations, or one iteration if there is
-  // no graph.
+  // Launches the captured graph of launches_ iterations. Without a graph, launches one iteration.
   Status Launch();
   Status Enqueue(int64_t set);
   // Waits until another launch fits in the stream's queue.
@@ -93,13 +93,13 @@ class CollectiveCase : public Case {
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
   // Synchronizes all ranks, so that they start the next collective within microseconds of each
-  // other. Each rank first waits for its earlier launches to finish. Otherwise, a rank that only
-  // sends would run ahead of the ranks that receive.
+  // other. Each rank first waits for its own launches to finish. Otherwise, a rank that only
+  // sends would run ahead of those that receive.
   Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);
   Status TimeInside(int64_t iterations, std::vector<double>* seconds);
-  // Runs a collective of the given kind several times, in place on `buffer`, which has kProbeBytes
-  // bytes. Returns the best bus bandwidth, in bytes per second.
+  // Runs a collective of the given kind several times, in place on the kProbeBytes bytes at
+  // `buffer`. Returns the best bus bandwidth, in bytes per second.
   Result<double> Probe(CollectiveKind kind, void* buffer);
   Result<Verdict> Check(int64_t set);
   Result<Verdict> CheckBlock(const OutputBlock& block, const Buffers& buffers);
@@ -133,10 +133,10 @@ class CollectiveCase : public Case {
   int64_t captured_last_ = 0;  // The last set of a replay.
   int64_t verified_set_ = 0;
   // The captured CUDA graph, or null. Must be destroyed before the communicator, whose calls it
-  // contains. If the communicator was aborted, the graph is leaked.
+  // contains. If the communicator was aborted, the graph is leaked instead.
   std::unique_ptr<CudaGraph> captured_;
-  // A second graph, of one iteration, that is verified if the results of captured_ cannot be. Null
-  // if it is not needed.
+  // A second graph, of a single iteration, for verification when the results of captured_ cannot
+  // be verified. Null if not needed.
   std::unique_ptr<CudaGraph> verified_;
 };
 

@@ -1,5 +1,5 @@
-// Declares one benchmark per NCCL collective (all_reduce, all_gather and so on), that is, one for
-// each entry of Collectives().
+// Declares one benchmark for each NCCL collective in Collectives(), such as all_reduce and
+// all_gather.
 #include <utility>
 
 #include "kernels/cuda/frame/gpu_parameters.h"
@@ -12,15 +12,15 @@ namespace {
 constexpr int64_t kMaxRanks = 4096;
 constexpr int64_t kMaxNodes = 64;
 constexpr int64_t kMaxAggregate = 64;
-// The maximum number of ranks for a mean of 8-bit integers. The inputs are chosen so that their sum
-// is at most 127. With more ranks, nearly every mean would therefore be 0 or 1.
+// The maximum number of ranks for a mean of 8-bit integers. The inputs are chosen to add up to at
+// most 127, so with more ranks nearly every mean would be 0 or 1.
 constexpr int64_t kMaxRanksOfByteMean = 63;
 // The maximum number of ranks for a mean of fp8 numbers. NCCL multiplies by 1 / ranks, and the
 // smallest positive e4m3 number is 2^-9.
 constexpr int64_t kMaxRanksOfFp8Mean = 512;
 
-// The latency of a ring collective with NCCL's LL protocol over NVLink: a start-up time plus a time
-// per step. Both numbers are from NCCL's own model (src/graph/tuning.cc).
+// The latency of a ring collective with NCCL's LL protocol over NVLink: a start-up time plus a
+// time per step. Both numbers come from NCCL's own model (src/graph/tuning.cc).
 constexpr double kStartSeconds = 6.6e-6;
 constexpr double kStepSeconds = 0.6e-6;
 
@@ -35,9 +35,8 @@ Parameter BytesParameter(const Collective& collective) {
   return DividedArrayParameter();
 }
 
-// Returns the parameter "in_place". If NCCL cannot run the collective in place, "false" is the only
-// choice. The parameter still exists, so that the results of all collectives have the same
-// parameters.
+// Returns the parameter "in_place". Even collectives that NCCL cannot run in place have it, with
+// "false" as the only choice, so that the results of all collectives have the same parameters.
 Parameter InPlaceParameter(const Collective& collective) {
   if (collective.not_in_place == nullptr) {
     return Parameter::Boolean("in_place").Describe("write over the input");
@@ -82,8 +81,8 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   return parameters;
 }
 
-// Returns true if the result of the "avg" operation over `ranks` ranks can be verified. There are
-// limits only for 8-bit types:
+// Returns true if the result of the "avg" operation over `ranks` ranks can be verified. Only
+// 8-bit types have limits:
 //   - fp8: `ranks` must be a power of two up to 512, so that e4m3 represents 1 / ranks exactly.
 //     With other numbers, rounding could cause differences as large as those of a wrong result.
 //   - integers: `ranks` must be at most 63.
@@ -130,10 +129,10 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
   return work;
 }
 
-// Declares the benchmark of one collective. `link_bytes` and `steps` were computed by hand for a
-// small example: the number of bytes on the busiest link, and the number of messages that are sent
-// one after another. The example has 4 ranks, each with an array of 4096 bytes or, if the
-// collective divides the array, with a share of 1024 bytes.
+// Declares the benchmark of one collective. `link_bytes`, the number of bytes on the busiest
+// link, and `steps`, the number of successive messages, were computed by hand for a small
+// example. In it, each of 4 ranks has an array of 4096 bytes or, if the collective divides the
+// array, a share of 1024 bytes.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;
@@ -184,8 +183,8 @@ Declaration AllReduceDeclaration() {
 
 Declaration AllGatherDeclaration() {
   return DeclarationOf(CollectiveKind::kAllGather, 3 * 1024, 3)
-      // An example with three collectives at once. Each divides an array of 1000 bytes among 4
-      // ranks. The shares are rounded down to 240 bytes, so the payload is 960 bytes.
+      // An example with three collectives at once, each of which divides an array of 1000 bytes
+      // among 4 ranks. Shares are rounded down to 240 bytes, so the payload is 960 bytes.
       .Example({{"ranks", "4"}, {"bytes", "1000"}, {"aggregate", "3"}},
                {.link_bytes = 3 * 3 * 240,
                 .payload_bytes = 3 * 960,

@@ -18,8 +18,7 @@ struct CollectiveType {
   const char* name;
   ReduceType type;
   int nccl;  // ncclDataType_t; its header may be older than the library.
-  // The first version of NCCL that supports the type, as an NCCL_VERSION_CODE. 0 means that all
-  // versions do.
+  // The first NCCL version to support the type, as an NCCL_VERSION_CODE, or 0 if all versions do.
   int since = 0;
   int64_t bytes = CollectiveDtypeOf(name).bytes;
 };
@@ -38,8 +37,8 @@ const std::vector<CollectiveOp>& CollectiveOps();
 const CollectiveType& CollectiveTypeOf(const std::string& name);
 const CollectiveOp& CollectiveOpOf(const std::string& name);
 
-// Returns Unsupported() if this version of NCCL lacks the type, or if the GPU cannot reduce
-// elements of the type and `reduces` is true.
+// Returns Unsupported() if this version of NCCL lacks the type, or if `reduces` is true and the
+// GPU cannot reduce elements of the type.
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,
                  const GpuDevice& device);
 

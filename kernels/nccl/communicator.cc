@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// The state of a call to ncclCommInitRank. The call runs on its own thread, because it blocks until
-// all ranks have joined. NCCL's non-blocking mode is not used: it starts a thread for every
+// The state of a call to ncclCommInitRank, which runs on its own thread because it blocks until
+// all ranks have joined. NCCL's non-blocking mode is not an option: it starts a thread for every
 // collective, which disturbs the timing.
 struct Initialization {
   Mutex mutex;

@@ -14,25 +14,25 @@
 namespace assay {
 
 // One rank's NCCL communicator. Must be used by a single thread. Waiting fails with UNAVAILABLE
-// (PEER_LOST) if another rank is lost, or with DEADLINE_EXCEEDED (NCCL_TIMEOUT) after the timeout.
-// These failures, and errors that NCCL reports, abort the communicator. Example:
+// (PEER_LOST) if another rank is lost, or with DEADLINE_EXCEEDED (NCCL_TIMEOUT) after the
+// timeout. These failures, and errors reported by NCCL, abort the communicator. Example:
 //   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), stream));
-// Callers must keep fewer than about 1000 kernels queued on a stream. If the queue is full, the
-// next launch blocks, and the loss of a rank is not noticed.
+// Callers must keep fewer than about 1000 kernels queued on a stream. Once the queue is full, the
+// next launch blocks, and the loss of a rank goes unnoticed.
 class Communicator {
  public:
-  // The way in which Wait() polls the stream. kSleep sleeps between polls. kSpin polls
-  // continuously, which is needed if the work is timed by the host's clock.
+  // The polling mode of Wait(). kSleep sleeps between polls. kSpin polls continuously, which is
+  // needed when the work is timed by the host's clock.
   enum class Polling { kSleep, kSpin };
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  // Connects all ranks. Each rank must call this at about the same time, after making its GPU
-  // current. Rank 0 sends NCCL's unique id to the other ranks over `peers`, which must outlive the
-  // communicator. NCCL's kernels use `ctas` thread blocks, one per multiprocessor. If `ctas` is 0,
-  // NCCL chooses the number.
+  // Connects all ranks, which must call this at about the same time, after making their GPUs
+  // current. Rank 0 sends NCCL's unique id to the other ranks over `peers`, which must outlive
+  // the communicator. NCCL's kernels use `ctas` thread blocks, one per multiprocessor. If `ctas`
+  // is 0, NCCL chooses the number.
   static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
                                                        int ctas = 0);
 
@@ -40,19 +40,18 @@ class Communicator {
   const NcclLibrary& nccl() const { return nccl_; }
   int rank() const { return peers_.rank(); }
   int ranks() const { return peers_.world_size(); }
-  // Returns true if the communicator was aborted, either by Abort() or because a wait failed. Do
-  // not use it with NCCL after that, and do not destroy CUDA graphs that captured its calls.
+  // Returns true if the communicator was aborted, either by Abort() or because a wait failed.
+  // From then on, do not pass it to NCCL, and do not destroy CUDA graphs that captured its calls.
   bool aborted() const { return comm_ == nullptr; }
-  // Ends this communicator's kernels on this GPU, even if they are waiting for other ranks. Must be
+  // Ends this communicator's kernels on this GPU, even those waiting for other ranks. Must be
   // called if another communicator of the same ranks was aborted.
   void Abort();
 
-  // Runs `calls` between ncclGroupStart and ncclGroupEnd. Calls ncclGroupEnd even if `calls`
-  // returns an error.
+  // Runs `calls` between ncclGroupStart and ncclGroupEnd. Calls ncclGroupEnd even if `calls` fails.
   Status Group(const std::function<Status()>& calls) const;
 
-  // Waits until `stream` is empty. Returns an error if NCCL reports a failure, if a rank is lost,
-  // or after `timeout`.
+  // Waits until `stream` is empty. Fails if NCCL reports a failure, if a rank is lost, or after
+  // `timeout`.
   Status Wait(cudaStream_t stream, Duration timeout, Polling polling = Polling::kSleep);
   // Like Wait(), but waits only for the work that was enqueued before `event`.
   Status WaitFor(cudaEvent_t event, Duration timeout);
@@ -63,8 +62,8 @@ class Communicator {
   // Waits until `query` no longer returns cudaErrorNotReady.
   Status WaitUntilReady(const std::function<cudaError_t()>& query, const char* what,
                         Duration timeout, Polling polling);
-  // Returns the error that must end a wait: a failure of NCCL, a lost rank, or the timeout. Returns
-  // OK if the wait may continue. `waited` is its duration so far.
+  // Returns the error that must end a wait that has lasted `waited` so far: an NCCL failure, a
+  // lost rank, or the timeout. Returns OK if the wait may continue.
   Status Trouble(Duration waited, Duration timeout) const;
 
   const NcclLibrary& nccl_;

@@ -1,6 +1,6 @@
-// Limits the number of kernels queued on a stream. When the queue is full, CUDA blocks the next
-// launch. If another rank is lost, the queued kernels wait for that rank forever, so the blocked
-// launch would never return.
+// Limits the number of kernels queued on a stream. CUDA blocks the next launch while the queue is
+// full. If another rank is lost, the queued kernels wait for it forever, so the blocked launch
+// would never return.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,13 +14,13 @@ namespace assay {
 
 class LaunchQueue {
  public:
-  // Waits until the queue of `stream` is so short that the next launch cannot block. Must be called
-  // before every launch.
+  // Waits until the queue of `stream` is short enough for the next launch not to block. Must be
+  // called before every launch.
   Status MakeRoom(Communicator& communicator, cudaStream_t stream, Duration timeout);
 
  private:
-  // The number of launches between two events that are recorded on the stream. Waiting for an event
-  // kSteps events ago keeps the queue well below the thousand launches or so that CUDA accepts.
+  // The number of launches between two events recorded on the stream. Waiting for the event
+  // kSteps events back keeps the queue well below the thousand or so launches that CUDA accepts.
   static constexpr int64_t kStep = 64;
   static constexpr size_t kSteps = 4;
 

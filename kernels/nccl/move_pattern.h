@@ -9,9 +9,9 @@
 
 namespace assay {
 
-// The input data for collectives that only move data. Each element is a random bit pattern that
-// depends on the seed, the rank and the element's index. No element has all bits set. Outputs are
-// filled with 0xff bytes beforehand, so elements that were never written are detected.
+// The input data for collectives that only move data. Each element is a random bit pattern
+// determined by the seed, the rank and the element's index. No element has all bits set. Outputs
+// are filled with 0xff bytes beforehand, which exposes elements that are never written.
 struct MovePattern {
   uint64_t seed = 0;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8.
@@ -21,8 +21,8 @@ struct MovePattern {
 Status FillMoveInput(const MovePattern& pattern, int rank, int64_t first, int64_t count, void* data,
                      cudaStream_t stream);
 
-// Compares `count` elements at `data`, bit by bit, with the input of rank `rank` starting at
-// element `first`. Waits for `stream`.
+// Compares `count` elements at `data`, bit by bit, with rank `rank`'s input, starting at element
+// `first`. Waits for `stream`.
 Result<Verdict> CheckMoved(const MovePattern& pattern, int rank, int64_t first, int64_t count,
                            const void* data, cudaStream_t stream);
 

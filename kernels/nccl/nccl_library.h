@@ -46,17 +46,15 @@ struct NcclLibrary {
   int version = 0;  // As NCCL_VERSION_CODE: 22809 is 2.28.9.
 };
 
-// Returns the NCCL library. The first call loads the library, which is never unloaded, and sets up
-// NCCL's log and profiler. Returns NOT_FOUND (LIBRARY_MISSING) if NCCL is not installed.
-// Thread-safe.
+// Returns the NCCL library. The first call loads it permanently and sets up NCCL's log and
+// profiler. Returns NOT_FOUND (LIBRARY_MISSING) if NCCL is not installed. Thread-safe.
 Result<const NcclLibrary*> LoadNccl();
 
-// Returns the reason why NCCL cannot be loaded, or an empty text if it can. The text is suitable
-// for Benchmark::UnsupportedReason().
+// Returns why NCCL cannot be loaded, as text for Benchmark::UnsupportedReason(), or an empty
+// string if it can.
 std::string WhyNoNccl();
 
-// Loads the library and returns its version, such as "2.28.9". Returns nullopt if NCCL cannot be
-// loaded.
+// Loads the library and returns its version, such as "2.28.9", or nullopt if it cannot be loaded.
 std::optional<std::string> NcclVersion();
 
 // Converts an NCCL result code to a status with reason NCCL_ERROR, or to OK for ncclSuccess. The
@@ -66,8 +64,8 @@ std::optional<std::string> NcclVersion();
 Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
                   const char* file, int line);
 
-// ASSAY_NCCL(nccl, all_reduce(...)) calls nccl.all_reduce(...). If the call fails, the enclosing
-// function returns the error.
+// ASSAY_NCCL(nccl, all_reduce(...)) calls nccl.all_reduce(...). On failure, returns the error
+// from the enclosing function.
 #define ASSAY_NCCL(nccl, call) \
   ASSAY_RETURN_IF_ERROR(::assay::NcclStatus((nccl), (nccl).call, #call, __FILE__, __LINE__))
 

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// The file descriptor of NCCL's log, a file in memory that disappears with the process. It is -1 if
+// The file descriptor of NCCL's log, an in-memory file that disappears with the process, or -1 if
 // there is no log.
 std::atomic<int> log_fd{-1};
 std::atomic<off_t> log_begin{0};
@@ -48,8 +48,8 @@ std::string Variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Returns true if NCCL_DEBUG was set by a parent process for its own log rather than by the user.
-// This process needs a new log, because the parent's file descriptor is not open here.
+// Returns true if NCCL_DEBUG was set not by the user but by a parent process, for its own log.
+// This process then needs a new log, because the parent's file descriptor is not open here.
 bool Inherited() {
   return Variable("NCCL_DEBUG") == kLevel && Variable("NCCL_DEBUG_SUBSYS") == kSubsystems &&
          Variable("NCCL_DEBUG_FILE").rfind(kDescriptors, 0) == 0;
@@ -72,8 +72,8 @@ void BeginNcclLog() {
   const int fd = log_fd;
   if (fd < 0) return;
   const off_t end = lseek(fd, 0, SEEK_END);
-  // Frees the memory of the lines written so far. The file keeps its size, because NCCL continues
-  // to write at its current position.
+  // Frees the memory of the lines written so far. The file keeps its size because NCCL continues
+  // writing at its current position.
   if (end > 0) fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
   log_begin = end;
 }

@@ -22,8 +22,8 @@ const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
 // Returns the parameter "ranks", which is from 2 to `maximum` and has no default.
 Parameter RanksParameter(int64_t maximum);
 
-// Returns the parameter "bytes", the size of the array on each rank. The size must be a multiple of
-// the element size. `dtypes` are the element types that the parameter "dtype" offers.
+// Returns the parameter "bytes", the size of the array on each rank, which must be a multiple of
+// the element size. `dtypes` are the element types offered by the parameter "dtype".
 Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 
 // Returns the parameter "bytes": the size of an array that is divided among the ranks.

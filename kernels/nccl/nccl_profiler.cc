@@ -1,6 +1,6 @@
 // Implements version 4 of NCCL's profiler plugin interface
-// (src/include/plugin/profiler/profiler_v4.h in NVIDIA/nccl). The structs below are copied by hand
-// and have the layout of NCCL 2.26 and later. Members after the last one that is used are omitted.
+// (src/include/plugin/profiler/profiler_v4.h in NVIDIA/nccl). The structs below are handwritten
+// copies with the layout of NCCL 2.26 and later. Members after the last one used are omitted.
 #include "kernels/nccl/nccl_profiler.h"
 
 #include <nccl.h>
@@ -52,7 +52,7 @@ struct Event {
 };
 
 // The receiver of the events that NCCL reports to its profiler plugin. Note() is called for every
-// event that the mask enables, so it must not block for long.
+// event enabled by the mask, so it must not block for long.
 class Listener {
  public:
   void Attach(int* mask) { mask_ = mask; }

@@ -1,6 +1,6 @@
 // Finds out which algorithm, protocol and number of channels NCCL chose for a collective. NCCL
-// reports this only to profiler plugins, so this program registers itself as one. Choices are
-// recorded only between StartNcclProfiler() and StopNcclProfiler().
+// reveals this only to profiler plugins, so this program registers as one. Choices are recorded
+// only between StartNcclProfiler() and StopNcclProfiler().
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ void OfferNcclProfiler();
 void StartNcclProfiler();
 
 // Stops recording and returns NCCL's choice for the last call since StartNcclProfiler(). Returns
-// nullopt if NCCL is older than 2.26, which does not report its choice, or if the user has selected
+// nullopt if NCCL is older than 2.26 and does not report its choice, or if the user has selected
 // another profiler plugin.
 std::optional<NcclChoice> StopNcclProfiler();
 

@@ -16,7 +16,7 @@ namespace assay {
 namespace {
 
 // The minimum duration, in seconds, of the matrix multiplications and of the collective. Shorter
-// work is repeated up to kMaxRepeats times. When both run at once, they start a few microseconds
+// work is repeated up to kMaxRepeats times. When run at once, the two start a few microseconds
 // apart, which is negligible compared with this duration.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
@@ -68,8 +68,8 @@ Status OverlapCase::Prepare() {
   ASSAY_ASSIGN_OR_RETURN(communicator_, Communicator::Connect(peers_, gpu_, kPeerTimeout, ctas_));
   const Result<std::vector<double>> timed = TimeOneOfEach();
   ASSAY_RETURN_IF_ERROR(Agree(peers_, timed.status(), kPeerTimeout));
-  // All ranks must use the same numbers of repetitions, so these are computed from the times of the
-  // slowest rank.
+  // All ranks must repeat the work equally often, so the numbers of repetitions are computed from
+  // the times of the slowest rank.
   ASSAY_ASSIGN_OR_RETURN(const std::vector<double> slowest, LargestOfRanks(peers_, *timed));
   Balance(slowest[0], slowest[1]);
   return Status::Ok();
@@ -121,8 +121,8 @@ void OverlapCase::Balance(double gemm, double collective) {
   gemms_ = Repeats(collective * static_cast<double>(collectives_), gemm);
 }
 
-// Returns the mean time, in seconds, of the work that `enqueue` enqueues. Runs it several times
-// after a warm-up run.
+// Returns the mean time, in seconds, of the work that `enqueue` enqueues, over several runs after
+// a warm-up run.
 Result<double> OverlapCase::TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue) {
   ASSAY_RETURN_IF_ERROR(enqueue());
   ASSAY_CUDA(cudaEventRecord(events_[kBegin], stream));
@@ -189,9 +189,9 @@ Status OverlapCase::EnqueueAlone(Marks marks) {
   return Status::Ok();
 }
 
-// Enqueues the collective before the matrix multiplications, so that the collective's kernel finds
-// free multiprocessors. The multiplications then use the remaining ones, as in a training step that
-// overlaps computation and communication.
+// Enqueues the collective before the matrix multiplications, so that the collective's kernel
+// finds free multiprocessors. The multiplications use the rest, as in a training step that
+// overlaps computation with communication.
 Status OverlapCase::EnqueueTogether(Marks marks) {
   ASSAY_RETURN_IF_ERROR(Meet());
   ASSAY_CUDA(cudaEventRecord(marks[kBothBegin], stream_.get()));
@@ -207,8 +207,7 @@ Status OverlapCase::EnqueueTogether(Marks marks) {
 
 Status OverlapCase::EnqueueIterations(int64_t iterations) {
   ASSAY_RETURN_IF_ERROR(MakeEvents(iterations + 1));
-  // The first iteration is an additional one. It waits until all ranks have started, so its times
-  // are not used.
+  // The first iteration is extra. It waits until all ranks have started, so its times are not used.
   for (int64_t i = 0; i <= iterations; ++i) {
     const Marks marks = &events_[static_cast<size_t>(i * kMarks)];
     ASSAY_RETURN_IF_ERROR(EnqueueAlone(marks));

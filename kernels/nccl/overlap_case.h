@@ -36,18 +36,18 @@ struct OverlapTimes {
   double collective_beside = 0;
 
   double together() const;  // Until both have ended.
-  // Returns the time that is saved by running the multiplications and the collective at once, as a
+  // Returns the time saved by running the multiplications and the collective at once, as a
   // fraction of the shorter of their times:
   //   (gemm_alone + collective_alone - together) / min(gemm_alone, collective_alone).
-  // 1 means that the shorter one adds no time. 0 means that no time is saved. A negative value
+  // 1 means that the shorter one adds no time, and 0 that no time is saved. A negative value
   // means that running one after the other would be faster.
   double overlap_fraction() const;
 };
 
 // A case that measures how well matrix multiplications and a collective overlap. Each iteration
-// times the multiplications alone, then the collective alone, then both at once on two streams. The
-// shorter of the two is repeated so that both last about as long. Before a timed part with
-// collectives begins, all ranks wait for each other.
+// times the multiplications alone, then the collective alone, then both at once on two streams.
+// The shorter of the two is repeated so that both last about as long. All ranks synchronize
+// before each timed part that involves collectives.
 class OverlapCase : public Case {
  public:
   // The parameters in `context` must have passed CheckParameters(), and `context.peers` must not be
@@ -66,7 +66,7 @@ class OverlapCase : public Case {
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
   Result<Verdict> VerifyLast() override { return Check(); }
   std::vector<double> Observed(const std::string& name) const override;
-  // Reports the choices that NCCL made for the collective. The number of channels is the number of
+  // Reports NCCL's choices for the collective. The number of channels is the number of
   // multiprocessors that the collective occupies.
   Result<Diagnosis> Diagnose(int64_t iterations) override;
 
@@ -91,8 +91,8 @@ class OverlapCase : public Case {
   Status FillInputs();
   // Returns the time of one multiplication and the time of one collective on this rank, in seconds.
   Result<std::vector<double>> TimeOneOfEach();
-  // Computes how often the multiplication and the collective are repeated in an iteration. `gemm`
-  // and `collective` are the durations of a single one, in seconds.
+  // Computes how often to repeat the multiplication and the collective in an iteration. `gemm`
+  // and `collective` are the durations of a single run of each, in seconds.
   void Balance(double gemm, double collective);
   Result<double> TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue);
   Status MakeEvents(int64_t iterations);

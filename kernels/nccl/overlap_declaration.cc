@@ -1,5 +1,5 @@
-// Declares the overlap benchmark. It measures how much a matrix multiplication and a collective
-// slow each other down when they run at once, depending on how many multiprocessors NCCL may use.
+// Declares the overlap benchmark, which measures how much a matrix multiplication and a collective
+// slow each other down when run at once, depending on how many multiprocessors NCCL may use.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 #include "kernels/nccl/nccl_parameters.h"
 
@@ -69,8 +69,8 @@ Declaration OverlapDeclaration() {
       .Prediction("none: each side is compared with its own time alone, measured in the same run")
       .Validate(ValidateOverlap)
       .SelfTest({{"ranks", "2"}, {"m", "264"}, {"n", "136"}, {"k", "520"}, {"bytes", "1048580"}})
-      // The expected work is empty. It is not known in advance, because the numbers of repetitions
-      // depend on times that are measured on the GPU.
+      // The expected work is empty because it cannot be known in advance: the numbers of
+      // repetitions depend on times measured on the GPU.
       .Example({{"ranks", "4"}}, {})
       .Refuses({{"bytes", "5"}}, "bytes")
       .Refuses({{"ranks", "4"}, {"collective", "all_gather"}, {"bytes", "63"}}, "bytes")

@@ -15,8 +15,8 @@
 namespace assay {
 
 // Returns the largest value that a sum of inputs may reach. T represents every whole number up to
-// this value exactly, so sums have no rounding error. For 8-bit integers, it is below 255 (0xff),
-// which marks elements that the collective has not written.
+// it exactly, so sums have no rounding error. For 8-bit integers, it is below 255 (0xff), which
+// marks elements that the collective has not written.
 template <typename T>
 __host__ __device__ constexpr int LargestWhole() {
   if (std::is_same<T, __nv_fp8_e4m3>::value) return 16;
@@ -38,21 +38,21 @@ __host__ __device__ constexpr double UnitRoundoff() {
   return 0;
 }
 
-// The maximum number of ranks with a nonzero input if there are too many ranks for all of them to
-// contribute to a sum. The sum then does not exceed this number.
+// The maximum number of ranks with a nonzero input when there are too many ranks for all of them
+// to contribute to a sum. The sum then does not exceed this number.
 constexpr int kFewRanks = 8;
 
-// The number of rounding errors that the check of a mean allows. NCCL rounds 1 / n, the product of
-// each input and 1 / n, and the sum of the products, of which at most two are not 0. That makes
-// three rounding errors. The fourth one is a reserve.
+// The number of rounding errors allowed when checking a mean. NCCL rounds 1 / n, the product of
+// each input and 1 / n, and the sum of these products, at most two of which are nonzero. That
+// makes three rounding errors, plus one in reserve.
 constexpr int kMeanRoundings = 4;
 
-// Returns true if the mean of this many floating-point numbers is rounded, because 1 / ranks cannot
-// be represented exactly.
+// Returns true if the mean of this many floating-point numbers is rounded because 1 / ranks has
+// no exact representation.
 __host__ __device__ inline bool MeanRounds(int ranks) { return (ranks & (ranks - 1)) != 0; }
 
-// The random numbers for one element: Shared() is the same for all ranks, and Of() differs between
-// ranks.
+// The random numbers for one element. Shared() is the same for all ranks, while Of() differs from
+// rank to rank.
 struct ElementDraws {
   uint64_t seed;
   int64_t index;
@@ -64,8 +64,8 @@ struct ElementDraws {
     return static_cast<uint32_t>(
         RandomBits(seed, static_cast<uint64_t>(rank) + 1, static_cast<uint64_t>(index)));
   }
-  // Returns true if `rank` is one of two ranks that are drawn at random from `among` ranks. The
-  // same rank may be drawn twice.
+  // Returns true if `rank` is one of two ranks drawn at random from `among` ranks. The same rank
+  // may be drawn twice.
   __host__ __device__ bool IsOneOfTwo(int rank, int among) const {
     const uint64_t bits = Shared();
     const auto n = static_cast<uint32_t>(among);
@@ -74,16 +74,16 @@ struct ElementDraws {
   }
 };
 
-// Returns the input of rank `rank` for a sum. It is a whole number, and the sum over all ranks is
-// at most `largest`.
+// Returns the whole number that rank `rank` contributes to a sum. The sum over all ranks is at
+// most `largest`.
 __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, int ranks,
                                          int largest) {
   if (ranks <= largest) {
     return static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest / ranks + 1));
   }
-  // There are too many ranks for all of them to contribute. Draws kFewRanks random numbers. A
-  // rank's input is how often its own number is drawn. Half of the possible numbers belong to no
-  // rank, so the sums differ from element to element.
+  // There are too many ranks for all of them to contribute, so this draws kFewRanks random
+  // numbers. A rank's input is the number of times its own number is drawn. Half of the possible
+  // numbers match no rank, so the sums differ from element to element.
   int value = 0;
   for (int slot = 0; slot < kFewRanks; ++slot) {
     const uint32_t drawn = draws.Of(slot) % (2 * static_cast<uint32_t>(ranks));
@@ -92,8 +92,8 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   return value;
 }
 
-// Returns the input of rank `rank` for a minimum, from 0 to `largest`. The minimum and the rank
-// that has it vary from element to element, so leaving out any rank makes some results wrong.
+// Returns the input of rank `rank` for a minimum, from 0 to `largest`. Both the minimum and the
+// rank that has it vary from element to element, so leaving out any rank makes some results wrong.
 __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   const uint64_t bits = draws.Shared();
@@ -110,16 +110,16 @@ __host__ __device__ inline int FactorOf(const ElementDraws& draws, int rank, int
 }
 
 // Returns the input of rank `rank` for a mean. For each element, at most two ranks have a nonzero
-// input. With so few nonzero terms, the rounding error is always smaller than the effect of a
-// missing or wrong term. The sum over all ranks is at most `largest`.
+// input. With so few terms, the rounding error is always smaller than the effect of a missing or
+// wrong one. The sum over all ranks is at most `largest`.
 __host__ __device__ inline int MeanPartOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   if (!draws.IsOneOfTwo(rank, ranks)) return 0;
   return largest / 8 * (2 + static_cast<int>(draws.Of(rank) % 3));
 }
 
-// Returns element `index` of rank `rank`'s input, which T represents exactly. Elements are numbered
-// consecutively through all sets of buffers.
+// Returns element `index` of rank `rank`'s input, which T represents exactly. Elements are
+// numbered consecutively across all sets of buffers.
 template <typename T>
 __host__ __device__ int ReduceInput(const ReducePattern& pattern, int rank, int64_t index) {
   const ElementDraws draws{pattern.seed, index};
@@ -184,7 +184,7 @@ __host__ __device__ inline double ToDouble(double element) {
   return element;
 }
 
-// Returns true if `element` is a correct result, where `output` is the exact value from
+// Returns true if `element` is a correct result, given the exact value `output` from
 // ReduceOutput(). NaN is never correct.
 template <typename T>
 __host__ __device__ bool IsReduced(const ReducePattern& pattern, T element, int output) {

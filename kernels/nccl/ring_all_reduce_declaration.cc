@@ -1,9 +1,9 @@
-// Declares the ring_all_reduce benchmark: an all-reduce that is built from ncclSend, ncclRecv and
-// an addition kernel, so that its algorithm is easy to read. It is meant for comparison with NCCL's
+// Declares the ring_all_reduce benchmark: an all-reduce built from ncclSend, ncclRecv and an
+// addition kernel, so that its algorithm is easy to read. It is meant for comparison with NCCL's
 // own all-reduce.
 //
-// Each rank sends 2 (n - 1) / n of the array, which is the minimum for an all-reduce. See
-// ring_schedule.h for the algorithm and ring_case.cc for the pipeline.
+// Each rank sends 2 (n - 1) / n of the array, the minimum for an all-reduce. See ring_schedule.h
+// for the algorithm and ring_case.cc for the pipeline.
 #include "kernels/nccl/nccl_parameters.h"
 #include "kernels/nccl/ring_schedule.h"
 
@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kMaxRanks = 64;
 constexpr int64_t kMaxChunks = 64;
 
-// The fixed time of one step on an H200, in seconds, not counting the transfer of data. It covers
-// the start of NCCL's kernel, the synchronization of sender and receiver, and the start of the
+// The fixed time of one step on an H200, in seconds, excluding the data transfer. It covers the
+// start of NCCL's kernel, the synchronization of sender and receiver, and the start of the
 // addition kernel.
 constexpr double kStepSeconds = 20e-6;
 

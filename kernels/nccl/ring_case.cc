@@ -15,22 +15,22 @@
 namespace assay {
 namespace {
 
-// The size of an L2 cache line, in bytes. Buffers are aligned to it, so that no line belongs to two
-// buffers.
+// The size of an L2 cache line, in bytes. Buffers are aligned to it, so that no two buffers share
+// a line.
 constexpr int64_t kAlignment = 128;
-// The maximum number of thread blocks of the addition kernel. This many can add data as fast as the
-// links deliver it, and leave room for NCCL's kernels.
+// The maximum number of thread blocks of the addition kernel: enough to add data as fast as the
+// links deliver it, while leaving room for NCCL's kernels.
 constexpr int kSumBlocks = 64;
 constexpr int64_t kReferenceSamples = 9;
-// The smallest message, in bytes, that is worth sending separately on an H200. If a transfer is
-// split into messages, the GPU can add one message while the next one arrives. However, each
-// message costs about 20 us, which outweighs this gain if messages are smaller.
+// The smallest message, in bytes, that is worth sending separately on an H200. Splitting a
+// transfer into messages lets the GPU add one while the next one arrives. However, each message
+// costs about 20 us, which outweighs the gain for smaller messages.
 constexpr int64_t kMessageBytes = int64_t{16} << 20;
 constexpr int64_t kMostMessages = 2;
 
 // Returns the number of thread blocks (channels) that NCCL may use. By default, NCCL divides its
-// channels among all ranks. In a ring, a rank sends only to its two neighbors, so most of the link
-// bandwidth would remain unused. With this setting, a message between two of four ranks gets 16
+// channels among all ranks. In a ring, a rank sends only to its two neighbors, so most of the
+// link bandwidth would go unused. With this setting, a message between two of four ranks uses 16
 // channels instead of 8.
 int CtasOf(const NcclLibrary& nccl) { return nccl.version >= 22800 ? 64 : 32; }
 
@@ -69,8 +69,8 @@ RingCase::~RingCase() {
     return lane.communicator != nullptr && lane.communicator->aborted();
   };
   if (!std::any_of(lanes_.begin(), lanes_.end(), aborted)) return;
-  // If one communicator was aborted, the kernels of the others would wait indefinitely. Therefore
-  // all communicators are aborted.
+  // If one communicator was aborted, the kernels of the others would wait indefinitely, so all
+  // communicators are aborted.
   for (Lane& lane : lanes_) {
     if (lane.communicator != nullptr) lane.communicator->Abort();
   }
@@ -182,8 +182,8 @@ Status RingCase::Enqueue(int64_t set) {
 }
 
 // Enqueues the transfer of one message on one stream and its addition on another, so that the
-// addition overlaps the transfer of the next message. The next step, which sends the sum, first
-// waits for the addition.
+// addition overlaps with the transfer of the next message. The next step, which sends the sum,
+// first waits for the addition.
 Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set) {
   const int rounds = peers_.world_size() - 1;  // Of the reduce-scatter.
   const CudaEvent& arrived = lane->arrived[static_cast<size_t>(message)];
@@ -207,7 +207,7 @@ Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set)
 }
 
 // Enqueues the send and the receive of one message in one ring. Skips empty messages. Sender and
-// receiver divide a chunk in the same way, so both skip the same messages.
+// receiver divide a chunk in the same way, so they skip the same ones.
 Status RingCase::SendAndReceive(const Lane& lane, const Ring& ring, int step, int message,
                                 int64_t set) {
   const RingStep now = RingStepOf(ring.place, step);
@@ -270,16 +270,16 @@ Result<Verdict> RingCase::Verify() {
   ASSAY_RETURN_IF_ERROR(Enqueue(set));
   last_set_ = set;
   ASSAY_ASSIGN_OR_RETURN(Verdict random, CheckRandom(set));
-  // All ranks must make the same calls, even if a check fails on only one of them. Therefore, the
-  // failure of the first check is reported only after both checks have run.
+  // All ranks must make the same calls, even if a check fails on only one of them. Failure of the
+  // first check is therefore not reported until both have run.
   if (!pattern.passed) return pattern;
   random.reference += "; and before, of whole numbers, every element exactly";
   random.elements_checked += pattern.elements_checked;
   return random;
 }
 
-// Runs an all-reduce of small whole numbers and checks the sums. These sums are exact in any order
-// of addition, and their expected values are computed without NCCL.
+// Runs an all-reduce of small whole numbers and checks the sums. Such sums are exact regardless
+// of the order of addition, and the expected values are computed without NCCL.
 Result<Verdict> RingCase::CheckPattern(int64_t set) {
   const ReducePattern pattern = {type_.type, ReduceOp::kSum, seed_, peers_.world_size()};
   const int64_t first = set * count_;
@@ -291,8 +291,8 @@ Result<Verdict> RingCase::CheckPattern(int64_t set) {
   return CheckReduction(pattern, first, count_, OutputOf(set), stream_.get());
 }
 
-// Compares the output with NCCL's result for the same input. If the all-reduce runs in place, it
-// overwrites its input, so the caller must have computed NCCL's result before.
+// Compares the output with NCCL's result for the same input. For an in-place all-reduce, which
+// overwrites its input, the caller must have computed NCCL's result beforehand.
 Result<Verdict> RingCase::CheckRandom(int64_t set) {
   if (!in_place_) {
     ASSAY_RETURN_IF_ERROR(SetBytes(reference_.data(), 0xff, bytes_, stream_.get()));
@@ -307,7 +307,7 @@ Result<Verdict> RingCase::VerifyLast() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   if (!in_place_) return CheckRandom(last_set_);
   // An in-place all-reduce repeatedly sums its own results until they overflow, so the output of
-  // the timed iterations cannot be checked. Checks another run with new input instead.
+  // the timed iterations cannot be checked. Instead, checks another run with new input.
   ASSAY_ASSIGN_OR_RETURN(Verdict verdict, Verify());
   verdict.reference += ", after filling the buffer again";
   return verdict;

@@ -23,7 +23,7 @@ namespace assay {
 
 // The number of lanes. A lane is a communicator with two rings, one per direction, whose messages
 // are sent in the same NCCL group. Every ring reduces an equal part of the array. With two lanes,
-// the messages of one lane keep the links busy while the other lane starts its next messages.
+// the messages of one keep the links busy while the other starts its next messages.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
@@ -88,24 +88,24 @@ class RingCase : public Case {
   Piece MessageOf(const Ring& ring, int chunk, int message) const {
     return PartOf(ChunkOf(ring, chunk), message, messages_, Granule());
   }
-  // Returns the address in the receive buffer for `piece`, a part of chunk number `chunk`. The
-  // piece stays there until it is added.
+  // Returns the address in the receive buffer where `piece`, a part of chunk number `chunk`,
+  // stays until it is added.
   void* PlaceOf(const Ring& ring, int chunk, const Piece& piece) const {
     return ElementAt(ring.received, piece.first - ChunkOf(ring, chunk).first);
   }
 
   Status FillRandomInput(int64_t set);
-  // Fills the output buffer of `set` with 0xff bytes, so that elements that are not written are
-  // detected. Does nothing if the output overwrites the input.
+  // Fills the output buffer of `set` with 0xff bytes to expose elements that are never written.
+  // Does nothing if the output overwrites the input.
   Status Poison(int64_t set);
   // Enqueues one all-reduce of the next set of buffers.
   Status Iterate();
   Status Enqueue(int64_t set);
-  // Enqueues the transfer of message number `message` in step `step`, in both rings of `lane`, and
-  // the additions that follow it.
+  // Enqueues the transfer of message number `message` in step `step`, in both rings of `lane`,
+  // along with the additions that follow.
   Status EnqueueMessages(Lane* lane, int step, int message, int64_t set);
-  // Enqueues the send and the receive of one message in one ring. The caller puts the calls of both
-  // rings of a lane in one NCCL group.
+  // Enqueues the send and the receive of one message in one ring. The caller combines the calls
+  // for both rings of a lane in one NCCL group.
   Status SendAndReceive(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
   Status EnqueueSum(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
   // Enqueues NCCL's all-reduce of the same input, which writes its result to reference_.

@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// The number of vectors that a thread loads from each input at once. It is large enough to saturate
+// The number of vectors that a thread loads from each input at once, large enough to saturate
 // memory bandwidth with few thread blocks.
 constexpr int kUnroll = 4;
 
@@ -30,8 +30,8 @@ __device__ T Sum(T a, T b) {
 }
 __device__ double Sum(double a, double b) { return a + b; }
 
-// Computes out[i] = a[i] + b[i]. `out` may be the same array as `a` or `b`, so the pointers are not
-// __restrict__. This is safe because each thread reads its elements before it overwrites them.
+// Computes out[i] = a[i] + b[i]. `out` may be the same array as `a` or `b`, so the pointers are
+// not __restrict__. This is safe because each thread reads its elements before overwriting them.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     AddKernel(const T* a, const T* b, T* out, int64_t count) {

@@ -1,4 +1,4 @@
-// The GPU kernels of the ring_all_reduce benchmark. They add received messages, generate random
+// The GPU kernels of the ring_all_reduce benchmark, which add received messages, generate random
 // inputs, and check the result.
 #pragma once
 
@@ -15,23 +15,23 @@ namespace assay {
 // types.
 
 // Enqueues out[i] = a[i] + b[i], rounded to the element type, for `count` elements. All pointers
-// must be aligned to 16 bytes, and `out` may equal `a` or `b`. Uses at most `blocks` thread blocks,
-// which leaves room for NCCL's kernels to run at the same time.
+// must be aligned to 16 bytes, and `out` may equal `a` or `b`. Uses at most `blocks` thread
+// blocks, so that NCCL's kernels have room to run at the same time.
 Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* out, int64_t count,
                   int blocks, cudaStream_t stream);
 
-// Fills `data` with `count` random elements, approximately normal with variance 1. They are taken
-// from the random sequence that `seed` and `sequence` select, starting at element `first`.
+// Fills `data` with `count` random elements, approximately normal with variance 1. They come from
+// the random sequence selected by `seed` and `sequence`, starting at element `first`.
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream);
 
-// Returns the largest relative difference that CompareSums() accepts. It corresponds to 16 rounding
-// errors, which is 9.5e-7 for fp32.
+// Returns the largest relative difference that CompareSums() accepts: the equivalent of 16
+// rounding errors, or 9.5e-7 for fp32.
 double SumTolerance(const std::string& dtype);
 
-// Compares `count` sums with those at `reference`, which were added in another order. Each sum is
-// over random elements of `ranks` ranks. A difference is divided by the reference or, if that is
-// smaller, by the standard deviation of a sum. The verdict contains the largest such quotient.
+// Compares `count` sums over random elements of `ranks` ranks with those at `reference`, which
+// were added in a different order. Each difference is divided by the reference value or the
+// standard deviation of a sum, the larger of the two. The verdict contains the largest quotient.
 // Waits for `stream`.
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
                             int64_t count, int ranks, cudaStream_t stream);

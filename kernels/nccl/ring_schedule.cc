@@ -16,7 +16,7 @@ RingStep RingStepOf(const RingPlace& place, int step) {
   const int rounds = place.ranks - 1;
   RingStep result;
   result.reduces = step < rounds;
-  // In the reduce-scatter, a rank first sends the chunk with its own number. At the end, it has the
+  // In the reduce-scatter, a rank first sends the chunk with its own number, and ends up with the
   // complete sum of the chunk with the next rank's number. It sends that chunk first in the
   // all-gather.
   const int first = result.reduces ? place.rank : place.rank + place.direction;

@@ -2,7 +2,7 @@
 //
 // The array is divided into one chunk per rank. In each of the first n - 1 steps (the
 // reduce-scatter), every rank sends a partial sum of one chunk to the next rank, and adds its own
-// input to the chunk that it receives. Each rank then has the complete sum of one chunk. In the
+// input to the chunk it receives. Each rank then holds the complete sum of one chunk. In the
 // remaining n - 1 steps (the all-gather), these sums travel around the ring. In total, every rank
 // sends 2 (n - 1) / n of the array, which is the minimum.
 #pragma once
@@ -29,8 +29,7 @@ struct RingPlace {
 struct RingStep {
   int send = 0;
   int receive = 0;
-  // True in the steps of the reduce-scatter, in which the received chunk is added to this rank's
-  // input.
+  // True in the steps of the reduce-scatter, which add the received chunk to this rank's input.
   bool reduces = false;
 };
 
@@ -42,9 +41,9 @@ struct Piece {
   int64_t count = 0;
 };
 
-// Divides `whole` into `parts` consecutive parts of nearly equal size and returns the one numbered
-// `part`. Every part begins at a multiple of `granule` elements from the start of `whole`. A part
-// may be empty.
+// Divides `whole` into `parts` consecutive parts of nearly equal size and returns the one
+// numbered `part`. Every part begins at a multiple of `granule` elements from the start of
+// `whole`. Parts may be empty.
 Piece PartOf(const Piece& whole, int part, int parts, int64_t granule);
 
 }  // namespace assay

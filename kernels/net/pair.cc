@@ -11,9 +11,9 @@
 namespace assay {
 namespace {
 
-// Accepts `connections` connections and returns them in the order of their numbers. The first
-// message on a connection, the greeting, normally contains the rank of the caller. Here it contains
-// the number of the connection.
+// Accepts `connections` connections and returns them ordered by number. The first message on a
+// connection, the greeting, normally contains the caller's rank, but here it contains the number
+// of the connection.
 Result<std::vector<Socket>> Accept(const Socket& listener, const std::string& nonce,
                                    int connections, MonotonicTime deadline) {
   std::set<int> numbers;

@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// Opens `connections` TCP connections between two ranks. Both ranks must call this at about the
-// same time. Rank 0 listens on `address`, sends the resulting address to rank 1 over `peers`, and
-// rank 1 connects. Both ranks get the connections in the same order.
+// Opens `connections` TCP connections between two ranks, which must call this at about the same
+// time. Rank 0 listens on `address` and sends the resulting address over `peers` to rank 1, which
+// connects to it. Both ranks receive the connections in the same order.
 Result<std::vector<Socket>> ConnectPair(Peers& peers, const std::string& address, int connections,
                                         Duration timeout);
 

@@ -57,8 +57,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                          MeetingPoint::Parse(points[static_cast<size_t>(next)]));
   const MonotonicTime deadline = Clock::Real().Now() + std::min(timeout, kConnectTimeout);
   const Caller me = {peers.rank(), Purpose::kMessages};
-  // Connects to the next rank on another thread while this thread accepts the previous rank. If
-  // every rank did one after the other, each would wait for its neighbor.
+  // Connects to the next rank on another thread while this thread accepts the previous rank. Done
+  // one after the other, the two would leave every rank waiting for its neighbor.
   auto connected =
       std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
@@ -69,8 +69,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                                   .WithContext("connection to rank " + std::to_string(next))
                                   .WithPeer({next});
   ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
-  // NoticeSilence() would end a connection whose data stays unread for a long time. This can happen
-  // here while the next rank is busy. The stall timeout detects a rank that is stuck.
+  // NoticeSilence() would close connections whose data stays unread for a long time, as can
+  // happen here while the next rank is busy. The stall timeout detects a rank that is stuck.
   NoticeSilentHost(*to_next);
   NoticeSilentHost(accepted->at(previous));
   return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));
@@ -87,8 +87,8 @@ Status Ring::AllReduce(const float* in, float* out, int64_t elements) {
 }
 
 Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
-  // Reduce-scatter: chunk c starts at rank c and travels around the ring. Each rank adds its own
-  // input to the chunk.
+  // Reduce-scatter: chunk c starts at rank c and travels around the ring, and each rank adds its
+  // own input to it.
   for (int step = 0; step < world_size_ - 1; ++step) {
     const Span sent = Chunk(elements, rank_ - step);
     const Span got = Chunk(elements, rank_ - step - 1);
@@ -108,8 +108,8 @@ Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
 
 Status Ring::Exchange(const float* data, int64_t send_elements, float* into,
                       int64_t receive_elements, const float* addend) {
-  // The maximum number of bytes to receive at once. It is small enough that the data is still in
-  // the cache when it is added.
+  // The maximum number of bytes to receive at once, small enough that the data is still in the
+  // cache when it is added.
   constexpr int64_t kBlock = int64_t{256} << 10;
   Progress sending{0, send_elements * kElement};
   Progress receiving{0, receive_elements * kElement};

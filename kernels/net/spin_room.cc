@@ -45,8 +45,7 @@ RankCpus OwnCpus() {
   return own;
 }
 
-// The ranks that share a set of CPUs. These are either all usable CPUs of a host, or the CPU quota
-// of a control group.
+// The ranks that share all usable CPUs of a host, or the CPU quota of a control group.
 struct Pool {
   std::vector<std::string> ranks;
   std::set<int> cpus;

@@ -20,13 +20,13 @@ struct RankCpus {
 };
 
 // Checks that every rank can busy-wait on a CPU of its own. If two ranks shared a CPU, a waiting
-// rank could keep its peer from answering for milliseconds, until the kernel preempts it. Returns
-// Unsupported() with the affected ranks if a host has fewer usable CPUs than ranks, or if a control
-// group's CPU quota is too small for its ranks.
+// rank could keep its peer from answering for milliseconds, until preempted by the kernel.
+// Returns Unsupported(), naming the affected ranks, if a host has fewer usable CPUs than ranks,
+// or if a control group's CPU quota is too small for its ranks.
 Status RoomToSpin(const std::vector<RankCpus>& ranks);
 
-// Checks that every rank of the running benchmark can busy-wait on a CPU of its own. All ranks must
-// call this function, because they exchange the numbers of their CPUs over `peers`.
+// Checks that every rank of the running benchmark can busy-wait on a CPU of its own. All ranks
+// must call this, because they exchange their CPU numbers over `peers`.
 Status RoomToSpin(Peers& peers, Duration timeout);
 
 }  // namespace assay

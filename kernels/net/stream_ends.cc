@@ -110,7 +110,7 @@ Status SendingEnd::Send(int64_t iterations, int64_t bytes, const std::atomic<boo
   StreamThreads threads;
   const Status started = threads.Start(streams_.size(), [&](size_t i) -> Status {
     Stream& stream = streams_[i];
-    // Each transfer begins with a new block, even if the last block of the previous transfer was
+    // Each transfer begins with a new block, even if the last block of the previous one was
     // incomplete.
     stream.offset = 0;
     stream.sent = 0;
@@ -287,8 +287,9 @@ Status ReceivingEnd::Wait(const Stream& stream, bool announced) {
   const MonotonicTime deadline = Clock::Real().Now() + kStreamStall;
   pollfd entries[2] = {{stream.socket.fd(), POLLIN, 0}, {announced ? -1 : wake_, POLLIN, 0}};
   if (poll(entries, 2, PollMillis(deadline)) != 0) return Status::Ok();
-  // This stream may be idle because the other streams send all blocks. Until the sender announces
-  // how many bytes each stream has sent, the transfer therefore fails only if all streams are idle.
+  // This stream may be idle because the other streams are sending all blocks. Until the sender
+  // announces how many bytes each stream has sent, the transfer therefore fails only if all
+  // streams are idle.
   const bool all_silent = std::chrono::steady_clock::now() - arrivals_->last() >= kStreamStall;
   return announced || all_silent ? PeerTimeout("nothing came for 30 s") : Status::Ok();
 }
@@ -300,7 +301,7 @@ void ReceivingEnd::Announce(bool aborted) {
   }
   announced_.store(true, std::memory_order_release);
   const uint64_t one = 1;
-  // Wakes the threads that wait for data. This write cannot block, because the eventfd is
+  // Wakes the threads waiting for data. This write cannot block, because the eventfd is
   // non-blocking.
   if (write(wake_, &one, sizeof one) < 0) Shutdown();
 }
@@ -334,7 +335,7 @@ StreamMismatches ReceivingEnd::Check() {
   for (Stream& stream : streams_) {
     all.Add(stream.mismatches);
     // The buffer contains the beginning of the current block, followed by the end of the previous
-    // block.
+    // one.
     all.Add(stream.pattern.Compare(stream.buffer.data(), 0, stream.offset, stream.block));
     if (stream.block == stream.first_block) continue;
     all.Add(stream.pattern.Compare(stream.buffer.data(), stream.offset, kStreamBlockBytes,

@@ -1,9 +1,9 @@
 // The sender and the receiver of a bulk transfer over several TCP connections, called streams.
 //
-// A transfer is a sequence of messages, which are divided into blocks. As soon as a stream has sent
-// a block, it takes the next one. A slow connection thus sends fewer blocks and does not delay the
-// others. After all bytes are sent, the caller must tell the receiver how many bytes each stream
-// sent.
+// A transfer is a sequence of messages, which are divided into blocks. As soon as a stream has
+// sent a block, it takes the next one, so a slow connection sends fewer blocks without delaying
+// the others. After all bytes are sent, the caller must tell the receiver how many bytes each
+// stream sent.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@
 
 namespace assay {
 
-// The size of a block, and of each stream's buffers, in bytes. It is small enough to fit in the
-// CPU's cache, and large enough to keep system calls rare.
+// The size of a block, and of each stream's buffers, in bytes: small enough to fit in the CPU's
+// cache, and large enough to keep system calls rare.
 inline constexpr size_t kStreamBlockBytes = size_t{128} << 10;
 
 // The result of comparing received bytes.
@@ -37,7 +37,7 @@ struct StreamMismatches {
 };
 
 // The generator and checker of one stream's data. All blocks contain the same pseudorandom bytes,
-// except for the first eight bytes, which identify the block. Must be used by a single thread.
+// except for the first eight, which identify the block. Must be used by a single thread.
 class StreamPattern {
  public:
   // `stream` is the stream's number, which is unique within a benchmark case.
@@ -50,8 +50,8 @@ class StreamPattern {
   StreamMismatches Compare(const char* data, size_t begin, size_t end, int64_t index);
 
   // Compares only 16 bytes of block `index` with the expected data: the eight that identify the
-  // block, and eight at a position that varies from block to block. This is cheap enough to do
-  // while the transfer is timed.
+  // block, and eight at a position that varies from block to block. Cheap enough to do while the
+  // transfer is being timed.
   StreamMismatches Sample(const char* data, int64_t index);
 
  private:
@@ -67,10 +67,10 @@ inline constexpr Duration kStreamStall = std::chrono::seconds(30);
 class StreamThreads {
  public:
   // Runs body(stream) on one thread per stream. Returns RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the
-  // system cannot create a thread. Threads that have already started keep running in that case.
+  // system cannot create a thread. In that case, threads that have already started keep running.
   Status Start(size_t streams, const std::function<Status(size_t)>& body);
   // Waits for all threads. Returns the error of the lowest-numbered stream that failed, or OK if
-  // none has failed.
+  // none did.
   Status Join();
 
  private:
@@ -80,20 +80,20 @@ class StreamThreads {
 
 class SendingEnd {
  public:
-  // Creates a stream for each of `sockets`, numbered from `first_stream` on. The data of a stream
-  // depends on `seed` and on the stream's number.
+  // Creates a stream for each of `sockets`, numbering them from `first_stream`. The data of a
+  // stream depends on `seed` and on the stream's number.
   SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
 
-  // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, continues to send
-  // messages until `*enough` is true. Returns once the operating system has accepted all bytes. On
-  // an error, shuts down the connections so that the receiver does not keep waiting.
+  // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, keeps sending
+  // messages until `*enough` is true. Returns once the operating system has accepted all bytes.
+  // On failure, shuts down the connections so that the receiver does not keep waiting.
   Status Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough);
 
   // Returns the number of bytes that the last call of Send() has sent on each stream.
   std::vector<int64_t> Sent() const;
 
-  // Returns the number of TCP segments that were retransmitted since the connections were opened,
-  // or nullopt if the operating system does not report it.
+  // Returns the number of TCP segments retransmitted since the connections were opened, or
+  // nullopt if the operating system does not report it.
   std::optional<int64_t> Retransmits() const;
 
   void Shutdown();
@@ -115,11 +115,10 @@ class SendingEnd {
 // Records when each sample is complete, by counting the bytes that arrive on all streams together.
 class Arrivals {
  public:
-  // Expects `lead_bytes` bytes that are not timed, followed by `samples` samples of `sample_bytes`
-  // bytes each.
+  // Expects `lead_bytes` untimed bytes, followed by `samples` samples of `sample_bytes` bytes each.
   Arrivals(int64_t lead_bytes, int64_t sample_bytes, int64_t samples);
 
-  // Counts `bytes` received bytes. They are assumed to have arrived at a constant rate since the
+  // Counts `bytes` received bytes, which are assumed to have arrived at a constant rate since the
   // last call. Thread-safe.
   void Add(size_t bytes);
 
@@ -149,26 +148,26 @@ class ReceivingEnd {
   ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
   ~ReceivingEnd();
 
-  // Starts receiving in the background and returns at once. Compares every byte if `every_byte` is
-  // true, and otherwise only a few bytes of each block. The caller must call Finish() or Abort()
-  // afterwards.
+  // Starts receiving in the background and returns at once. Compares every byte if `every_byte`
+  // is true, but only a few bytes of each block otherwise. The caller must then call Finish() or
+  // Abort().
   Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte);
 
   // Becomes true when all timed bytes have arrived, or when an error keeps them from arriving.
   const std::atomic<bool>& enough() const { return enough_; }
 
-  // Waits until sent[i] bytes have arrived on each stream i. If there is an error, shuts down the
+  // Waits until sent[i] bytes have arrived on each stream i. On failure, shuts down the
   // connections.
   Status Finish(const std::vector<int64_t>& sent);
   // Cancels the transfer at both ends. Returns the error of a stream that failed before the
-  // cancellation, or OK if there is none.
+  // cancellation, or OK if none did.
   Status Abort();
 
   // Returns the duration of each sample of the last finished transfer, in seconds.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
-  // Returns the mismatches found in the last transfer. In addition to the bytes that were compared
-  // on arrival, compares every byte of the blocks that are still in the buffers.
+  // Returns the mismatches found in the last transfer. Besides the bytes compared on arrival,
+  // covers every byte of the blocks that are still in the buffers.
   StreamMismatches Check();
 
  private:
@@ -184,8 +183,7 @@ class ReceivingEnd {
   };
 
   Status ReceiveOn(Stream& stream, size_t index);
-  // Waits until there may be data to read, or until the sender has announced how many bytes it has
-  // sent.
+  // Waits until there may be data to read, or the sender has announced how many bytes it has sent.
   Status Wait(const Stream& stream, bool announced);
   void Announce(bool aborted);
   void Shutdown();

@@ -41,11 +41,11 @@ class TcpAllReduceCase : public Case {
   }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    // Writes NaN to one element per page of the output. The check then finds pages that the timed
-    // iterations did not write.
+    // Writes NaN to one element per page of the output, so that the check finds pages that the
+    // timed iterations did not write.
     for (size_t i = 0; i < out_.size(); i += 1024) out_[i] = kPoison;
-    // Runs an untimed all-reduce of a few elements. It makes this rank wait until all ranks are
-    // ready.
+    // Runs an untimed all-reduce of a few elements, which makes this rank wait until all ranks
+    // are ready.
     const size_t few = static_cast<size_t>(world_size_) * rings_.size();
     ASSAY_RETURN_IF_ERROR(Iterate(std::min(in_.size(), few)));
     for (int64_t sample = 0; sample < samples; ++sample) {
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Case>> NewTcpAllReduceCase(const RunContext& context) {
   Status mine = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
   std::unique_ptr<ThreadTeam> team;
   if (streams > 1 && mine.ok()) {
-    // The threads are not pinned, because ranks that share a host would pin their first threads to
+    // The threads are not pinned, because ranks on the same host would pin their first threads to
     // the same CPU.
     auto started = ThreadTeam::Start(static_cast<int>(streams), Pinning::kNone);
     mine = started.status();

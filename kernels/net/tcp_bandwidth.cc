@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-// The maximum time for which a rank that only receives waits for the sender to finish. The transfer
+// The maximum time for a receive-only rank to wait until the sender is finished. The transfer
 // ends much earlier if a stream stalls or the sender's heartbeats stop.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
@@ -28,8 +28,8 @@ class TcpBandwidthCase : public Case {
         backward_(Word(context.parameters, "direction") != "unidirectional"),
         peers_(*context.peers) {}
 
-  // Connects the two ranks. If data flows in both directions, the first half of the connections is
-  // for the streams from rank 0 to rank 1.
+  // Connects the two ranks. If data flows in both directions, the first half of the connections
+  // carries the streams from rank 0 to rank 1.
   Status Connect(const RunContext& context) {
     const auto streams = static_cast<int>(Integer(context.parameters, "streams"));
     const int ways = forward_ && backward_ ? 2 : 1;
@@ -51,12 +51,12 @@ class TcpBandwidthCase : public Case {
     return Status::Ok();
   }
 
-  // Reports the cache state as "none", because the sent data always stays in the CPU's cache: all
-  // iterations send the same memory.
+  // Reports the cache state as "none": all iterations send the same memory, so the sent data
+  // always stays in the CPU's cache.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
-  // The shortest sample, in seconds. It must be much longer than a burst, in which several
-  // milliseconds' worth of data arrives at once. Bursts occur because a network card buffers data,
-  // or because the receiver's CPU was running other threads.
+  // Returns the shortest sample, in seconds. It must be much longer than a burst, in which
+  // several milliseconds' worth of data arrives at once. Bursts occur when a network card buffers
+  // data, or after the receiver's CPU has been busy with other threads.
   double MinSampleSeconds() const override { return 20e-3; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
     return kLeadIterations;
@@ -64,7 +64,7 @@ class TcpBandwidthCase : public Case {
 
   void AdjustRule(MeasureRule* rule) const override {
     // The rate of a TCP connection rises during its first round trips and may fall afterwards, so
-    // the warm-up must be longer than the default.
+    // the default warm-up is too short.
     rule->min_warmup_seconds = 0.5;
     rule->settle_window_seconds = 0.25;
     rule->min_seconds = 2;
@@ -79,8 +79,8 @@ class TcpBandwidthCase : public Case {
     const auto before = sender_ ? sender_->Retransmits() : 0;
     ASSAY_RETURN_IF_ERROR(Transfer({.lead = kLeadIterations, .samples = samples, .batch = batch}));
     const auto after = sender_ ? sender_->Retransmits() : 0;
-    // The numbers that this rank sends to its peer: first the number of TCP segments that this rank
-    // retransmitted (-1 if unknown), then the times of the samples that this rank received.
+    // The numbers that this rank sends to its peer: first its count of retransmitted TCP segments
+    // (-1 if unknown), then the times of the samples it received.
     std::vector<double> mine = {before && after ? static_cast<double>(*after - *before) : -1};
     if (receiver_) {
       const std::vector<double> times = receiver_->Seconds();
@@ -138,17 +138,15 @@ class TcpBandwidthCase : public Case {
     bool every_byte = false;
   };
 
-  // Runs one transfer. Both ranks must call this. If data flows in both directions, each rank keeps
-  // sending until the timed part of the other direction has ended, so that both directions stay
-  // busy.
+  // Runs one transfer. Both ranks must call this. If data flows in both directions, each rank
+  // keeps sending until the timed part of the other direction has ended, so that both stay busy.
   Status Transfer(const Order& order) {
     Status mine;
     if (receiver_) {
       mine = receiver_->Start(order.lead * bytes_, order.batch * bytes_, order.samples,
                               order.every_byte);
     }
-    // Waits until both ranks are ready, so that neither rank waits for data from a rank that has
-    // failed.
+    // Waits until both ranks are ready, so that neither waits for data from a rank that has failed.
     const Status agreed = Agree(peers_, mine, kPeerTimeout);
     if (!agreed.ok()) return GiveUp(agreed);
     std::vector<int64_t> sent;

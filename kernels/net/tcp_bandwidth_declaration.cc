@@ -1,5 +1,5 @@
-// Declares the tcp_bandwidth benchmark. It measures the throughput of TCP between two nodes, in one
-// direction or in both at once, over one or more connections.
+// Declares the tcp_bandwidth benchmark, which measures the throughput of TCP between two nodes,
+// in one direction or both at once, over one or more connections.
 #include "kernels/declaration.h"
 
 namespace assay {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kStallSeconds = 30;
 // The number of bytes at the start of the receive buffer that are overwritten before each round
-// trip, to detect bytes that do not arrive. It is small, so that it does not affect the time.
+// trip, to detect bytes that do not arrive. It is small enough not to affect the time.
 constexpr size_t kPoisonedBytes = 64;
 
 class TcpLatencyCase : public Case {
@@ -38,8 +38,8 @@ class TcpLatencyCase : public Case {
       message_[i] = static_cast<char>(RandomAt(seed_, i));
   }
 
-  // Makes the socket blocking. A rank that sleeps while it waits then needs only one system call,
-  // as in most programs, and no poll().
+  // Makes the socket blocking, so that a rank that sleeps while waiting makes only one system
+  // call, as most programs do, and no poll().
   Status Prepare() {
     const int flags = fcntl(socket_.fd(), F_GETFL);
     const timeval stall = {kStallSeconds, 0};
@@ -53,7 +53,7 @@ class TcpLatencyCase : public Case {
 
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
   double MinSampleSeconds() const override { return 1e-6; }
-  // Allows enough samples to time round trips of 10 us one by one, so that the results show the
+  // Allows enough samples to time round trips of 10 us individually, so that the results show the
   // slowest ones.
   void AdjustRule(MeasureRule* rule) const override {
     rule->min_seconds = 0.1;
@@ -98,8 +98,8 @@ class TcpLatencyCase : public Case {
   }
 
  private:
-  // Overwrites the first `bytes` bytes of the receive buffer, so that the check finds bytes that do
-  // not arrive.
+  // Overwrites the first `bytes` bytes of the receive buffer, so that the check finds bytes that
+  // never arrive.
   void Poison(size_t bytes) {
     std::memset(received_.data(), ~message_[0], std::min(received_.size(), bytes));
   }
@@ -143,15 +143,14 @@ class TcpLatencyCase : public Case {
     return Status::Ok();
   }
 
-  // Returns the error for a system call that returned -1, or OK if a signal has interrupted the
-  // call.
+  // Returns the error for a system call that returned -1, or OK if a signal interrupted the call.
   static Status Failed() {
     if (errno == EINTR) return Status::Ok();
     if (errno == EAGAIN || errno == EWOULDBLOCK) return PeerTimeout("nothing moved for 30 s");
     return PeerLost(std::strerror(errno));
   }
 
-  // Computes the 99th percentile of `seconds`, and appends it to tails_ once per sample, because
+  // Computes the 99th percentile of `seconds` and appends it to tails_ once per sample, because
   // Observed() must return one value for each sample.
   void AddTail(std::vector<double> seconds) {
     const size_t rank = (seconds.size() * 99 + 99) / 100 - 1;

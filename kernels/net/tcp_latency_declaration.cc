@@ -1,5 +1,5 @@
-// Declares the tcp_latency benchmark, which measures the time of a message between two nodes over
-// TCP, from rank 0 to rank 1 and back.
+// Declares the tcp_latency benchmark, which measures the round-trip time of a message between two
+// nodes over TCP, from rank 0 to rank 1 and back.
 #include "kernels/declaration.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
-// Topics (questions that Assay answers by calculation) about the data that GPUs send each other in
-// collectives, and in each way to divide a training run over GPUs.
+// Topics (questions that Assay answers by calculation) about how much data GPUs exchange in
+// collectives and in each form of parallel training.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -25,8 +25,8 @@ Input ElementInput() {
       .Help("type of the elements sent");
 }
 
-// Returns true if the user named a link or a GPU, so that the answer can contain times in addition
-// to bytes.
+// Returns true if the user named a link or a GPU, in which case the answer can include times, not
+// just bytes.
 bool WantsTimes(const Arguments& arguments) {
   return arguments.Has("gpu") || arguments.Has("link");
 }
@@ -48,8 +48,8 @@ Result<AllReduceTime> AllReduceOf(const Hardware& gpu, double bytes, double rank
   return time;
 }
 
-// A collective operation, such as an all-reduce. `factor` is the part of the array that each GPU
-// sends. It is also the ratio of bus bandwidth to algorithm bandwidth.
+// A collective operation, such as an all-reduce. `factor` is the amount that each GPU sends,
+// relative to the size of the array. It is also the ratio of bus bandwidth to algorithm bandwidth.
 struct Collective {
   double factor = 1;
   std::string formula;
@@ -305,8 +305,8 @@ Topic DataParallelTopic() {
   return topic;
 }
 
-// A transformer block that tensor parallelism divides over GPUs. Contains the FLOPs per token of
-// its forward pass, and the sizes that determine how much the GPUs send.
+// A transformer block split across GPUs by tensor parallelism: the FLOPs per token of its forward
+// pass, and the sizes that determine how much data the GPUs send.
 struct TensorParallelBlock {
   double d = 0;
   double layers = 0;

@@ -1,5 +1,5 @@
 // The topics occupancy, amdahl, overlap and fusion, which are calculations about GPU kernels. Also
-// lists all topics of the files kernel_*.cc.
+// lists the topics of all kernel_*.cc files.
 #include "predict/topics/kernel.h"
 
 #include <algorithm>
@@ -43,9 +43,9 @@ Result<Roof> FindRoof(const Arguments& arguments, const std::string& dtype) {
 
 namespace {
 
-// Limits of one streaming multiprocessor (SM) by compute capability. The values are from the CUDA
-// C++ Programming Guide and from arch_traits.h of NVIDIA's CCCL. Limits that are the same for all
-// GPUs, such as 65,536 registers per SM and 1,024 threads per block, are not in the table.
+// Limits of one streaming multiprocessor (SM) by compute capability, from the CUDA C++ Programming
+// Guide and arch_traits.h in NVIDIA's CCCL. Omits limits common to all GPUs, such as 65,536
+// registers per SM and 1,024 threads per block.
 struct SmLimits {
   const char* capability;
   double warps;
@@ -297,8 +297,8 @@ Result<Answer> OverlapAnswer(const Arguments& arguments) {
              arguments.Has("together") ? "(compute + communication - together) / the shorter"
                                        : "share of compute that hides communication",
              arguments.Has("together") || arguments.Given("overlap") ? "given" : "ideal");
-  // The meaning of `overlap` depends on its origin. If it follows from measured times, it is a
-  // fraction of the shorter time. If the user gave it, it is a fraction of the compute time.
+  // The meaning of `overlap` depends on its origin. If derived from measured times, it is a
+  // fraction of the shorter time. If given by the user, it is a fraction of the compute time.
   const double hiding = arguments.Has("together") ? shorter * overlap : compute * overlap;
   const double exposed = answer.Add("exposed", std::max(0.0, communication - hiding),
                                     Unit::kSeconds, "max(0, communication - compute x overlap)");

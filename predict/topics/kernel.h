@@ -14,13 +14,13 @@ std::vector<Topic> MachineTopics();   // peak, traffic
 std::vector<Topic> NumberTopics();    // quantise, text
 std::vector<Topic> ProfileTopics();   // profile
 
-// Returns an error if the user did not give the input `name`. `why` completes the message "is
-// required ", as in "is required for op attention".
+// Returns an error if the user did not supply the input `name`. `why` is the end of the message,
+// such as "for op attention" in "is required for op attention".
 Status NeedInput(const Arguments& arguments, const std::string& name, const std::string& why,
                  const std::string& remedy);
 
-// The roofline of a GPU: its peak rate and its memory bandwidth. They are given by the inputs
-// "gpu", "peak" and "bandwidth".
+// The roofline of a GPU: its peak rate and memory bandwidth, which come from the inputs "gpu",
+// "peak" and "bandwidth".
 struct Roof {
   Figure peak;
   Figure bandwidth;

@@ -1,5 +1,5 @@
-// The topics peak and traffic. The topic peak computes the arithmetic rate of a chip from its
-// units. The topic traffic computes the data rates of memory and links.
+// The topic peak computes a chip's arithmetic rate from its units. The topic traffic computes the
+// data rates of memory and links.
 #include <cmath>
 #include <string>
 
@@ -153,8 +153,8 @@ struct LoadedBytes {
 constexpr double kWarp = 32;
 constexpr double kSectorBytes = 32;
 
-// Returns the bytes that a naive matrix product C = A B loads, with one thread per element of C. A
-// warp covers `columns` elements in each of 32/columns rows of C. For each step of k, it loads one
+// Returns the bytes loaded by a naive matrix product C = A B with one thread per element of C. A
+// warp covers `columns` elements in each of 32/columns rows of C. At each step of k, it loads one
 // element of A per row and `columns` neighboring elements of B. Memory is read in whole sectors.
 LoadedBytes NaiveLoads(double m, double n, double k, double element, double columns) {
   const double rows = kWarp / columns;
@@ -163,8 +163,8 @@ LoadedBytes NaiveLoads(double m, double n, double k, double element, double colu
           "m n/32 warps x k x sectors of 32 B (one per row of A, and the columns of B)"};
 }
 
-// Adds a term to the answer: the rate at which `bytes` move if the user gave a time, or otherwise
-// the least time that they take.
+// Adds a term to the answer: the rate at which `bytes` are moved if the user gave a time, and
+// otherwise the least time needed to move them.
 Status AddTrafficRate(const Arguments& arguments, double bytes, bool to_memory, Answer& answer) {
   if (!arguments.Has("time")) {
     if (!to_memory || !(arguments.Has("gpu") || arguments.Has("bandwidth"))) return Status::Ok();

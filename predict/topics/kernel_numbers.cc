@@ -1,5 +1,5 @@
-// The topics quantise and text. They compute the sizes and errors of number formats, and quantities
-// that follow from counts of characters and tokens.
+// The topic quantise computes the sizes and errors of number formats. The topic text computes
+// quantities that follow from counts of characters and tokens.
 #include <cmath>
 #include <map>
 #include <string>
@@ -33,9 +33,9 @@ const std::map<std::string, NumberFormat>& NumberFormats() {
   return formats;
 }
 
-// Returns the expected largest absolute value of `count` samples of a standard normal distribution.
-// Uses the limit distribution (Gumbel) of the largest of 2 `count` samples, because a sample can be
-// large in either direction.
+// Returns the expected largest absolute value among `count` samples from a standard normal
+// distribution. Uses the limiting (Gumbel) distribution of the largest of 2 `count` samples,
+// because a sample can be large in either direction.
 double ExpectedLargestNormal(double count) {
   constexpr double kEulerGamma = 0.5772156649015329;
   constexpr double kFourPi = 12.566370614359172;

@@ -1,5 +1,5 @@
-// The topics intensity and roofline. They compute how many operations a kernel performs per byte,
-// and the speed that this intensity allows on a GPU.
+// The topic intensity computes how many operations a kernel performs per byte. The topic roofline
+// computes the speed that this intensity allows on a GPU.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -56,16 +56,16 @@ double CostPerFlop(const Candidate& gpu, double intensity) {
 }
 
 // Returns the arithmetic intensity at which a computation costs the same on GPUs A and B, or
-// nullopt if one of them is cheaper at all intensities. There is at most one such intensity,
-// because the ratio of the costs is monotonic between the two ridges and constant elsewhere.
+// nullopt if either is cheaper at all intensities. There is at most one such intensity, because the
+// cost ratio is monotonic between the two ridges and constant elsewhere.
 std::optional<double> BreakEvenIntensity(const Candidate& a, const Candidate& b) {
   const double low = std::min(*a.Ridge(), *b.Ridge());
   const double high = std::max(*a.Ridge(), *b.Ridge());
   const double at_low = CostPerFlop(a, low) / CostPerFlop(b, low) - 1;
   const double at_high = CostPerFlop(a, high) / CostPerFlop(b, high) - 1;
   if (at_low * at_high >= 0) return std::nullopt;
-  // At intensities between the ridges of the two GPUs, the GPU with the lower ridge is limited by
-  // arithmetic, and the other one by memory.
+  // At intensities between the two ridges, the GPU with the lower ridge is limited by arithmetic,
+  // and the other one by memory.
   const Candidate& compute = *a.Ridge() < *b.Ridge() ? a : b;
   const Candidate& memory = *a.Ridge() < *b.Ridge() ? b : a;
   return *memory.price * compute.peak->value / (*compute.price * memory.bandwidth->value);
@@ -123,8 +123,8 @@ Grid CompareGrid(const std::vector<Candidate>& candidates, bool priced) {
   return grid;
 }
 
-// Adds to the answer the factors by which GPU A is faster than GPU B, and the workloads for which
-// each of them is cheaper.
+// Adds terms that say how many times faster GPU A is than GPU B, and for which workloads each of
+// them is cheaper.
 void AddPairTerms(const Candidate& a, const Candidate& b, const std::string& dtype,
                   Answer& answer) {
   if (a.bandwidth && b.bandwidth) {

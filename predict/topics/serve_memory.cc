@@ -11,8 +11,8 @@ namespace {
 
 std::string ServingSize(double value) { return FormatQuantity(value, Unit::kBytes); }
 
-// Returns the shape of the model whose KV cache the user asks about. The user names a model, or
-// gives its layers, kv_heads and head_dim.
+// Returns the shape of the model whose KV cache the user is asking about. The user gives either the
+// model's name or its layers, kv_heads and head_dim.
 Result<ModelShape> KvShape(const Arguments& arguments) {
   const char* const kDimensions[] = {"layers", "kv_heads", "head_dim"};
   if (arguments.Has("model")) {
@@ -40,8 +40,8 @@ Result<ModelShape> KvShape(const Arguments& arguments) {
   return shape;
 }
 
-// Adds to the answer how many pages, tokens and sequences fit in a memory pool for the KV cache.
-// The pool has `pool` bytes and is divided into pages of `page` tokens.
+// Adds to the answer the numbers of pages, tokens and sequences that fit in a KV cache pool of
+// `pool` bytes, divided into pages of `page` tokens.
 void AddKvPool(Answer& answer, const ModelShape& shape, double pool, double page, double context,
                double token_bytes, double paged_sequence_bytes) {
   const double pages = std::floor(pool / (page * token_bytes));

@@ -1,5 +1,5 @@
-// The topic "plan serve": which GPUs can serve a model within given latencies, how many of them are
-// needed, and what they cost.
+// The topic "plan serve": which GPUs can serve a model within given latencies, how many are needed,
+// and how much they cost.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -82,7 +82,7 @@ Hardware ServeDerated(Hardware gpu, double efficiency) {
   return gpu;
 }
 
-// A search for the largest batch that meets both latency goals: the time to the first token and the
+// A search for the largest batch that meets both latency goals: the time to first token and the
 // time per token. Uses bisection, because both latencies grow with the batch.
 class ServeBatchSearch {
  public:
@@ -127,8 +127,8 @@ class ServeBatchSearch {
   bool Meets() const { return option_.tpot <= goal_.tpot && option_.ttft <= goal_.ttft; }
 
   // Computes the latencies for a batch of B requests. In steady state, each request leaves after
-  // `output` steps and a new one takes its place. An average step therefore includes the prefill of
-  // B / output prompts.
+  // `output` steps and a new one takes its place, so the average step includes the prefill of
+  // B/output prompts.
   Status Set(double batch) {
     const double context = goal_.input + goal_.output / 2;
     ASSAY_ASSIGN_OR_RETURN(const StepTime step,
@@ -198,9 +198,8 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
   return option;
 }
 
-// Sorts the options, the cheapest first. Among equally cheap options, prefers those with fewer GPUs
-// if a request rate is given, and then those with more tokens per GPU. Options that do not meet the
-// latency goals come last.
+// Sorts the options by cost, cheapest first. Among equally cheap options, prefers fewer GPUs if a
+// request rate is given, then more tokens per GPU. Options that miss the latency goals come last.
 void SortServeOptions(const ServeGoal& goal, std::vector<ServeOption>& options) {
   const auto key = [&](const ServeOption& option) {
     const bool fails = !option.problem.empty();
@@ -256,8 +255,8 @@ Grid ServeOptionGrid(const ServeGoal& goal, const std::vector<ServeOption>& opti
   return grid;
 }
 
-// Removes the options (a GPU model and a number of tensor-parallel GPUs) that do not fit in memory.
-// If no option of a GPU model fits, keeps the one with the most GPUs.
+// Removes options (a GPU model with a number of tensor-parallel GPUs) that do not fit in memory. If
+// none of a GPU model's options fits, keeps the one with the most GPUs.
 void DropSmallSizes(std::vector<ServeOption>& options) {
   std::map<std::string, int64_t> largest;
   std::map<std::string, bool> fits;
@@ -270,8 +269,8 @@ void DropSmallSizes(std::vector<ServeOption>& options) {
   });
 }
 
-// Keeps only the first option of each GPU model that meets the latency goals. Returns the number of
-// GPU models of which no option meets them.
+// Keeps only each GPU model's first option that meets the latency goals. Returns the number of GPU
+// models with no such option.
 size_t KeepBestOfEach(std::vector<ServeOption>& options) {
   std::set<std::string> kept;
   std::set<std::string> all;

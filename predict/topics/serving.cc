@@ -11,8 +11,8 @@
 namespace assay::predict {
 namespace {
 
-// Returns the part that takes most of the time of a decode step. Matrix products count as compute
-// if arithmetic limits them, and otherwise as reading of weights.
+// Returns the part of a decode step that takes the most time. Matrix products limited by arithmetic
+// are considered compute, and all others weight reads.
 std::string DominantDecodePart(const StepTime& step) {
   double compute = 0;
   double weights = 0;
@@ -69,8 +69,8 @@ void AddStepFigures(Answer& answer, const StepTime& step, const Hardware& gpu,
              "share of the roofline that products reach", step.source);
 }
 
-// Returns a table of decode steps with batches of 1, 2, 4 and so on that fit in memory. It shows
-// how a larger batch yields more tokens per second in total, but fewer for each user.
+// Returns a table of decode steps with batches of 1, 2, 4 and so on, as long as they fit in memory.
+// It shows how larger batches yield more tokens per second in total, but fewer per user.
 Grid DecodeBatchGrid(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                      double context) {
   Grid grid;

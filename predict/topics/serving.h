@@ -11,8 +11,8 @@
 
 namespace assay::predict {
 
-// The largest number of tokens that a server computes in one step of prefill, unless the user gives
-// another one. It determines how much memory activations need.
+// The default for the largest number of tokens that a server computes per prefill step, which
+// determines how much memory activations need.
 constexpr double kPrefillChunk = 2048;
 
 constexpr int64_t kMostServingTp = 128;
@@ -33,8 +33,8 @@ std::string LargestServingPart(const std::vector<std::pair<std::string, double>>
 // Returns the inputs tp, weights, kv and launch.
 std::vector<Input> ServingInputs(const std::string& launch);
 
-// Reads the inputs that ServingInputs() declares. Returns an error if the tensor-parallel size does
-// not divide the model's number of heads.
+// Reads the inputs declared by ServingInputs(). Returns an error unless the tensor-parallel size
+// divides the model's number of heads.
 Result<Serving> ReadServing(const Arguments& arguments, const ModelShape& shape);
 
 // Returns an error if `tokens`, the value of `input`, exceeds the model's number of positions.
@@ -44,20 +44,20 @@ Status CheckServingTokens(const std::string& input, double tokens, const ModelSh
 std::optional<double> UsableMemory(const Hardware& gpu);
 
 // Returns an error if `batch` sequences of `context` tokens do not fit in memory. The error is
-// about the input `batch_input` (may be empty) or `context_input` if reducing that input helps, and
-// otherwise about "tp". Its hint says what would fit.
+// about the input `batch_input` (may be empty) or `context_input` if reducing that input would
+// help, and about "tp" otherwise. Its hint says what would fit.
 Status CheckServingFit(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                        double batch, double context, double in_flight,
                        const std::string& batch_input, const std::string& context_input);
 
-// Returns the smallest tensor-parallel size with which the model fits in `room` bytes per GPU. It
-// is a power of two and divides the number of heads. Returns nullopt if there is none.
+// Returns the smallest tensor-parallel size at which the model fits in `room` bytes per GPU. It is
+// a power of two that divides the number of heads. Returns nullopt if there is none.
 std::optional<int64_t> LeastServingTp(const ModelShape& shape, Serving serving, double batch,
                                       double context, double in_flight, double room,
                                       int64_t pp = 1);
 
-// Converts an error about an unknown figure of the GPU, such as its bandwidth, to an error about
-// the input by which the user can give this figure.
+// Converts an error about an unknown figure of the GPU, such as its bandwidth, into an error about
+// the input with which the user can supply that figure.
 Status RefuseUnknownFigure(const Status& error);
 
 // Adds the terms weights, kv, activations, needed, memory and room of one GPU.

@@ -27,8 +27,8 @@ class PassCosts {
   // Returns true if the costs depend on the batch.
   bool modelled() const { return modelled_; }
   bool gpu_is_assumed() const { return gpu_is_assumed_; }
-  // Returns true if the draft model and the target model have vocabularies of different sizes. They
-  // then seem to have different tokenizers.
+  // Returns true if the vocabularies of the draft and target models differ in size, which suggests
+  // that the models have different tokenizers.
   bool VocabulariesDiffer() const { return target_.vocab != draft_.vocab; }
   // Returns the largest batch that fits in memory, at most 65,536.
   double LargestBatch(int64_t k) const;
@@ -172,10 +172,10 @@ Result<BestDraft> FindBestDraft(const PassCosts& costs, double alpha, int64_t le
   return best;
 }
 
-// Returns the smallest batch, up to `most`, at which speculative decoding is not faster with any K
-// from `least_k` to `most_k`. Returns nullopt if there is none. First doubles the batch until there
-// is no speed-up, then bisects. It does not start with the largest batch, because the speed-up may
-// return at larger batches, where reading the cache dominates.
+// Returns the smallest batch, up to `most`, at which speculative decoding is not faster for any K
+// from `least_k` to `most_k`, or nullopt if there is none. Doubles the batch until there is no
+// speed-up, then bisects. Does not start from the largest batch, because the speed-up may return at
+// larger batches, where reading the cache dominates.
 Result<std::optional<double>> FindStop(const PassCosts& costs, double alpha, int64_t least_k,
                                        int64_t most_k, double most) {
   const auto gains = [&](double batch) -> Result<bool> {

@@ -18,8 +18,8 @@ namespace {
 
 // Memory for the CUDA context, NCCL's buffers and fragmentation.
 constexpr double kTrainingReserve = 1.5 * 1024 * 1024 * 1024;
-// Bytes per parameter that an update by Adam moves. It reads the gradient (2), writes the weight
-// (2), and both reads and writes the master copy, momentum and variance (24).
+// Bytes per parameter moved by an Adam update, which reads the gradient (2), writes the weight (2),
+// and both reads and writes the master copy, momentum and variance (24).
 constexpr double kUpdateBytes = 28;
 
 // All values that determine the memory and the time of a training step.
@@ -63,7 +63,7 @@ TrainingMemory TrainingMemoryOf(const TrainingSetup& setup) {
   plan.flash = setup.flash;
   plan.recompute = setup.recompute;
   const ActivationShape shape = ActivationsOf(*setup.shape);
-  // The activations in memory, as a number of micro-batches with all L layers. With the 1F1B
+  // The activations in memory, counted in micro-batches through all L layers. With the 1F1B
   // schedule, the first stage holds pp micro-batches for its L/pp layers, which equals one
   // micro-batch for all layers. Interleaved schedules hold a fraction (pp-1)/(pp v) more.
   const double in_flight =
@@ -296,16 +296,16 @@ TrainingBytes TrainingBytesOf(const TrainingSetup& setup) {
   return sent;
 }
 
-// The rate at which each GPU of a group, such as the data-parallel ranks, sends in a ring. Within a
+// The rate at which each GPU in a group, such as the data-parallel ranks, sends in a ring. Within a
 // node, this is the rate of the link between GPUs. Between nodes, the ring can use the network
-// adapters of all GPUs that the group has in the node.
+// adapters of all of the group's GPUs in each node.
 struct GroupRate {
   double bytes_per_second = 0;
   std::string source;
 };
 
-// Returns the rate at which each GPU of a group sends. `stride` is the distance between neighboring
-// ranks of the group: 1 for tensor-parallel ranks, and p for data-parallel ranks.
+// Returns the rate at which each GPU in a group sends. `stride` is the distance between neighboring
+// ranks of the group: 1 for tensor-parallel ranks and p for data-parallel ranks.
 Result<GroupRate> GroupRateOf(const TrainingSetup& setup, const Hardware& gpu, double ranks,
                               double stride) {
   const bool one_node = ranks * stride <= setup.node_gpus;
@@ -577,7 +577,7 @@ Topic TrainTopic() {
   return topic;
 }
 
-// Returns the smallest number of GPUs on which training with ZeRO-3 fits in memory, not counting
+// Returns the smallest number of GPUs on which training with ZeRO-3 fits in memory, ignoring
 // activations. Returns nullopt if the GPU's memory is unknown or too small.
 std::optional<double> LeastTrainingGpus(double parameters, const Hardware& gpu) {
   if (!gpu.memory_bytes) return std::nullopt;
@@ -586,8 +586,8 @@ std::optional<double> LeastTrainingGpus(double parameters, const Hardware& gpu) 
   return std::max(1.0, std::ceil(16 * parameters / room));
 }
 
-// Returns the number of GPUs that the user gave or, if the user gave none, the number that the
-// deadline and the memory require.
+// Returns the number of GPUs given by the user or, if there is none, the number required by the
+// deadline and the memory.
 Result<double> PlannedTrainingGpus(const Arguments& arguments, const ModelSize& size,
                                    double gpu_seconds, Answer& answer) {
   const Hardware& gpu = arguments.Gpu();

@@ -25,8 +25,8 @@ Status CheckTrainedSequence(const ModelShape& shape, double sequence) {
                 "give at most " + most);
 }
 
-// Returns the FLOPs per token of training the model that the user named. If the user gave a number
-// of parameters instead, the inputs "layers" and "width" determine the FLOPs of attention.
+// Returns the training FLOPs per token of the model that the user named. If the user gave a number
+// of parameters instead, the inputs "layers" and "width" determine the attention FLOPs.
 Result<TokenFlops> TokenFlopsOf(const Arguments& arguments, const ModelSize& size,
                                 Recompute recompute) {
   if (size.shape != nullptr) {

@@ -73,9 +73,9 @@ struct FakeDatabase {
   // Returns false if another coordinator than the caller, whose term this is, schedules the fleet.
   bool IsTerm(int64_t term) const ASSAY_REQUIRES(mutex) { return term == 0 || term == leader.term; }
 
-  // Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
-  // request_id exists, inserts nothing and returns that campaign's id. Returns ALREADY_EXISTS if
-  // another campaign has the same campaign_id.
+  // Inserts the campaign and its jobs, and returns the campaign's id. If there is already a
+  // campaign with the same request_id, returns that one's id and inserts nothing. Returns
+  // ALREADY_EXISTS if another campaign has the same campaign_id.
   Result<std::string> Insert(const NewCampaign& campaign) ASSAY_REQUIRES(mutex);
   // Adds a queued job at the end of the campaign.
   void AddJob(CampaignRow& campaign, const NewJob& job) ASSAY_REQUIRES(mutex);
@@ -194,8 +194,8 @@ class FakeNodeStore : public NodeStore {
   using NodeRow = FakeDatabase::NodeRow;
 
   v1::Node Message(const NodeRow& row, Duration stale_after) const ASSAY_REQUIRES(database_.mutex);
-  // Finds a node by id or, if there is none, by name. If there is no such name either, returns
-  // NOT_FOUND with the closest name as the hint.
+  // Finds a node by id or, failing that, by name. If neither matches, returns NOT_FOUND with the
+  // most similar name as a hint.
   Result<NodeRow*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
   // Returns the row of a node that is connected to `owner`, else null.
   NodeRow* Connected(const std::string& owner, const std::string& node_id)
@@ -339,8 +339,8 @@ class FakeIdentityStore : public IdentityStore {
   std::optional<v1::EnrolledIdentity> FindIf(
       const std::function<bool(const v1::EnrolledIdentity&)>& matches) const
       ASSAY_REQUIRES(database_.mutex);
-  // Finds an identity by id or, if there is none, by name. If there is no such name either, returns
-  // NOT_FOUND with the closest name as the hint.
+  // Finds an identity by id or, failing that, by name. If neither matches, returns NOT_FOUND with
+  // the most similar name as a hint.
   Result<v1::EnrolledIdentity*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;

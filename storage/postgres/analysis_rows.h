@@ -33,7 +33,7 @@ nlohmann::json RowOf(const v1::Annotation& annotation);
 using Rows = std::map<std::string, nlohmann::json>;
 
 // Inserts rows, which must all have the same columns, and replaces stored rows with the same key.
-// `key` lists the columns of the table's key. It is empty for a table without a key.
+// `key` lists the table's key columns, and is empty for a table without a key.
 Status InsertRows(Transaction& transaction, const std::string& table, const std::string& key,
                   const Rows& rows);
 
@@ -52,12 +52,12 @@ std::vector<Message> MessagesOf(const pqxx::result& rows) {
 }
 
 // Locks the findings of analyses until the end of the transaction. Transactions that change
-// findings must call this first, so that they do not overwrite each other's changes.
+// findings must call this first to avoid overwriting each other's changes.
 void LockFindings(Transaction& transaction);
 
 int64_t MicrosecondsOf(WallTime time);
-// Converts an SQL expression for the number of microseconds since 1970 to an SQL expression for the
-// time.
+// Converts an SQL expression for a number of microseconds since 1970 to an SQL expression for the
+// corresponding time.
 std::string TimeOfMicroseconds(const std::string& microseconds);
 
 }  // namespace assay::storage

@@ -14,8 +14,8 @@
 namespace assay::storage {
 namespace {
 
-// The number of unpinned jobs (jobs that can run on several sets of nodes) that are read from a
-// campaign's queue at once.
+// The number of unpinned jobs (jobs that can run on several sets of nodes) to read from a
+// campaign's queue at a time.
 constexpr int kUnpinnedDepth = 32;
 // Number of times that the next jobs are read if those before leave nodes free.
 constexpr int kMoreReads = 8;
@@ -68,10 +68,10 @@ constexpr const char* kChoice =
     "  FROM candidate_set s JOIN active USING (campaign_id)) ";
 
 // Selects queued jobs "u" of campaign "a" that can run on several sets of nodes. $4 lists the
-// reachable nodes. Skips jobs with too few reachable candidates, because they could fill the
-// limited number of jobs that are read and hide the jobs behind them. If several jobs share a list
-// of candidates, its reachable nodes are counted only once. A job's own list is not checked if it
-// has more than $5 bytes, because a long list is slow to read.
+// reachable nodes. Skips jobs with too few reachable candidates, because only a limited number of
+// jobs is read, and such jobs could crowd out those behind them. If several jobs share a list of
+// candidates, counts its reachable nodes only once. Does not check a job's own list if it has more
+// than $5 bytes, because a long list is slow to read.
 constexpr const char* kUnpinned =
     "SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
     "  AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
@@ -239,8 +239,8 @@ class Claim {
   }
 
   // Reads more unpinned jobs, which can run on several sets of nodes, from every queue that may
-  // contain more. Otherwise, jobs that wait for busy nodes would block the jobs behind them.
-  // Returns false if there are no more such jobs or if no node is free.
+  // contain more. Otherwise jobs waiting for busy nodes would block the jobs behind them. Returns
+  // false if there are no more such jobs or if no node is free.
   bool ReadMoreUnpinned() {
     ArrayLiteral campaigns, last;
     bool any = false;
@@ -259,7 +259,7 @@ class Claim {
   }
 
   // Reads more jobs that must run on certain nodes, for all nodes that are at least partly free.
-  // Otherwise, these nodes would stay idle if all jobs read so far must run on busy nodes.
+  // Otherwise these nodes would stay idle if all jobs read so far must run on busy ones.
   void LookBehindHeads() {
     const std::vector<std::string> open = OpenNodes();
     constexpr int kPerNode = 16;
@@ -269,9 +269,9 @@ class Claim {
     }
   }
 
-  // Removes and returns the next job that should get nodes. Campaigns with higher priority come
-  // first, then those with fewer running jobs, then those with the oldest job. Returns nullopt if
-  // all queues are empty.
+  // Removes and returns the next job to assign to nodes. Campaigns with higher priority come first,
+  // then those with fewer running jobs, then those with the oldest job. Returns nullopt if all
+  // queues are empty.
   std::optional<Candidate> Next() {
     Queue* first = nullptr;
     const auto rank = [](const Queue& queue) {
@@ -287,9 +287,9 @@ class Claim {
     return candidate;
   }
 
-  // Chooses nodes for queued jobs, in order of priority. If there are currently too few free nodes
-  // for a job, skips the job. If that job has waited long enough, also reserves nodes for it, so
-  // that later jobs cannot take them.
+  // Chooses nodes for queued jobs, in order of priority. Skips a job if too few nodes are currently
+  // free for it. If that job has waited long enough, also reserves nodes for it, so that later jobs
+  // cannot take them.
   void Choose() {
     while (Wanted() > 0) {
       std::optional<Candidate> next = Next();
@@ -346,8 +346,7 @@ class Claim {
       placements.Add(ArrayOf(choice.nodes));
     }
     // Lock the jobs in a separate, earlier statement. The snapshot of the next statement then
-    // contains all results that have been stored for these jobs, including late results of the
-    // previous attempt.
+    // includes all results stored for these jobs, even late ones of the previous attempt.
     const std::string picked = ArrayOf(FirstTexts(transaction_.exec_params(
         "SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
         "  AND " +

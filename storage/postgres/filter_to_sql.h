@@ -21,14 +21,13 @@ struct JoinedTables {
   bool operator==(const JoinedTables&) const = default;
 };
 
-// Returns the SQL that joins the table `result` (alias r) with other tables. Their aliases are s
+// Returns the SQL that joins the table `result` (alias r) with other tables, whose aliases are s
 // (series), e (environment), o (origin) and c (campaign).
 std::string ResultsFrom(const JoinedTables& tables);
 
 // An SQL condition that is equivalent to a result filter. It is true or false, never NULL, and uses
-// the aliases of ResultsFrom. To prevent SQL injection, `text` contains nothing that the user
-// wrote. All text from the user is in `values`, which must be bound to the parameter $1 as a text
-// array.
+// the aliases of ResultsFrom. To prevent SQL injection, `text` contains nothing written by the
+// user. All user text is in `values`, which must be bound to the parameter $1 as a text array.
 struct SqlCondition {
   std::string text = "true";
   std::vector<std::string> values;
@@ -45,12 +44,12 @@ struct SqlField {
   std::string expression;
   JoinedTables tables;
 };
-// Translates a field to SQL. Adds the values that the SQL expression needs to `values`, which the
+// Translates a field to SQL. Appends the values used in the SQL expression to `values`, which the
 // caller must bind to the parameter $1.
 Result<SqlField> FieldToSql(const std::string& name, std::vector<std::string>& values);
 
 // The parts of a filter. A result matches the filter if it matches all parts. Queries evaluate the
-// first three parts on small tables, before they read results.
+// first three on small tables before reading any results.
 struct SplitFilter {
   Filter of_series;    // Refers to series and environments only.
   Filter of_origin;    // Refers to origins only.
@@ -58,14 +57,13 @@ struct SplitFilter {
   Filter others;
   // True if imported results are excluded.
   bool measured_only = false;
-  // The jobs to which the filter restricts results, or empty if it does not restrict them to
-  // certain jobs. `others` also contains this condition.
+  // The jobs to which the filter restricts results, or empty if it does not select results by job.
+  // `others` also contains this condition.
   std::vector<std::string> jobs;
   // The earliest end time that the filter allows, in seconds since 1970. `others` also contains
   // this condition.
   std::optional<double> since;
-  // True if `others` contains more than the default condition, which is that the metric is the
-  // primary one.
+  // True if `others` contains more than the default condition, which selects the primary metric.
   bool more = false;
 };
 SplitFilter SplitByTable(const Filter& filter);

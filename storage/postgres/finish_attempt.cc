@@ -10,9 +10,9 @@ namespace assay::storage {
 namespace {
 
 // Returns the SQL statement that ends an attempt to run a job, frees the job's nodes and GPUs, and
-// counts the success or failure for each of its nodes. $1 is the attempt as JSON, $2 the channel to
-// notify. The statement returns a row with the campaign, the job's state and the names of newly
-// quarantined nodes. If it has no effect, it returns no row.
+// counts the success or failure for each of its nodes. $1 is the attempt as JSON, and $2 is the
+// channel to notify. The statement returns one row with the campaign, the job's state and the names
+// of newly quarantined nodes, or no row if it has no effect.
 const std::string& FinishSql() {
   static const std::string sql =
       "WITH ended AS ("
@@ -40,9 +40,8 @@ const std::string& FinishSql() {
       IsTerm("e.term") +
       "  RETURNING job.job_id, campaign_id, job.state, job.node_ids),"
       "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id),"
-      // Lock the nodes in the order of their ids, so that transactions do not deadlock. In the most
-      // common case, a job succeeds on nodes without earlier failures. Then no node is locked or
-      // written.
+      // Lock the nodes in order of id to avoid deadlocks. In the most common case, where a job
+      // succeeds on nodes without earlier failures, no node is locked or written.
       "counted AS ("
       "  SELECT n.node_id, u.state = 'succeeded' AS good,"
       "    n.failed_job_ids || u.job_id AS jobs,"
@@ -104,7 +103,7 @@ Result<std::string> RecordOf(const FinishedAttempt& attempt) {
 }
 
 // Locks the campaign of a job. To avoid deadlocks, call this before locking the job, because
-// CancelCampaign locks in this order too.
+// CancelCampaign takes its locks in the same order.
 void LockCampaign(Transaction& transaction, const std::string& job_id) {
   transaction.exec_params(
       "SELECT FROM campaign WHERE campaign_id = (SELECT campaign_id FROM job WHERE job_id = $1) "

@@ -9,8 +9,8 @@
 
 namespace assay::storage {
 
-// Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
-// request_id exists, inserts nothing and returns that campaign's id. Returns ALREADY_EXISTS if
+// Inserts the campaign and its jobs, and returns the campaign's id. If there is already a campaign
+// with the same request_id, returns that one's id and inserts nothing. Returns ALREADY_EXISTS if
 // another campaign has the same campaign_id.
 Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& campaign);
 

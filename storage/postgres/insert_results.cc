@@ -20,8 +20,8 @@ struct LockedJob {
   int repetition = 0;
   int64_t epoch = 0;
   int case_count = 0;
-  // True if the job accepts results of its latest attempt. Even if this attempt has failed or was
-  // given up, the job accepts its results until a newer attempt begins.
+  // True if the job accepts results of its latest attempt. It does so until a newer attempt begins,
+  // even if the latest one has failed or was given up.
   bool open = false;
 };
 using LockedJobs = std::map<std::string, LockedJob>;  // By job id.
@@ -50,7 +50,7 @@ bool Holds(const LockedJob& job, const v1::CaseResult& result) {
   return job.open && job.epoch == result.epoch();
 }
 
-// Inserts the results that their jobs accept, except for cases that already have a result. Sets the
+// Inserts the results that their jobs accept, except for cases that already have one. Sets the
 // outcomes of the inserted results.
 void InsertCases(Transaction& transaction, const LockedJobs& jobs, Batch& batch) {
   static const std::string sql =
@@ -82,8 +82,8 @@ void InsertCases(Transaction& transaction, const LockedJobs& jobs, Batch& batch)
 }
 
 // Sets the outcomes of the results that InsertCases has not inserted, by comparing them with the
-// stored ones. Must run after InsertCases, because only a later statement sees all the results that
-// other transactions stored in the meantime.
+// stored ones. Must run after InsertCases, because only a later statement is certain to see all
+// results stored by concurrent transactions.
 void CompareOthers(Transaction& transaction, const LockedJobs& jobs, Batch& batch) {
   ArrayLiteral ids, indices;
   std::vector<size_t> others;
@@ -134,8 +134,8 @@ const std::vector<Column>& ResultColumns() {
 }
 
 // Returns the SQL statement that stores metrics and samples, and adds the number of new cases to
-// each job's cases_done. $1 contains the ids of the jobs and $2 their numbers of new cases. $3 to
-// $5 are the columns of the table `sample`, and all further parameters are the columns of `result`.
+// each job's cases_done. $1 contains the job ids and $2 their numbers of new cases. $3 to $5 are
+// the columns of the table `sample`, and all further parameters are the columns of `result`.
 const std::string& RowsSql() {
   static const std::string sql = [] {
     std::string names, values, parameters;
@@ -198,8 +198,8 @@ void InsertRows(Transaction& transaction, const LockedJobs& jobs, const Batch& b
   ExecPrepared(transaction, RowsSql(), values);
 }
 
-// Adds rows to a table, except those that the table already has. `rows` is sorted by id, so that
-// transactions that add the same rows do not deadlock.
+// Adds rows to a table, except those already in it. `rows` is sorted by id, so that transactions
+// adding the same rows do not deadlock.
 Status AddRows(Transaction& transaction, const std::string& table, const std::string& columns,
                const std::map<std::string, nlohmann::json>& rows) {
   nlohmann::json array = nlohmann::json::array();

@@ -24,7 +24,7 @@ v1::Job JobOf(const pqxx::row& row);
 
 // A cache of lists of candidate nodes, which lets the many jobs of a campaign that have the same
 // list share one copy. The lists are rows of the table candidate_set, which never change. A list is
-// kept as long as a job in memory uses it. Thread-safe.
+// kept for as long as any job in memory uses it. Thread-safe.
 class CandidateSets {
  public:
   // Returns the candidate nodes of each job in `rows`. The rows must contain the columns
@@ -49,21 +49,20 @@ std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result
                                     CandidateSets& sets);
 
 // Returns an SQL condition that is true if the SQL expression `term` is 0 or the term of the
-// current scheduler. A statement with this condition changes nothing if it comes from a former
-// scheduler.
+// current scheduler. It keeps a statement sent by a former scheduler from changing anything.
 std::string IsTerm(const std::string& term);
 
-// Implements JobStore::FinishAttempt, but does not end the campaign when its last job ends. In the
-// outcome, campaign_ended is therefore true only if FinishedAttempt::mend has removed the
-// campaign's verdict. Sets `open` to true if the job is queued again.
+// Implements JobStore::FinishAttempt, except that it does not end the campaign along with its last
+// job. In the outcome, campaign_ended is therefore true only if FinishedAttempt::mend has removed
+// the campaign's verdict. Sets `open` to true if the job is queued again.
 Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, bool* open);
 
 // Implements JobStore::RerunCampaign.
 Status RerunCampaign(Transaction& transaction, const JobStore::RerunRequest& request);
 
 // Implements JobStore::ClaimJobs. First selects jobs and nodes without taking locks. Then locks
-// these nodes in the order of their ids and leases the jobs whose nodes are still free. Skips nodes
-// that another coordinator has locked, so that coordinators do not wait for each other.
+// these nodes in order of id and leases the jobs whose nodes are still free. Skips nodes locked by
+// another coordinator, so that coordinators do not wait for each other.
 std::vector<LeasedJob> ClaimJobs(Transaction& transaction, const JobStore::ClaimRequest& request,
                                  CandidateSets& sets);
 

@@ -114,10 +114,10 @@ class PostgresJobStore : public JobStore {
     });
   }
 
-  // Uses the ids of transactions as revisions. The revision of a change is the id of the
-  // transaction that made it. The returned revision is the id of the oldest transaction that is
-  // still open. Transactions that commit after this call have the same or a higher id, so the next
-  // call does not miss their changes.
+  // Uses transaction ids as revisions. The revision of a change is the id of the transaction that
+  // made it. The returned revision is the id of the oldest transaction still open. Transactions
+  // that commit after this call have the same or a higher id, so the next call does not miss their
+  // changes.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -127,8 +127,8 @@ class PostgresJobStore : public JobStore {
           campaign_id);
       if (now.empty()) return NoCampaign(campaign_id);
       changes.revision = now[0][0].as<int64_t>();
-      // A revision that is higher than the current one comes from another database cluster, from
-      // whose dump this database was restored. In this case, return all jobs.
+      // If the revision is higher than the current one, it comes from another database cluster, and
+      // this database was restored from a dump of that cluster. In that case, return all jobs.
       const int64_t since = revision > changes.revision ? 0 : revision;
       for (const auto& row :
            transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
@@ -329,7 +329,7 @@ class PostgresJobStore : public JobStore {
       });
     };
     // First end active campaigns whose jobs have all ended. They exist if a coordinator crashed
-    // after the last job had ended and before it ended the campaign.
+    // after the last job had ended but before ending the campaign.
     ASSAY_ASSIGN_OR_RETURN(
         const std::vector<std::string> ended,
         list("state = 'active' AND (SELECT sum(queued + running) FROM job_count n"
@@ -386,13 +386,13 @@ class PostgresJobStore : public JobStore {
 
  private:
   // Cancels or marks the next open jobs of the campaign, starting after the id `last`. Handles at
-  // most kCancelledAtOnce jobs per transaction, so that lease renewals do not wait for a large
-  // campaign. Advances `last`, adds jobs to `running`, and sets `more` if jobs are left.
+  // most kCancelledAtOnce jobs per transaction, so that a large campaign does not hold up lease
+  // renewals. Advances `last`, adds jobs to `running`, and sets `more` if jobs are left.
   Status CancelJobs(const std::string& campaign_id, std::string& last,
                     std::vector<JobEpoch>& running, bool& more) {
-    // A single UPDATE cancels queued jobs and marks running jobs. Two separate statements could
-    // both miss a job that changes its state in between. To avoid deadlocks, the jobs are locked in
-    // the order of their ids, as renewals and commits do.
+    // A single UPDATE both cancels queued jobs and marks running ones. Two separate statements
+    // could both miss a job that changes its state in between. To avoid deadlocks, jobs are locked
+    // in order of id, as in renewals and commits.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result rows,
         pool_.Execute(

@@ -11,9 +11,9 @@
 namespace assay::storage {
 
 // A thread that listens for PostgreSQL notifications on its own connection. Calls `callback` after
-// each batch of notifications. Also calls `callback` whenever it has connected, because it may have
-// missed notifications before. If the connection is lost, reconnects after a delay of 0.1 s to 5 s.
-// The destructor ends the thread promptly, even if the server hangs.
+// each batch of notifications and whenever it has connected, because it may have missed earlier
+// ones. If the connection is lost, reconnects after a delay of 0.1 s to 5 s. The destructor ends
+// the thread promptly, even if the server hangs.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);
@@ -25,11 +25,11 @@ class Listener {
   using Time = std::chrono::steady_clock::time_point;
 
   void Loop();
-  // Connects and listens until the connection fails or the destructor is called. Returns true if it
-  // has connected.
+  // Connects and listens until the connection fails or the destructor is called. Returns whether
+  // the connection was established.
   bool ListenOnce();
-  // Waits until one of the poll(2) events `wanted` occurs on `fd`, or until `deadline`. If `fd` is
-  // -1, waits only for the deadline. Returns true if the destructor has been called, which ends the
+  // Waits for one of the poll(2) events `wanted` on `fd`, but only until `deadline`. If `fd` is -1,
+  // just waits until the deadline. Returns true if the destructor has been called, which ends the
   // wait early.
   bool StopsBefore(int fd, short wanted, Time deadline);
 

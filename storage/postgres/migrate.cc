@@ -28,8 +28,8 @@ Status CheckApplied(const pqxx::result& applied, const std::string& target) {
   return Status::Ok();
 }
 
-// Replaces the views if their script has changed. The table schema_migration stores the checksum of
-// this script as version 0.
+// Replaces the views if their script has changed. The checksum of this script is stored in the
+// table schema_migration as version 0.
 void ReplaceViews(Transaction& transaction) {
   const pqxx::result changed = transaction.exec_params(
       "INSERT INTO schema_migration (version, name, checksum) VALUES (0, 'views', $1) "
@@ -48,10 +48,10 @@ constexpr char kPlace[] =
 constexpr int kEpochJump = 1000;
 
 // Creates the row of the table "fleet" if it is missing. If the row names another database cluster,
-// this database was restored from a dump of that cluster. Two things are then corrected. The
-// revisions of jobs are transaction ids of the old cluster. Those that are too high for this
-// cluster are reset, because their jobs would count as changed forever. Epochs (numbers of
-// attempts) are increased, because agents may know attempts that began after the dump was made.
+// this database was restored from a dump of that cluster, and two things need correcting. Job
+// revisions are transaction ids of the old cluster. Those that are too high for this one are reset,
+// because their jobs would otherwise appear to be changed forever. Epochs (numbers of attempts) are
+// increased, because agents may know attempts that began after the dump was made.
 void PrepareFleet(Transaction& transaction) {
   transaction.exec(std::string("INSERT INTO fleet SELECT gen_random_uuid(), ") + kPlace +
                    " WHERE NOT EXISTS (SELECT FROM fleet)");
@@ -62,8 +62,8 @@ void PrepareFleet(Transaction& transaction) {
       "UPDATE job SET revision = 0 WHERE revision > pg_current_xact_id()::text::bigint");
   transaction.exec("UPDATE job SET epoch = epoch + " + std::to_string(kEpochJump) +
                    " WHERE state = 'queued'");
-  // Run the script that creates the views again. A dump does not contain the role to which the
-  // views are granted, and may lack the grants.
+  // Rerun the script that creates the views, because a dump does not contain the role to which they
+  // are granted, and may lack the grants.
   transaction.exec(ViewsScript());
   Log().info("this database was restored from a dump; reset the revisions of {} jobs",
              reset.affected_rows());

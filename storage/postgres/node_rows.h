@@ -21,7 +21,7 @@ v1::NodeSettings SettingsOf(const pqxx::row& row);
 Result<std::string> LabelSettingsOf(const v1::NodeSettings& settings);
 
 // Returns an SQL statement that selects nodes for NodeOf. The caller appends a condition on the
-// table "n". $1 is the interval after which a node without heartbeats counts as disconnected.
+// table "n". $1 is the time without heartbeats after which a node is considered disconnected.
 std::string NodeQuery();
 // Returns the node without benchmarks.
 v1::Node NodeOf(const pqxx::row& row);

@@ -147,8 +147,8 @@ std::string Complete(ConnectionOptions options) {
   return text;
 }
 
-// Waits before retrying a transaction that conflicted with another one. The time is random, so that
-// the two transactions are unlikely to conflict again.
+// Waits before retrying a transaction that conflicted with another one. The delay is random, so
+// that the two are unlikely to conflict again.
 void BackOff(int attempt) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int most = 20 << attempt;
@@ -273,7 +273,7 @@ Result<Pool::Connection> Pool::Connect(Time deadline) {
     connection.link = std::make_unique<Link>(conninfo_);
     connection.socket = FileDescriptor(::fcntl(connection.link->sock(), F_DUPFD_CLOEXEC, 0));
 #if PQXX_VERSION_MAJOR < 7
-    // Disable libpqxx's automatic reconnection. A connection that it makes would have neither the
+    // Disable libpqxx's automatic reconnection, which would create connections with neither the
     // settings below nor a watchdog.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

@@ -18,9 +18,9 @@
 
 namespace assay::storage {
 
-// A callback for metrics, called after each query on the thread that ran the query. `name` is the
-// kind of query, such as "claim_jobs", from a small fixed set. `took` includes the time spent
-// waiting for a connection.
+// A callback for metrics, called after each query, on the thread that ran it. `name` is the kind of
+// query, such as "claim_jobs", from a small fixed set. `took` includes the time spent waiting for a
+// connection.
 using QueryObserver = std::function<void(const char* name, Duration took, bool ok)>;
 
 struct PoolStats {
@@ -44,8 +44,8 @@ class Pool {
     // The maximum duration of a call, including waiting for a free connection and connecting to the
     // server. Calls that take longer fail with UNAVAILABLE, even if the server hangs.
     Duration call_timeout = std::chrono::seconds(20);
-    // If true, the query planner avoids full table scans. Otherwise, a statement that was planned
-    // while a table was small would still scan the whole table after the table has grown.
+    // If true, the query planner avoids full table scans. Otherwise a statement planned while a
+    // table was small would keep scanning the whole table after it has grown.
     bool by_index = false;
     QueryObserver observer;
   };
@@ -55,12 +55,12 @@ class Pool {
   // dead servers, and target_session_attrs=read-write to skip standby servers.
   static Result<std::unique_ptr<Pool>> Create(const std::string& conninfo, Options options);
 
-  // Runs `body` in a transaction and commits the transaction. After a deadlock or a serialization
-  // failure, tries again, up to five attempts in total. If `body` returns an error, rolls back and
-  // returns that error. The other possible errors are
-  // - UNAVAILABLE if the same call may succeed later. This means that the database is unreachable,
-  //   read-only, hanging or out of resources, that no connection becomes free in time, or that all
-  //   attempts conflict with other transactions;
+  // Runs `body` in a transaction and commits it. After a deadlock or a serialization failure,
+  // retries, for up to five attempts in total. If `body` returns an error, rolls back and returns
+  // that error. The other possible errors are
+  // - UNAVAILABLE if the same call may succeed later: the database is unreachable, read-only, hung
+  //   or out of resources, no connection becomes free in time, or all attempts conflict with other
+  //   transactions;
   // - INVALID_ARGUMENT if the database rejects the data;
   // - INTERNAL for everything else.
   Status Run(const char* name, const Body& body) {
@@ -77,8 +77,8 @@ class Pool {
     return RunTimed(name, body, true, std::chrono::hours(1));
   }
 
-  // Makes all current and future calls fail with UNAVAILABLE. A call that is connecting to the
-  // server ends after connect_timeout at the latest.
+  // Makes all current and future calls fail with UNAVAILABLE. A call that is still connecting to
+  // the server may take up to connect_timeout.
   void Abort();
 
   // Like Run and RunStatement, for a body that returns a Result. Return its value or an error.

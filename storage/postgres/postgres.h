@@ -21,9 +21,9 @@
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // Settings of the connections that the stores share. Listen uses one more connection. Methods
-  // that may be slow, such as ResultStore::List, share two further connections, on which statements
-  // are cancelled after 2 s.
+  // Settings of the connections shared by the stores. Listen uses one more connection. Methods that
+  // may be slow, such as ResultStore::List, share two further connections, on which statements are
+  // cancelled after 2 s.
   Pool::Options pool;
 };
 
@@ -32,8 +32,8 @@ class Database {
  public:
   virtual ~Database() = default;
 
-  // Upgrades the database schema to the version of this program and creates the table partitions
-  // for the coming months. Call this before using the stores, and later at least once a month.
+  // Upgrades the database schema to this program's version and creates the table partitions for the
+  // coming months. Call this before using the stores, and at least once a month after that.
   virtual Status Migrate() = 0;
 
   // See storage::Retire.
@@ -48,14 +48,14 @@ class Database {
   virtual ScheduleStore& schedules() = 0;
   virtual IdentityStore& identities() = 0;
 
-  // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue. Also
-  // calls `on_queued` whenever the thread has reconnected to the database, because it may have
-  // missed notifications. The destructor ends the thread. Call Listen at most once.
+  // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue, and
+  // whenever it has reconnected to the database, because it may have missed notifications. The
+  // destructor ends the thread. Call Listen at most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
   // Makes all current and future calls of the stores fail with UNAVAILABLE. They fail immediately,
-  // except that a call that is still connecting takes up to connect_timeout. Call this before the
-  // process ends, so that a hanging database cannot prevent its end.
+  // except that calls still connecting may take up to connect_timeout. Call this before the process
+  // ends, so that a hung database cannot block shutdown.
   virtual void Abort() = 0;
 
   // Includes the connections of ResultStore::List and Get.

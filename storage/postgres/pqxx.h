@@ -1,7 +1,7 @@
 // Includes libpqxx so that it links with C++20 code. Linux distributions compile the library as
 // C++17. Since version 7.8, its headers add a member to exceptions if C++20's std::source_location
-// is available. The exceptions would then not match the compiled library, so this header hides
-// std::source_location from libpqxx.
+// is available, so the exceptions would not match the compiled library. To prevent this, this
+// header hides std::source_location from libpqxx.
 #pragma once
 
 #include <version>

@@ -8,10 +8,10 @@
 namespace assay::storage {
 namespace {
 
-// Queues again the jobs of the latest run that failed or were cancelled and lack a result for some
+// Requeues the jobs of the latest run that failed or were cancelled and lack a result for some
 // case. The latest run consists of the repetitions from $2 on. To avoid deadlocks, locks the jobs
-// in the order of their ids, as lease renewals and commits of results do. Sets not_before to now,
-// so that the jobs do not seem to have waited since they were created.
+// in order of id, as lease renewals and commits of results do. Sets not_before to now, so that the
+// jobs do not appear to have been waiting since they were created.
 constexpr const char* kQueueFailed =
     "WITH ended AS ("
     "  SELECT job_id FROM job WHERE campaign_id = $1 AND repetition >= $2"
@@ -23,8 +23,8 @@ constexpr const char* kQueueFailed =
     "FROM ended WHERE job.job_id = ended.job_id RETURNING 1";
 
 // Copies the jobs of the latest run, which consists of the repetitions from $2 on, and adds $3 to
-// their repetition numbers. The new seeds must be unpredictable. They are hashes of random UUIDs,
-// which PostgreSQL makes from cryptographically strong random numbers.
+// their repetition numbers. The new seeds must be unpredictable, so they are hashes of random
+// UUIDs, which PostgreSQL makes from cryptographically strong random numbers.
 constexpr const char* kCopyJobs =
     "INSERT INTO job (job_id, campaign_id, benchmark, benchmark_index, benchmark_version, resource,"
     "  cases, case_count, world_size, node_count, candidate_set, candidate_node_ids, gpu_indices,"

@@ -15,9 +15,9 @@ namespace {
 
 using Path = ResultScan::Path;
 
-// The number of keys up to which ListNewest searches an index directly, once per key. If there are
-// more keys, it first looks for the page among the newest kFirstLook results of all keys, which
-// takes only one search.
+// The number of keys up to which ListNewest searches an index directly, once per key. With more
+// keys, it first looks for the page among the newest kFirstLook results of all keys, which takes
+// just one search.
 constexpr size_t kManyKeys = 200;
 constexpr int64_t kFirstLook = 5'000;
 
@@ -37,9 +37,9 @@ std::vector<RowPosition> FindPage(Transaction& transaction, const ResultScan& sc
 
 // Returns the number of results of a scan, but at most kMaxCountedResults.
 int CountResults(Transaction& transaction, const ResultScan& scan) {
-  // The ORDER BY clause in PageSql makes PostgreSQL's planner read the index result_newest.
-  // Otherwise, the planner would read a partition from its beginning, which may be far from
-  // scan.before, where the counted results begin.
+  // The ORDER BY clause in PageSql makes PostgreSQL's planner use the index result_newest.
+  // Otherwise it would read a partition from its beginning, which may be far from scan.before,
+  // where the counted results begin.
   const std::string rows =
       scan.path == Path::kNewest ? PageSql(scan, "r.sequence") : RowsSql(scan, "r.sequence");
   return RunScan(transaction, scan, "",
@@ -155,8 +155,8 @@ Result<std::string> AfterToken(const std::string& order, const std::string& toke
 }
 
 // Returns a statement that selects a page of sorted results. Its columns are ts, sequence, the
-// number of results from the beginning of the page to the end of the list, and the text of each
-// sort key.
+// number of results from the start of the page to the end of the list, and the text of each sort
+// key.
 std::string SortSql(const std::vector<SortColumn>& columns, const std::string& after) {
   std::string texts, by;
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -35,7 +35,7 @@ struct ResultToStore {
   int64_t origin_key = 0;
 };
 
-// Returns the columns of `table` that contain result fields as a list for an INSERT or SELECT, such
+// Returns the columns of `table` that contain result fields, as a list for an INSERT or SELECT such
 // as `"benchmark", "unit"`. Each name is preceded by `prefix`, such as "v.".
 std::string FieldColumns(schema::StoredIn table, const std::string& prefix = "");
 
@@ -57,7 +57,7 @@ void AddMeasurement(const v1::CaseResult& result, ArrayLiteral& column);
 nlohmann::json SeriesRow(const ResultToStore& row);
 nlohmann::json EnvironmentRow(const ResultToStore& row);
 
-// Return the parts of a query for results, whose rows StoredResultOf can read:
+// Return the parts of a query for results in the form that StoredResultOf reads:
 //   "SELECT " + StoredColumns() + StoredTables()
 //
 // The caller may append a WHERE clause on the tables v (result_view) and d (case_result).

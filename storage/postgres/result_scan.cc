@@ -12,15 +12,15 @@ namespace {
 using Path = ResultScan::Path;
 
 // The maximum number of keys of a table that a query lists. If more keys match a condition, the
-// query joins the table and checks the condition for each row instead.
+// query instead joins the table and checks the condition for each row.
 constexpr size_t kMaxListedKeys = 20'000;
 // The maximum number of keys for which an index is searched. Each key costs one search.
 constexpr size_t kMaxSearchedKeys = 2'000;
 // If more than this share of keys matches, reading the newest results of all keys costs less.
 constexpr double kMaxShare = 0.5;
 // The amount by which the end time of a result may be later than the time at which it was stored.
-// This is possible although a result is stored after it has ended, because the end time comes from
-// the clock of the node.
+// Although results are stored after they end, this can happen because the end time comes from the
+// node's clock.
 constexpr double kClockSkewSeconds = 86'400;
 
 constexpr char kNewestFirst[] = " ORDER BY r.ts DESC, r.sequence DESC";
@@ -55,7 +55,7 @@ const ScanKeys& SearchedKeys(const ResultScan& scan) {
 // Returns the WHERE clause of a scan, without the condition on the key of its path.
 std::string Where(const ResultScan& scan) {
   // The separate comparisons of ts (the time of storage) let PostgreSQL skip whole partitions.
-  // Comparisons that are always true are left out, because PostgreSQL would evaluate them for every
+  // Comparisons that are always true are omitted, because PostgreSQL would evaluate them for every
   // row.
   std::string where = " WHERE true";
   if (scan.before.ts != kLastPosition.ts) {
@@ -103,8 +103,8 @@ void AddConjunct(Filter& conjunction, const Filter& filter) {
   conjunction = std::move(both);
 }
 
-// If there are too many keys to list in a query, drops them and adds the filter that selects them
-// to split.others. The query then evaluates this filter for each result.
+// Drops the keys if there are too many to list in a query, and adds the filter that selects them to
+// split.others. The query then evaluates this filter for each result.
 void KeepFew(ScanKeys& keys, const Filter& filter, SplitFilter& split) {
   if (keys.keys.size() <= kMaxListedKeys) return;
   keys = {};
@@ -216,7 +216,7 @@ std::string PageSql(const ResultScan& scan, const std::string& columns) {
 
 std::string RowsSql(const ResultScan& scan, const std::string& columns) {
   // OFFSET 0 keeps PostgreSQL's planner from merging this subquery into the outer query, so that it
-  // searches the index once per key. Otherwise, the planner would have to estimate how many rows
+  // searches the index once per key. Otherwise the planner would have to estimate how many rows
   // match an array of keys, and might read the whole table.
   return Select(scan, columns, scan.path == Path::kNewest ? "" : " OFFSET 0");
 }

@@ -1,6 +1,6 @@
 // Finds results by an index. Conditions on series, origins (nodes and GPUs) and campaigns are first
-// evaluated on three small tables, which gives lists of keys. Then an index finds the newest
-// results of each key, and the rest of the filter is checked only for these results. A query thus
+// evaluated on three small tables, which yields lists of keys. An index then finds the newest
+// results of each key, and only these are checked against the rest of the filter. A query thus
 // reads few rows, regardless of the size of the table `result`.
 #pragma once
 
@@ -48,11 +48,11 @@ struct ResultScan {
   RowPosition after = kFirstPosition;
 };
 
-// Decides how to find the results that match `filter`. Returns nullopt if none can match, because
-// no series, origin or campaign does.
+// Decides how to find the results that match `filter`. Returns nullopt if no result can match,
+// because no series, origin or campaign does.
 Result<std::optional<ResultScan>> PlanScan(Transaction& transaction, const Filter& filter);
 
-// Limits a scan to about its newest `most` results, by setting scan.after. Returns true if there
+// Limits a scan to about its newest `most` results, by setting scan.after. Returns whether there
 // are older results, which the limit excludes.
 bool LimitScan(Transaction& transaction, ResultScan& scan, int64_t most);
 
@@ -63,8 +63,8 @@ std::string PageSql(const ResultScan& scan, const std::string& columns);
 std::string RowsSql(const ResultScan& scan, const std::string& columns);
 
 // Runs a statement that contains PageSql or RowsSql. `with` holds additional common table
-// expressions, separated by commas. Binds $1 to scan.condition.values, $2 to the keys of the series
-// and $10 to `limit`.
+// expressions, separated by commas. Binds $1 to scan.condition.values, $2 to the series keys and
+// $10 to `limit`.
 pqxx::result RunScan(Transaction& transaction, const ResultScan& scan, const std::string& with,
                      const std::string& select, int64_t limit);
 

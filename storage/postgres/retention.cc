@@ -39,8 +39,8 @@ Result<int64_t> RetireSamples(Pool& pool, const std::string& age) {
                    age);
 }
 
-// Drops the partitions of `result` whose month ended more than `age` ago. Keeps a partition if it
-// contains results of a campaign that has not expired (see kExpired).
+// Drops the partitions of `result` whose month ended more than `age` ago, unless they contain
+// results of a campaign that has not expired (see kExpired).
 Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
   ASSAY_ASSIGN_OR_RETURN(
       const pqxx::result old,
@@ -70,8 +70,8 @@ Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
 }
 
 // Deletes up to kJobsPerTransaction jobs of an expired campaign with their case results, or the
-// campaign itself if it has no jobs left. Returns true if nothing is left to do: the campaign has
-// been deleted, or it must stay because it has a result or an open job again.
+// campaign itself if it has no jobs left. Returns true once nothing is left to do: the campaign has
+// been deleted, or it must stay because it again has a result or an open job.
 //
 // Jobs and their case results must be deleted in one transaction. If only the row of a case were
 // deleted, a late result of this case could be stored again.

@@ -26,11 +26,11 @@ struct Retired {
 };
 
 // Deletes old data in many short transactions:
-// - partitions of results, if their month ended more than `results` ago and so did all campaigns
-//   that have results in them;
+// - partitions of results, if both their month and all campaigns with results in them ended more
+//   than `results` ago;
 // - campaigns that ended more than `results` ago, with their jobs and case results, once all their
 //   results are deleted;
-// - samples older than the shorter of the ages `results` and `samples`, except in active campaigns;
+// - samples older than the shorter of `results` and `samples`, except in active campaigns;
 // - schemas that no node has.
 Result<Retired> Retire(Pool& pool, const Retention& retention);
 

@@ -3,8 +3,8 @@
 namespace assay::storage {
 namespace {
 
-// Returns the non-null elements of a one-dimensional array. Does not use libpqxx's parser, because
-// it also splits the text at semicolons, which PostgreSQL does not quote.
+// Returns the non-null elements of a one-dimensional array. Does not use libpqxx's parser, which
+// also splits the text at semicolons although PostgreSQL leaves them unquoted.
 std::vector<std::string> Elements(const pqxx::field& array) {
   std::vector<std::string> elements;
   if (array.is_null()) return elements;

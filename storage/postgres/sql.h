@@ -62,8 +62,8 @@ std::string Interval(Duration duration);
 
 int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view word);
 
-// Converts JSON to text that PostgreSQL accepts. Replaces NUL characters, because PostgreSQL
-// rejects them. Returns INVALID_ARGUMENT if the JSON contains text that is not valid UTF-8.
+// Converts JSON to text that PostgreSQL accepts. Replaces NUL characters, which PostgreSQL rejects.
+// Returns INVALID_ARGUMENT if the JSON contains text that is not valid UTF-8.
 Result<std::string> StorableJson(const nlohmann::json& json);
 
 // Replaces NUL characters in JSON text, as StorableJson does.

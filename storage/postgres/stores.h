@@ -28,18 +28,18 @@ std::unique_ptr<FleetStore> MakeFleetStore(Pool& pool);
 std::unique_ptr<ScheduleStore> MakeScheduleStore(Pool& pool);
 std::unique_ptr<IdentityStore> MakeIdentityStore(Pool& pool);
 std::unique_ptr<WorkStore> MakeWorkStore(Pool& queries);
-// Creates a store for results. If the database rejects a result, for example because it contains
-// invalid UTF-8, ResultStore::Commit reports kConflict for this result and stores the others. List
-// and Get may be slow, so they use the connections of `queries`.
+// Creates a store for results. If the database rejects a result, for example because of invalid
+// UTF-8, ResultStore::Commit reports kConflict for it and stores the others. List and Get may be
+// slow, so they use the connections of `queries`.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries);
 
-// The time within which transactions that store results are expected to end. ListChangedLineages
-// also handles slower ones, because it asks PostgreSQL when open transactions began.
+// The time within which transactions that store results should end. ListChangedLineages can also
+// handle slower ones, because it asks PostgreSQL when open transactions began.
 inline constexpr Duration kLongestCommit = std::chrono::minutes(1);
 
 // Creates a store for analyses. ListRuns may be slow, so it uses the connections of `queries`.
-// ListChangedLineages returns a changed lineage (a group of comparable results) repeatedly until
-// its newest result is older than `overlap`.
+// ListChangedLineages keeps returning a changed lineage (a group of comparable results) until its
+// newest result is older than `overlap`.
 std::unique_ptr<AnalysisStore> MakeAnalysisStore(Pool& pool, Pool& queries,
                                                  Duration overlap = kLongestCommit);
 
@@ -58,9 +58,9 @@ const char* ViewsScript();
 
 // Upgrades the database schema to the newest version, with one transaction per migration. Recreates
 // the views if their script has changed. Generates the fleet's id. After a restore from a dump of
-// another database cluster, adapts the stored data to this cluster. If several processes call this
-// at the same time, one does the work and the others wait. Returns FAILED_PRECONDITION if the
-// database is newer than this program, or if a migration was modified after it had been applied.
+// another database cluster, adapts the data to this one. If several processes call this at the same
+// time, one does the work and the others wait. Returns FAILED_PRECONDITION if the database is newer
+// than this program, or if a migration has been modified since it was applied.
 Status Migrate(Pool& pool);
 
 }  // namespace assay::storage

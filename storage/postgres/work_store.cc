@@ -11,15 +11,15 @@
 namespace assay::storage {
 namespace {
 
-// The numbers of results that are read for one case: the newest kResultsOfSeries results from each
-// of the kSeriesOfCase newest series, which are groups of comparable results.
+// The numbers of results to read for one case: the newest kResultsOfSeries results from each of the
+// kSeriesOfCase newest series, which are groups of comparable results.
 constexpr int kSeriesOfCase = 4;
 constexpr int kResultsOfSeries = 4;
 
-// Selects the mean time that each case took in its newest results. Finds the series of all cases in
-// one pass, then reads the newest results of each series from the index result_of_series. All
-// metrics of a case have the same start and end, so the series of any metric gives the time of the
-// case. $1 is a JSON list of cases, $2 the effort, $3 kSeriesOfCase and $4 kResultsOfSeries.
+// Selects the mean time of each case over its newest results. Finds the series of all cases in one
+// pass, then reads the newest results of each series from the index result_of_series. All metrics
+// of a case have the same start and end, so any metric's series gives the time of the case. $1 is a
+// JSON list of cases, $2 the effort, $3 kSeriesOfCase and $4 kResultsOfSeries.
 constexpr const char* kCaseSeconds =
     "WITH wanted AS (SELECT * FROM json_to_recordset($1)"
     "                AS w(number int, benchmark text, parameters jsonb)),"

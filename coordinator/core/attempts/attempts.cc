@@ -52,9 +52,9 @@ int CountOf(const CaseOutcomes& outcomes, v1::CaseOutcome outcome) {
                     [&](const auto& entry) { return entry.second == outcome; }));
 }
 
-// Returns the nodes that a failed attempt counts against. For a job on one node, this is its
-// node. For other jobs, these are the nodes at fault. A failure that was caused by Assay itself
-// or by the user's request counts against no node.
+// Returns the nodes that a failed attempt counts against. For a job on a single node, that is its
+// node; for other jobs, the nodes at fault. A failure caused by Assay itself or requested by the
+// user counts against no node.
 std::vector<std::string> SuspectsOf(const LeasedJob& job, const v1::Failure& failure,
                                     const std::vector<std::string>& also_at_fault) {
   if (failure.failure_class() != v1::FAILURE_CLASS_NODE &&
@@ -114,9 +114,8 @@ void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
 }
 
 Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
-  // If this process has just restarted, it takes over (adopts) the jobs that agents list in their
-  // State messages. This GangReady message may arrive before the State message, so adopt its job
-  // here.
+  // After a restart, this process takes over (adopts) the jobs that agents list in their State
+  // messages. This GangReady message may arrive before the State message, so adopt its job here.
   ASSAY_RETURN_IF_ERROR(FindOrAdopt({ready.job_id(), ready.epoch()}, node_id).status());
   for (Outbound& outbound : running_.NoteReady(node_id, ready)) {
     sessions_.Send(outbound.node_id, std::move(outbound.message));
@@ -160,8 +159,8 @@ Result<bool> Attempts::EndIfCauseIsKnown(const LeasedJob& job, bool last_call) {
   for (RunningJobs::NodeStatus& node : running_.NodesOf(epoch)) {
     const bool silent = !sessions_.Has(node.node_id) ||
                         (node.last_seen && environment_.clock.Now() - *node.last_seen > patience);
-    // An agent that has reported the end of its part does not list the job in its State messages
-    // any more. In that case, its silence about the job means nothing.
+    // An agent that has reported the end of its part drops the job from its State messages, so its
+    // silence about the job means nothing.
     const bool ended = node.failure || node.finished;
     bool lost = !ended && node.last_seen && silent && evidence.silence_counts;
     if (lost) {
@@ -340,8 +339,8 @@ Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt) {
       SendFinishedAck(node_id, epoch);
     } else if (outcome.held) {
       // Cancel the job on the node only if this attempt was still current. If not, another
-      // coordinator may lead the job, and the answer to the agent's next State message tells the
-      // agent whether it must stop.
+      // coordinator may lead the job, in which case the answer to the agent's next State message
+      // tells the agent whether to stop.
       SendCancel(node_id, epoch, "the attempt is over");
     }
   }

@@ -1,4 +1,4 @@
-// Manages attempts; an attempt is a single run of a job. Sends a job to the agents of its nodes,
+// Manages attempts, each of which is a single run of a job. Sends a job to the agents of its nodes,
 // starts all these nodes together, and decides what happens to the job when the attempt ends.
 #pragma once
 
@@ -15,18 +15,18 @@
 
 namespace assay::coordinator {
 
-// Time that the coordinator waits for the reports of a job's other agents after the first agent
-// has reported a failure. Reports may arrive seconds apart: ranks may notice a silent rank up to
-// two seconds apart, and agents report a failure only after their processes have ended.
+// Time the coordinator waits for the reports of a job's other agents after the first agent has
+// reported a failure. Reports may arrive seconds apart, because ranks may notice a silent rank up
+// to two seconds apart, and agents report a failure only once their processes have ended.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
 // Starts attempts to run jobs and decides how they end. An attempt ends when the agent of rank 0
 // (the job's first process) has finished, when the cause of a failure is known, when an agent is
-// lost, or when a job on several nodes does not start in time. The job's other agents are then
-// told to cancel it, before they get another job.
+// lost, or when a job on several nodes does not start in time. The job's other agents are then told
+// to cancel it before they receive another job.
 //
-// Thread-safe. Methods that return a Status block on the database. If a method returns
-// UNAVAILABLE, it has decided nothing and may be called again.
+// Thread-safe. Methods that return a Status block on the database. A method that returns
+// UNAVAILABLE has decided nothing and may be called again.
 class Attempts {
  public:
   struct Ended {
@@ -41,10 +41,10 @@ class Attempts {
            const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
            OnEnded on_ended);
 
-  // Sends a newly claimed job to the agents of its nodes. If the nodes do not fit together, the
-  // job fails instead. The reason is NO_SHARED_NETWORK if two nodes cannot reach each other. A
-  // job on GPUs also fails with VERSION_MISMATCH if driver or NCCL versions differ, or with
-  // MIXED_GPUS if the GPU models differ and the job does not allow that.
+  // Sends a newly claimed job to the agents of its nodes. If the nodes are incompatible, the job
+  // fails instead. The reason is NO_SHARED_NETWORK if two nodes cannot reach each other. A GPU job
+  // also fails with VERSION_MISMATCH if driver or NCCL versions differ, or with MIXED_GPUS if the
+  // GPU models differ and the job does not allow that.
   Status Begin(const storage::LeasedJob& job);
   // Sends the job again to an agent that did not receive its Assign, under the same epoch.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);
@@ -53,11 +53,11 @@ class Attempts {
   Status Ready(const std::string& node_id, const v1::GangReady& ready);
   // Handles an agent's report that its part of the job has ended. Ignores reports of old epochs.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
-  // Ends attempts in which an agent reported a failure more than kReportsWait ago, without
-  // waiting any longer for reports from the other agents.
+  // Ends attempts in which an agent reported a failure more than kReportsWait ago, without waiting
+  // any longer for the other agents' reports.
   Status DecideOverdue();
-  // Ends the attempt with a failure that the coordinator itself has detected. `at_fault` lists the
-  // ids of the nodes at fault; the stored failure names the first of these nodes.
+  // Ends the attempt with a failure detected by the coordinator itself. `at_fault` lists the ids of
+  // the nodes at fault, the first of which is named in the stored failure.
   Status Fail(const storage::LeasedJob& job, v1::Failure failure,
               std::vector<std::string> at_fault = {});
 
@@ -70,9 +70,9 @@ class Attempts {
   // Tells the agents of these jobs to stop. Their JobFinished messages then end the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // Returns the job if the attempt `job` is still current, and either this coordinator leads it
-  // or it runs on `node_id`. In the latter case, takes the attempt over (adopts it) if another
-  // coordinator led it. Returns nullopt if a newer attempt has begun or the job belongs to other
+  // Returns the job if the attempt `job` is still current and either this coordinator leads it or
+  // it runs on `node_id`. In the latter case, takes the attempt over (adopts it) if another
+  // coordinator led it. Returns nullopt if a newer attempt has begun or the job runs on other
   // nodes.
   Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job,
                                                         const std::string& node_id);

@@ -52,9 +52,9 @@ class Decision {
  private:
   using NodeSet = std::set<size_t>;  // Positions in evidence_.nodes.
 
-  // Handles a failure with a cause of its own, not just a lost connection to another process of
-  // the job. Usually returns the failure as the agent reported it. However, if the job timed out
-  // because some nodes were late although the others were ready quickly, blames the late nodes.
+  // Handles a failure with a cause of its own, not just a lost connection to another process of the
+  // job. Usually returns the failure as reported by the agent. However, if the job timed out
+  // because some nodes were late while the others were quickly ready, blames the late nodes.
   std::optional<Blame> OfCause(v1::Failure failure) const {
     Blame blame{std::move(failure), {}};
     const std::vector<std::string> late = LateNodes();
@@ -81,9 +81,8 @@ class Decision {
             {}};
   }
 
-  // Returns true if an earlier coordinator may have died after it had started only some of the
-  // job's nodes. A rank that reports a timeout may then have waited for a rank that was never
-  // started.
+  // Returns true if an earlier coordinator may have died after starting only some of the job's
+  // nodes. A rank that reports a timeout may then have waited for a rank that was never started.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -121,7 +120,7 @@ class Decision {
   }
 
   // Decides which node is at fault if hosts have fallen silent or have never connected. `report`
-  // usually comes from rank 0, the only process that is connected to all processes of the job.
+  // usually comes from rank 0, the only process connected to all processes of the job.
   //   - If rank 0 hears another node, a silent node is at fault. If no node is silent, a node
   //     that has never connected is at fault.
   //   - If rank 0 hears none of several other nodes, its own node is at fault.
@@ -152,9 +151,9 @@ class Decision {
                                                    : "are cut off from the gang",
                                 NameOf(*own), heard.size(), others));
     }
-    // Rank 0 hears no other node, so its own node may be cut off from all of them. If only one
-    // node has fallen silent and the others have never connected, the evidence is too weak for
-    // this conclusion, because the others may simply be late.
+    // Rank 0 hears no other node, so its own node may be cut off from all of them. If only one node
+    // has fallen silent and the others have never connected, the evidence for this is too weak,
+    // because the others may simply be late.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,
@@ -180,8 +179,8 @@ class Decision {
                               Silence(report)));
   }
 
-  // Returns the failure in `report`, but with the message `text`. Blames `node`, or no node if
-  // `node` is nullopt.
+  // Returns the failure in `report` with its message replaced by `text`. Blames `node`, or no node
+  // if `node` is nullopt.
   Blame AtNode(v1::Failure report, std::optional<size_t> node, const std::string& text) const {
     report.set_message(text + ReportedBy(report));
     report.set_failure_class(node ? v1::FAILURE_CLASS_NODE : v1::FAILURE_CLASS_INFRASTRUCTURE);
@@ -189,9 +188,9 @@ class Decision {
     return {std::move(report), {}};
   }
 
-  // Returns the first report, in rank order, with another reason than PEER_LOST, or the first
-  // report if there is none. PEER_LOST says little: it means that the connection to another rank
-  // has ended, usually because that rank has failed.
+  // Returns the first report, in rank order, whose reason is not PEER_LOST, or the first report if
+  // there is none. PEER_LOST says little: it means that the connection to another rank was lost,
+  // usually because that rank has failed.
   const v1::Failure& MostInformative() const {
     const v1::Failure* best = nullptr;
     for (const NodeEvidence& node : evidence_.nodes) {

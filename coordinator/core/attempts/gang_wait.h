@@ -26,8 +26,8 @@ struct GangWait {
   bool adopted = false;
 };
 
-// Explains to the user why a job on several nodes has not started: which ranks are not ready,
-// when their agents last mentioned the job, and how long the other ranks have been ready.
+// Explains to the user why a job on several nodes has not started: which ranks are not ready, when
+// their agents last mentioned the job, and how long the other ranks have been ready.
 std::string DescribeWait(const GangWait& wait);
 
 // Returns the ids of the nodes that are not ready, in rank order.
@@ -37,7 +37,7 @@ std::vector<std::string> LateNodes(const GangWait& wait);
 std::string WhyLate(const GangWait& wait);
 
 // Returns true if all nodes that are ready became ready in less than half of the waiting time. In
-// that case, a timeout is caused by the late nodes, not by a time limit that is too short.
+// that case, a timeout is due to the late nodes rather than to a time limit that is too short.
 // Returns false if no node is ready.
 bool OthersWereQuick(const GangWait& wait);
 

@@ -6,24 +6,24 @@
 
 namespace assay::coordinator {
 
-// A period in which the coordinator does not treat silent agents as lost, because the silence may
-// have been caused by the coordinator itself. A period begins when this process starts, after the
-// database did not answer, and after the process was suspended, for example by SIGSTOP. A
-// suspension is noticed because a poll begins late. Thread-safe.
+// A period during which the coordinator does not treat silent agents as lost, because it may have
+// caused the silence itself. A period begins when this process starts, after the database has
+// failed to respond, and after the process was suspended, for example by SIGSTOP. Suspension is
+// detected by a poll that begins late. Thread-safe.
 class GracePeriod {
  public:
   // Begins a period of one lease, because the process has just started.
   GracePeriod(const Clock& clock, Duration lease);
 
-  // Begins a period of one lease (Options::lease), in which agents switch from another
-  // coordinator to this one. That is enough, because agents with a job reconnect within a third
-  // of that time.
+  // Begins a period of one lease (Options::lease), during which agents switch from another
+  // coordinator to this one. That is long enough, because agents with a job reconnect within a
+  // third of that time.
   void Begin();
 
   // Call this at the start of a poll.
   void BeginPoll();
   // Call this at the end of a poll. `next` is the time until the next poll begins.
-  // `database_away` is true if the database did not answer during this poll.
+  // `database_away` is true if the database did not respond during this poll.
   void EndPoll(Duration next, bool database_away);
 
   // Returns true while agents may be silent because of this process.

@@ -14,8 +14,8 @@ namespace assay::coordinator {
 // The state of the database, up or down, as the last calls have found it. Thread-safe.
 class Outage {
  public:
-  // Records the outcome of an operation that certainly used the database. Returns true if the
-  // database did not answer.
+  // Records the outcome of an operation that is known to have used the database. Returns true if
+  // the database did not respond.
   bool Note(const Status& status) {
     if (NoteFailure(status)) return true;
     MutexLock lock(mutex_);
@@ -24,9 +24,9 @@ class Outage {
     return false;
   }
 
-  // Records the outcome of an operation that may not have used the database. Its failure shows
-  // that the database is down, but its success does not show that the database is up. Returns
-  // true if the database did not answer.
+  // Records the outcome of an operation that may not have used the database. Its failure shows that
+  // the database is down, but its success does not show that the database is up. Returns true if
+  // the database did not respond.
   bool NoteFailure(const Status& status) {
     if (status.code() != Code::kUnavailable) return false;
     MutexLock lock(mutex_);

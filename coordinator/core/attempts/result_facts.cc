@@ -16,8 +16,8 @@ namespace {
 
 using storage::LeasedJob;
 
-// Factor by which a reported efficiency may exceed the value that follows from the reported
-// times, because medians are rounded. A higher efficiency was not computed from these times.
+// Factor by which a reported efficiency may exceed the value computed from the reported times,
+// because medians are rounded. A higher efficiency cannot have come from these times.
 constexpr double kRounding = 1.01;
 
 const v1::GpuInventory* FindGpu(const v1::NodeInventory& inventory, int index) {
@@ -35,8 +35,8 @@ const v1::GpuInventory* FindGpu(const v1::NodeInventory& inventory, const std::s
 }
 
 // Returns the GPU of every rank (process of the job), or an empty vector if any of these GPUs is
-// not in the inventory of its node. Finds a GPU by the UUID that the rank reported or, failing
-// that, by its index. The index may have shifted since the inventory was read.
+// missing from its node's inventory. Finds a GPU by the UUID that the rank reported or, failing
+// that, by its index, which may have shifted since the inventory was read.
 std::vector<const v1::GpuInventory*> GpusOf(const LeasedJob& job, const JobNodes& nodes,
                                             const v1::Provenance& said) {
   const auto each = static_cast<size_t>(job.job.world_size) / std::max<size_t>(1, nodes.size());
@@ -186,8 +186,8 @@ std::string WhyImpossible(const v1::CaseResult& result) {
     if (!std::isfinite(number) || number < 0) return "a number of its prediction is impossible";
   }
   if (!prediction.has_efficiency_spec()) return "";
-  // The reported efficiency is the time that the spec sheet allows, divided by the measured time.
-  // Compute the allowed time from it. The predicted time cannot be less, because it is the
+  // The reported efficiency is the time allowed by the spec sheet divided by the measured time.
+  // Compute the allowed time from it. The predicted time cannot be shorter, because it is the
   // allowed time plus the fixed cost of an iteration.
   const double seconds = SecondsOf(result);
   const double allowed = prediction.efficiency_spec() * seconds;

@@ -1,5 +1,5 @@
-// Accepts results from agents. Checks each result against the job to which it claims to belong,
-// stores results in batches, and acknowledges them.
+// Accepts results from agents. Checks each result against the job it claims to come from, stores
+// results in batches, and acknowledges them.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@
 namespace assay::coordinator {
 
 // Returns what is wrong with a result that `node_id` sent for `job`, or an empty string. A result
-// is wrong if the node has no part in the job, if the job has no such case or other parameters,
-// if a successful case has no passed verification, or if a number is not finite or impossible.
+// is wrong if the node has no part in the job, the job has no such case or its parameters differ, a
+// successful case lacks a passed verification, or a number is impossible or not finite.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 
@@ -29,8 +29,8 @@ class ResultIntake {
   ResultIntake(const Environment& environment, RunningJobs& running, const Sessions& sessions,
                Attempts& attempts, OnStored on_stored);
 
-  // Stores results and returns one acknowledgement for each, in the same order. If it returns
-  // UNAVAILABLE, some of the results may have been stored, so call it again with all of them.
+  // Stores results and returns one acknowledgement for each, in the same order. After UNAVAILABLE,
+  // some of the results may have been stored, so call this again with all of them.
   Result<std::vector<v1::ResultAck>> Take(const std::string& node_id,
                                           const std::vector<v1::CaseResult>& results);
 

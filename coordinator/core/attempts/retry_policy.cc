@@ -24,8 +24,8 @@ Duration Backoff(size_t failures) {
   return std::min<Duration>(delay, std::chrono::seconds(30));
 }
 
-// Returns the node that the failure names, or all nodes of the attempt if the failure names no
-// node. Returns an empty set if the failure is not of class NODE, because then no node is at fault.
+// Returns the node named by the failure, or all nodes of the attempt if the failure names none.
+// Returns an empty set if the failure is not of class NODE, because then no node is at fault.
 NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
   if (failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id.empty()) return {failure.node_id};
@@ -33,7 +33,7 @@ NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
 }
 
 // Retries the job on nodes other than those at fault in this attempt. Also avoids the nodes at
-// fault in earlier attempts, beginning with the latest, as long as enough other nodes are left.
+// fault in earlier attempts, latest first, as long as enough other nodes remain.
 RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
   std::vector<NodeSet> at_fault;  // The latest first.
   const auto add = [&](const storage::AttemptFailure& failure) {
@@ -64,8 +64,8 @@ Budget BudgetOf(v1::FailureClass failure_class) {
   return Budget::kNone;
 }
 
-// Retries the job after a failure of Assay itself or a planned interruption, such as the upgrade of
-// an agent. The first retry is immediate. Later retries are delayed, because the cause may persist.
+// Retries the job after a failure of Assay itself or a planned interruption, such as an agent
+// upgrade. The first retry is immediate. Later ones are delayed, because the cause may persist.
 RetryDecision RetryInfrastructure(const storage::LeasedJob& job,
                                   const storage::AttemptFailure& last, size_t earlier) {
   if (earlier >= kInfrastructureRetries) return {};
@@ -122,8 +122,8 @@ RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& fail
         return BudgetOf(earlier.failure_class) != Budget::kInfrastructure;
       }));
   if (BudgetOf(failure.failure_class()) == Budget::kInfrastructure) {
-    // When an operator drains a node, its jobs are interrupted and then retried elsewhere. These
-    // retries do not count against the limit and need no delay.
+    // When an operator drains a node, its jobs are interrupted and retried elsewhere. Such retries
+    // do not count toward the limit and need no delay.
     const auto drains = static_cast<size_t>(std::count_if(
         job.failures.begin(), job.failures.end(), [](const storage::AttemptFailure& earlier) {
           return earlier.reason == v1::REASON_NODE_DRAINED;

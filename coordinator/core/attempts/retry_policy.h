@@ -25,8 +25,8 @@ struct RetryRule {
 };
 const std::vector<RetryRule>& RetryRules();
 
-// The maximum number of times that a job is retried after failures of Assay itself and after
-// planned interruptions, such as the upgrade of an agent.
+// Maximum number of retries of a job after failures of Assay itself and planned interruptions, such
+// as agent upgrades.
 inline constexpr size_t kInfrastructureRetries = 20;
 
 struct RetryDecision {
@@ -37,14 +37,14 @@ struct RetryDecision {
   bool same_nodes = false;  // See storage::FinishedAttempt.
 };
 
-// Decides whether and where a job is retried after `failure`. A cancelled job is not retried.
-// Otherwise, this depends on the class of the failure:
+// Decides whether and where to retry a job after `failure`. A cancelled job is not retried.
+// Otherwise, the decision depends on the class of the failure:
 //   USER            no retry, because the user must change something first
 //   INFRASTRUCTURE  retry, if possible not on nodes at fault in earlier attempts
 //   NODE            retry on nodes that are not at fault
 //   JOB             retry on the same nodes, then once on other nodes if there are enough
-// The campaign's `retries` limits the retries after failures of the classes NODE and JOB. `also`
-// lists nodes at fault that `failure` does not name.
+// The campaign's `retries` limits retries after failures of the classes NODE and JOB. `also` lists
+// nodes at fault that `failure` does not name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 

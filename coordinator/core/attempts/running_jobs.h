@@ -45,15 +45,15 @@ struct CaseOutcomes {
   std::optional<v1::Failure> first_failure;
 };
 
-// The attempts to run jobs that this coordinator leads, with the reports of their agents.
+// The attempts to run jobs that are led by this coordinator, with their agents' reports.
 // Thread-safe. Never blocks.
 class RunningJobs {
  public:
   explicit RunningJobs(const Clock& clock) : clock_(clock) {}
 
-  // Adds a job. `adopted` is false if this process has just claimed the job, and true if an
-  // earlier coordinator process assigned the job to its agents. If this attempt to run the job is
-  // already known, only updates the copy of the job's database record.
+  // Adds a job. `adopted` is false if this process has just claimed the job, and true if an earlier
+  // coordinator process assigned it to its agents. If this attempt to run the job is already known,
+  // only updates the copy of the job's database record.
   void Add(storage::LeasedJob job, bool adopted);
 
   // Returns nullopt if this process does not lead the job under this epoch.
@@ -64,7 +64,7 @@ class RunningJobs {
   void Clear();
 
   // Records that the Assign message, which gives a job to an agent, was sent to this node.
-  // `agent_instance_id` identifies the agent process. `name` is the node's name as users see it.
+  // `agent_instance_id` identifies the agent process. `name` is the node's name as shown to users.
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
 
@@ -72,7 +72,7 @@ class RunningJobs {
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
   // Records that the agent of `node_id` has listed these jobs in a State message, its heartbeat.
-  // `name` is the node's name as users see it, or empty if the agent's session has ended since.
+  // `name` is the node's name as shown to users, or empty if the agent's session has since ended.
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
@@ -82,14 +82,12 @@ class RunningJobs {
   std::string PhaseOf(const storage::JobEpoch& job) const;
 
   // Records that all ranks (processes) of a job on this node are ready. Once all nodes of the job
-  // are ready, returns one GangGo message for each agent, which tells it to start. Returns
-  // nothing before that. If an agent repeats its GangReady message later, returns GangGo again
-  // for this agent.
+  // are ready, returns a GangGo message for each agent, which tells it to start. Until then,
+  // returns nothing. If an agent repeats its GangReady message later, returns its GangGo again.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
-  // Records that an agent has finished its part of the job without failure. Returns true if this
-  // is the agent of rank 0, which sends all results of the job. In that case, the attempt to run
-  // the job is over.
+  // Records that an agent has finished its part of the job without failure. Returns true if this is
+  // the agent of rank 0, which sends all results of the job. In that case, the attempt is over.
   bool NoteFinished(const storage::JobEpoch& job, const std::string& node_id);
 
   void NoteOutcome(const v1::CaseResult& result);
@@ -118,8 +116,8 @@ class RunningJobs {
   // Returns when the attempt began in this process.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
 
-  // Returns true if this process leads all these jobs, and their leases were granted or renewed
-  // less than `age` ago.
+  // Returns true if this process leads all these jobs and their leases were granted or renewed less
+  // than `age` ago.
   bool AllRenewedWithin(Duration age, const std::vector<storage::JobEpoch>& jobs) const;
 
   // An attempt that a node should be running but did not list in its State.
@@ -132,17 +130,17 @@ class RunningJobs {
     // True for an adopted job if the agent has never reported it to this process.
     bool unheard = false;
   };
-  // Returns the jobs that the agent should have listed in its State message (its heartbeat) but
-  // did not. `reported` contains the jobs that it listed. Skips jobs that were assigned less than
-  // `grace` ago, because the Assign message may still be on its way.
+  // Returns the jobs that the agent should have listed in its State message (its heartbeat) but did
+  // not. `reported` contains the jobs it did list. Skips jobs assigned less than `grace` ago,
+  // because the Assign message may still be on its way.
   std::vector<Missing> MissingAt(const std::string& node_id, const std::string& agent_instance_id,
                                  const std::vector<storage::JobEpoch>& reported,
                                  Duration grace) const;
 
-  // An attempt that has lost an agent, and the node of that agent. Usually, an agent is lost if
-  // it has not mentioned the job for longer than `lease`. While a job on several nodes has not
-  // started, an agent without a session is lost after the shorter time `absent`, because the
-  // other nodes are idle until then.
+  // An attempt that has lost an agent, and the node of that agent. Normally, an agent is lost if it
+  // has not mentioned the job for longer than `lease`. Before a job on several nodes has started,
+  // an agent without a session is lost after the shorter time `absent`, because the other nodes are
+  // idle until then.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
@@ -150,7 +148,7 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
-  // Returns true if some agent has mentioned the job to this process and has not finished its
+  // Returns true if any agent has mentioned the job to this process without having finished its
   // part. If that agent falls silent, LostSince will return the job.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
@@ -172,14 +170,13 @@ class RunningJobs {
     std::string name;               // Empty until known.
     std::string phase;              // See RunningJob.phase. Empty until known.
     MonotonicTime assigned;
-    // When the agent last mentioned the job. Absent if this process has taken over the job and
-    // has not heard about it from the agent yet, perhaps because the agent has its session with
-    // another coordinator.
+    // When the agent last mentioned the job. Absent if this process has taken over the job but has
+    // not yet heard about it from the agent, whose session may be with another coordinator.
     std::optional<MonotonicTime> last_seen;
   };
-  // The stage of a job. A new job on several nodes is in kPreparing until all its agents are
-  // ready. If an earlier process assigned it, it is in kAdopted, because this process does not
-  // know whether it has started. A job on one node is always in kStarted.
+  // The stage of a job. A new job on several nodes is in kPreparing until all its agents are ready.
+  // If it was assigned by an earlier process, it is in kAdopted, because this process does not know
+  // whether it has started. A job on a single node is always in kStarted.
   enum class Stage { kPreparing, kAdopted, kStarted };
   struct Entry {
     storage::LeasedJob job;
@@ -206,8 +203,8 @@ class RunningJobs {
   const Clock& clock_;
   mutable Mutex mutex_;
   Entries entries_ ASSAY_GUARDED_BY(mutex_);
-  // The ids of the jobs in `entries_` by node. With this index, the work for a node's heartbeat
-  // depends only on the number of jobs of that node.
+  // The ids of the jobs in `entries_` by node. With this index, the cost of handling a node's
+  // heartbeat depends only on the node's number of jobs.
   std::map<std::string, std::set<std::string>> jobs_of_node_ ASSAY_GUARDED_BY(mutex_);
 };
 

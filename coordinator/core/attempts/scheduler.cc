@@ -26,8 +26,7 @@ using storage::LeasedJob;
 constexpr int kClaimLimit = 64;
 constexpr int kExpiredLimit = 256;
 constexpr int kDrainedLimit = 256;
-// Time that an agent may take in addition to a job's timeout, to start the job, to stop it and to
-// report its end.
+// Time an agent may take beyond a job's timeout to start the job, stop it and report its end.
 constexpr Duration kTimeoutSlack = std::chrono::minutes(5);
 
 }  // namespace
@@ -49,8 +48,8 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Lea
       run_schedules_(std::move(run_schedules)) {}
 
 void Scheduler::Start() {
-  // Take part in the election of the leader before the first agent connects, because a
-  // coordinator that is not the leader sends agents away.
+  // Take part in the leader election before the first agent connects, because a coordinator that is
+  // not the leader sends agents away.
   outage_.Note(Elect());
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
 }
@@ -215,8 +214,8 @@ Status Scheduler::SweepUnprepared() {
   return Status::Ok();
 }
 
-// Ends attempts to run a job that have long exceeded the job's timeout. A working agent ends the
-// job itself, so this is needed only if an agent is broken or hostile.
+// Ends attempts that have far exceeded their job's timeout. A working agent ends the job itself, so
+// this is needed only if an agent is broken or hostile.
 Status Scheduler::SweepOverdue() {
   for (const LeasedJob& job : running_.OverdueSince(kTimeoutSlack)) {
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
@@ -241,9 +240,9 @@ Status Scheduler::SweepDrained() {
   return Status::Ok();
 }
 
-// Ends attempts whose lease has expired, usually because the coordinator that led them has died.
-// Skips an attempt if one of its agents has reported the job to this process. If that agent falls
-// silent, SweepLost ends the attempt with a more specific reason.
+// Ends attempts whose lease has expired, usually because the coordinator leading them has died.
+// Skips an attempt if one of its agents has reported the job to this process. Should that agent
+// fall silent, SweepLost ends the attempt with a more specific reason.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));

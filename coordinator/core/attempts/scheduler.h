@@ -1,7 +1,6 @@
 // Assigns queued jobs to nodes, detects lost attempts, and decides the verdicts of campaigns.
 // Reacts when a campaign is submitted, a node connects, a job ends, or the database sends a
-// notification. In addition, polls the database at longer intervals in case a notification was
-// lost.
+// notification. Also polls the database at longer intervals in case a notification was lost.
 #pragma once
 
 #include <atomic>
@@ -23,7 +22,7 @@
 namespace assay::coordinator {
 
 // Assigns jobs to nodes and detects lost attempts while this coordinator is the elected leader.
-// Each poll of a leader also calls `run_schedules`. If the database does not answer, all work
+// Every poll by the leader also calls `run_schedules`. If the database does not respond, all work
 // waits for the next poll. Thread-safe. Must be created with std::make_shared.
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
@@ -37,8 +36,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Stops claiming jobs. Tasks that are queued on the executor will do nothing.
   void Stop() { stopped_ = true; }
 
-  // Starts a task on the executor that claims all jobs that can run now and assigns them to
-  // nodes. Several calls may share one task.
+  // Starts a task on the executor that claims all jobs that can run now and assigns them to nodes.
+  // Several calls may share one task.
   void Kick();
   // Handles the end of an attempt: its nodes are free again, and its campaign may have ended.
   void OnAttemptEnded(const Attempts::Ended& ended);

@@ -83,7 +83,7 @@ class ColumnMaker {
   std::unordered_map<std::string, int> indices_;  // Of the column's texts.
 };
 
-// Returns the unit of a field. A unit in backquotes is the name of another field that contains
+// Returns the unit of a field. If the unit is in backquotes, it names another field that contains
 // the unit; in that case, returns "".
 std::string UnitOf(const schema::ResultField& field) {
   return field.unit.starts_with('`') ? "" : std::string(field.unit);

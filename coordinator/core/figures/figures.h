@@ -1,4 +1,4 @@
-// Provides the data of figures and large tables: columns of results, rooflines, comparisons of
+// Provides the data for figures and large tables: columns of results, rooflines, comparisons of
 // pairs of nodes or GPUs, and the progress of campaigns.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace assay::coordinator {
 
-// The queries for the data of figures and large tables. Thread-safe. Calls block on the database
-// and may take a second.
+// The queries for figures and large tables. Thread-safe. Calls block on the database and may take a
+// second.
 class Figures {
  public:
   // Both arguments must outlive this object.

@@ -20,7 +20,7 @@ using analysis::PairReport;
 using analysis::Verdict;
 
 constexpr int kMostResults = 200'000;
-// Maximum number of cells, one per pair of GPUs, in an answer. The nodes with the most suspect
+// Maximum number of cells (one per pair of GPUs) in a response. The nodes with the most suspect
 // GPUs are added first.
 constexpr int kMostGpuCells = 20'000;
 constexpr int kMostFindings = 200;
@@ -51,8 +51,7 @@ Result<Fleet> ReadFleet(const Environment& environment) {
   return fleet;
 }
 
-// The results and jobs of one report, which compares either pairs of nodes or pairs of GPUs of
-// one node.
+// The results and jobs of one report, which compares pairs of nodes or pairs of GPUs within a node.
 struct Measured {
   std::vector<v1::StoredResult> results;
   std::vector<v1::Job> jobs;
@@ -94,9 +93,9 @@ std::optional<int> RankOf(const v1::CaseResult& run, const std::string& paramete
   return valid ? std::optional(static_cast<int>(*rank)) : std::nullopt;
 }
 
-// Returns the indices of the two GPUs of one node between which a result was measured, the
-// sending GPU first. The parameters `from` and `to` name the ranks of these GPUs. Without the
-// parameters, the result must have only two ranks. Returns nullopt if the GPUs are not known.
+// Returns the indices of the two GPUs of a node between which a result was measured, sender first.
+// The parameters `from` and `to` name the ranks of these GPUs. Without these parameters, the result
+// must have exactly two ranks. Returns nullopt if the GPUs are unknown.
 std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet& fleet) {
   const v1::Provenance& provenance = run.provenance();
   if (provenance.gpu_uuids_size() < 2 || provenance.node_names_size() != 1) return std::nullopt;
@@ -112,8 +111,8 @@ std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet
   return std::pair(first->second, second->second);
 }
 
-// The results and jobs of a campaign that measure between two nodes or between two GPUs, sorted
-// by these two kinds and, for GPUs, by node.
+// A campaign's results and jobs that measure between two nodes or two GPUs, sorted by these two
+// kinds and, for GPUs, by node.
 class Sorter {
  public:
   explicit Sorter(const Fleet& fleet) : fleet_(fleet) {}
@@ -307,16 +306,16 @@ v1::PairsVerdict Worse(v1::PairsVerdict a, Verdict b) {
   return std::max(a, other);
 }
 
-// Returns a filter for two kinds of results: those of `benchmarks`, and those that were measured
-// between two of several GPUs.
+// Returns a filter for two kinds of results: those of `benchmarks`, and those measured between two
+// of several GPUs.
 std::string FilterOf(const v1::Campaign& campaign, const std::set<std::string>& benchmarks,
                      bool all_metrics) {
   std::string any = std::string("parameters.") + kFrom + " >= 0";
   for (const std::string& benchmark : benchmarks) {
     any += " OR benchmark = " + FilterText(benchmark);
   }
-  // Mention `simulated` and `primary` in the filter. Otherwise, results of simulated nodes and of
-  // secondary metrics would be left out.
+  // Mention `simulated` and `primary` in the filter, which would otherwise leave out the results of
+  // simulated nodes and of secondary metrics.
   return "campaign_id = " + FilterText(campaign.campaign_id()) + " AND " + any +
          " AND simulated = true OR simulated = false" +
          (all_metrics ? " AND primary = true OR primary = false OR outcome != ok" : "");
@@ -367,13 +366,13 @@ Result<v1::GetPairsResponse> Figures::GetPairs(const v1::GetPairsRequest& reques
                            analysis::MakePairReport(measured.results, measured.jobs, query));
     report.noun = "GPU";
     if (report.cases.empty() && report.failures.empty()) continue;
-    // A pair is judged by comparison with other pairs. If there is only one pair, for example in
-    // a collective over two GPUs, it cannot be compared.
+    // A pair is judged by comparison with other pairs. A single pair, for example in a collective
+    // over two GPUs, cannot be compared.
     const bool compares = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const PairCase& one) { return one.cells.size() > 1; });
     if (!compares && report.failures.empty()) continue;
-    // Number of GPUs from which a report always counts for the campaign. A report about fewer
-    // GPUs is undecided unless it is bad, and must not make the whole campaign undecided.
+    // Number of GPUs from which a report always counts toward the campaign's verdict. A report on
+    // fewer GPUs is undecided unless it is bad, and must not make the whole campaign undecided.
     constexpr size_t kLeastJudged = 4;
     const bool judged = report.nodes.size() >= kLeastJudged || report.verdict() == Verdict::kBad;
     if (judged) verdict = Worse(verdict, report.verdict());

@@ -22,8 +22,8 @@ constexpr size_t kMostNodes = 20;
 constexpr size_t kMostEvidence = 4096;
 constexpr char kOthers[] = "others";
 
-// Returns the number of nodes that a job needs. Each node runs one process (rank) per GPU that
-// the job uses on it, or one process if the job uses no GPU.
+// Returns the number of nodes a job needs. Each node runs one process (rank) per GPU that the job
+// uses on it, or one process if the job uses no GPU.
 int NodesNeeded(const v1::Job& job) {
   return std::max(1, job.world_size() / std::max(1, job.gpu_indices_size()));
 }
@@ -112,8 +112,8 @@ class ProgressMaker {
     failures.nodes.insert(job.node_names().begin(), job.node_names().end());
   }
 
-  // Returns the places (where jobs run) that get their own columns. These are all places or, if
-  // there are too many, those with the most running and failed jobs.
+  // Returns the places (where jobs run) that have their own columns: all of them or, if there are
+  // too many, those with the most running and failed jobs.
   std::set<std::string> ShownPlaces() const {
     std::set<std::string> shown;
     if (places_.size() <= kMostPlaces) {

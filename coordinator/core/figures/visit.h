@@ -10,8 +10,8 @@
 namespace assay::coordinator {
 
 // Calls `visit` for each result that matches `filter`, until `visit` returns false or has been
-// called `most` times. The results contain no samples. Returns the number of matching results
-// that were not visited, but at most kMaxCountedResults.
+// called `most` times. The results contain no samples. Returns the number of matching results not
+// visited, capped at kMaxCountedResults.
 Result<int> VisitResults(const Environment& environment, const std::string& filter,
                          const std::string& order, int most,
                          const std::function<bool(const v1::StoredResult&)>& visit);

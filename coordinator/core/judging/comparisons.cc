@@ -98,9 +98,8 @@ Runs RunsWith(const Runs& runs, const ReadField& read, const std::string& value)
   return chosen;
 }
 
-// Splits runs into two sides by the value of a field, which must have exactly two values. Side A
-// gets the lower version. If the values are not versions, it gets the value whose newest run is
-// older.
+// Splits runs into two sides by the value of a field, which must have exactly two values. Side A is
+// the lower version or, if the values are not versions, the value whose newest run is older.
 Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, Side& b) {
   std::map<std::string, WallTime> newest;  // By value.
   for (const Run& run : runs.runs) {
@@ -130,8 +129,8 @@ Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, S
   return Status::Ok();
 }
 
-// Returns a key that is equal for runs that can be compared. If `across_hardware` is true, runs
-// on different GPU models can be compared.
+// Returns a key that is equal for runs that can be compared. If `across_hardware` is true, that
+// includes runs on different GPU models.
 std::string CaseKey(const v1::CaseIdentity& identity, bool across_hardware) {
   if (!across_hardware) return identity.lineage_id();
   v1::CaseIdentity key = identity;

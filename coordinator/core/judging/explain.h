@@ -7,7 +7,7 @@
 
 namespace assay::coordinator {
 
-// Sets one.explanations, which say what else changed between the last runs before the regression
+// Sets one.explanations, which list what else changed between the last runs before the regression
 // and the first runs after it. Blocks on the database.
 Status ExplainRegression(const Environment& environment, v1::Regression& one);
 

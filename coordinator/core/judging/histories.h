@@ -10,8 +10,8 @@
 
 namespace assay::coordinator {
 
-// The runs of one case at one place (the same GPUs or nodes), oldest first. Contains pointers
-// into the Runs from which it was made.
+// The runs of one case at one place (the same GPUs or nodes), oldest first. Contains pointers into
+// the Runs it was made from.
 struct History {
   v1::CaseIdentity identity;
   std::string place_key;  // See storage::PlaceKey.
@@ -23,7 +23,7 @@ struct History {
   std::vector<double> values;
 };
 
-// Returns the logarithm of a median. It is negated if a lower median is better, so that a higher
+// Returns the logarithm of a median, negated if lower medians are better, so that a higher
 // logarithm is always better.
 double LogPerformance(const v1::CaseIdentity& identity, double median);
 

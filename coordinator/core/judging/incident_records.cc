@@ -49,8 +49,8 @@ v1::IncidentCause CauseOf(analysis::CauseKind kind) {
   return v1::INCIDENT_CAUSE_CASE;
 }
 
-// Chooses the id that most of an incident's regressions already have, unless another incident has
-// taken it. If there is none, makes a new id.
+// Chooses the id shared by most of an incident's regressions, unless another incident has taken it.
+// If there is none, makes a new id.
 std::string ChooseId(const std::vector<size_t>& members, const std::vector<v1::Regression>& open,
                      std::set<std::string>& taken) {
   std::map<std::string, int> votes;
@@ -71,8 +71,7 @@ std::string ChooseId(const std::vector<size_t>& members, const std::vector<v1::R
   return best;
 }
 
-// Returns the state of an incident, which is the state of the one of its regressions that needs
-// attention most.
+// Returns the state of an incident, which is that of its regression most in need of attention.
 v1::RegressionState Combined(const std::set<v1::RegressionState>& states) {
   for (const v1::RegressionState state :
        {v1::REGRESSION_STATE_CONFIRMED, v1::REGRESSION_STATE_DETECTED,
@@ -112,8 +111,8 @@ v1::Incident MakeIncident(const IncidentMembers& members, const std::vector<v1::
   }
   const v1::Place& place = open[group.members.front()].place();
   if (group.kind == analysis::CauseKind::kCase && places.size() == 1) {
-    // If only one case at one place has regressed, report the place (a GPU or a node) as the
-    // cause, because this is what users look for.
+    // If only one case at one place has regressed, report the place (a GPU or a node) as the cause,
+    // because that is what users are looking for.
     const bool on_gpu = !place.gpu_uuids().empty();
     incident.set_cause(on_gpu ? v1::INCIDENT_CAUSE_GPU : v1::INCIDENT_CAUSE_NODE);
     incident.set_to(on_gpu ? place.gpu_uuids(0) : place.node_names(0));

@@ -20,12 +20,12 @@ struct IncidentMembers {
   analysis::IncidentGroup group;
 };
 
-// Groups open regressions by their common cause into incidents, and sets their incident_id. An
-// incident keeps its id while it has an open regression.
+// Groups open regressions by common cause into incidents, and sets their incident_id. An incident
+// keeps its id as long as it has an open regression.
 std::vector<IncidentMembers> GroupRegressions(std::vector<v1::Regression>& open);
 
-// Adds incidents whose records have changed to `findings`. Closes incidents whose regressions
-// have all been closed. Some regressions in `open` may have been closed after they were grouped.
+// Adds incidents whose records have changed to `findings`. Closes incidents once all of their
+// regressions are closed. Some regressions in `open` may have been closed after they were grouped.
 Status AddIncidents(storage::AnalysisStore& store, const std::vector<IncidentMembers>& incidents,
                     const std::vector<v1::Regression>& open, storage::Findings& findings);
 

@@ -22,8 +22,8 @@ using storage::Findings;
 using storage::Run;
 using storage::Runs;
 
-// Number of runs within which a single slow run must turn out to be the beginning of a step (a
-// lasting change). If it does not, it was a disturbance.
+// Number of runs within which a single slow run must prove to be the beginning of a step (a lasting
+// change). Otherwise, it was a disturbance.
 constexpr size_t kPatienceRuns = analysis::kSegmentRuns + kSameStepRuns;
 
 // A judge of one case at one place, which keeps the records of its regressions up to date.
@@ -54,8 +54,8 @@ class PlaceJudge {
   }
 
  private:
-  // Returns the index in history.used of the first run after the step of a stored regression.
-  // Returns nullopt if the step is older than all runs.
+  // Returns the index in history.used of the first run after a stored regression's step. Returns
+  // nullopt if the step is older than all runs.
   std::optional<size_t> IndexOf(const v1::Regression& regression) const {
     const WallTime time = schema::FromTimestamp(regression.step().time());
     const auto found = std::find_if(history_.used.begin(), history_.used.end(),
@@ -85,8 +85,8 @@ class PlaceJudge {
       *regression->mutable_detected_time() = schema::ToTimestamp(now_);
       Describe(step, *regression);
     } else if (is_step && !regression->is_step()) {
-      // A regression that was found in a single run has turned out to be a step (a lasting
-      // change). Its size is known better now. If it was cleared as a disturbance, open it again.
+      // A regression found in a single run has turned out to be a step (a lasting change), so its
+      // size is now better known. If it was cleared as a disturbance, reopen it.
       if (regression->state() == v1::REGRESSION_STATE_CLEARED) {
         regression->set_state(v1::REGRESSION_STATE_DETECTED);
         regression->clear_reruns();
@@ -122,8 +122,8 @@ class PlaceJudge {
     Record({values.size() - 1, values.back() - deviation->change, values.back()}, false);
   }
 
-  // Closes a regression if the latest runs are as fast as the runs before the regression. A step
-  // or a confirmed regression becomes RESOLVED. A single slow run that was never confirmed was a
+  // Closes a regression if the latest runs have recovered at least half of its loss. A step or a
+  // confirmed regression becomes RESOLVED. A single slow run that was never confirmed was a
   // disturbance and becomes CLEARED.
   void Close(v1::Regression& one) const {
     if (storage::IsClosed(one.state()) || !one.rerun_campaign_id().empty()) return;

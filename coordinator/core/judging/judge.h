@@ -20,11 +20,11 @@ namespace assay::coordinator {
 //                            \--> outliers, summaries for dashboards
 //   regressions --> incidents --> reruns (Reruns) --> CONFIRMED or CLEARED
 //
-// Not thread-safe: call Pass on one thread, which it may block for a minute.
+// Not thread-safe: call Pass on a single thread. It may block for a minute.
 class Judge {
  public:
-  // Creates a judge that calls `kick` after it has queued jobs for reruns. All arguments must
-  // outlive this object.
+  // Creates a judge that calls `kick` after queueing jobs for reruns. All arguments must outlive
+  // this object.
   Judge(const Environment& environment, const Options& options, const Leadership& leadership,
         std::function<void()> kick)
       : environment_(environment),
@@ -41,8 +41,8 @@ class Judge {
   const Environment& environment_;
   const Leadership& leadership_;
   Reruns reruns_;
-  // State of the current pass: the end time of the newest run that an earlier pass has judged,
-  // and the number of newer runs.
+  // State of the current pass: the end time of the newest run judged by an earlier pass, and the
+  // number of newer runs.
   WallTime judged_until_{};
   size_t new_runs_ = 0;
   std::optional<Prices> prices_;  // Read when first needed.

@@ -9,8 +9,8 @@
 
 namespace assay::coordinator {
 
-// Adds the outliers among the places of one lineage (comparable runs of one case) to `findings`.
-// If there are outliers, blocks on the database to read their clocks.
+// Adds any outliers among the places of one lineage (comparable runs of one case) to `findings`. If
+// there are any, blocks on the database to read their clocks.
 Status AddPeerFindings(const Environment& environment, const storage::Runs& runs,
                        const std::vector<History>& histories, storage::Findings& findings);
 

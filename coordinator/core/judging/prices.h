@@ -12,14 +12,13 @@
 
 namespace assay::coordinator {
 
-// The prices of cases. A case that uses, for example, half of a node's GPUs costs half of the
-// node's price.
+// The prices of cases. A case that uses, say, half of a node's GPUs costs half of the node's price.
 class Prices {
  public:
   static Result<Prices> Read(const Environment& environment);
 
-  // Returns the price in US dollars per hour of the part of its nodes that a case uses. Returns
-  // nullopt if the price is not known.
+  // Returns the hourly price in US dollars of the share of its nodes that a case uses. Returns
+  // nullopt if the price is unknown.
   std::optional<double> PerHour(const v1::CaseIdentity& identity,
                                 const storage::RunOrigin& origin) const;
 

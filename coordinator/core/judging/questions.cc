@@ -53,9 +53,8 @@ v1::PlaceHistory HistoryMessage(const Runs& runs, const History& history) {
   return message;
 }
 
-// Returns the unit in which prices for this case are given, PFLOP/s or TB/s, and the factor that
-// converts the case's metric to it. Returns "" and nullopt if the metric is not a rate of this
-// kind.
+// Returns the unit by which prices for this case are quoted, PFLOP/s or TB/s, and the factor that
+// converts the case's metric to it. Returns "" and nullopt if the metric is not such a rate.
 std::pair<std::string, std::optional<double>> RateUnitOf(const v1::CaseIdentity& identity) {
   if (identity.direction() == v1::DIRECTION_LOWER_IS_BETTER) return {"", std::nullopt};
   for (const char* unit : {"PFLOP/s", "TB/s"}) {
@@ -91,8 +90,8 @@ v1::CostRow RowOf(const std::string& provider, const CostGroup& group) {
   return row;
 }
 
-// Orders rows by case, and the rows of each case by the price of a rate (dollars per PFLOP/s or
-// TB/s), the cheapest first. For a row without this price, uses the price per hour.
+// Orders rows by case, and within each case by the price of a rate (dollars per PFLOP/s or TB/s),
+// cheapest first. For rows without this price, uses the price per hour.
 bool IsCheaper(const v1::CostRow& a, const v1::CostRow& b) {
   const auto key = [](const v1::CostRow& row) {
     return std::tuple(
@@ -153,8 +152,7 @@ Result<v1::GetCostsResponse> Questions::GetCosts(const v1::GetCostsRequest& requ
   ASSAY_ASSIGN_OR_RETURN(const Runs runs, environment_.analysis.ListRuns(request.filter()));
   ASSAY_ASSIGN_OR_RETURN(const Prices prices, Prices::Read(environment_));
   v1::GetCostsResponse response;
-  // A node may have changed its provider or its price. Therefore, the runs are separated by
-  // provider and price.
+  // A node may have changed its provider or price, so keep the runs separate by provider and price.
   std::map<std::pair<std::string, double>, Runs> offers;
   for (const Run& run : runs.runs) {
     const storage::RunOrigin& origin = runs.origins[run.origin];

@@ -9,7 +9,7 @@
 
 namespace assay::coordinator {
 
-// The queries that examine many runs together. Thread-safe. Calls block on the database and may
+// The queries that examine large numbers of runs. Thread-safe. Calls block on the database and may
 // take seconds.
 class Questions {
  public:

@@ -13,12 +13,12 @@
 
 namespace assay::coordinator {
 
-// Number of runs by which the position of a step (a lasting change) may be found too early or too
-// late. Steps that are no further apart than this count as the same step.
+// Number of runs by which the detected position of a step (a lasting change) may be off. Steps no
+// further apart than this are considered the same step.
 inline constexpr size_t kSameStepRuns = 2;
 
-// Returns the steps (lasting changes) of a history. Step::first is an index into `history.used`.
-// If a step is less than kSegmentRuns from a change of the driver, it is moved to that change.
+// Returns the steps (lasting changes) of a history. Step::first is an index into `history.used`. A
+// step less than kSegmentRuns away from a driver change is moved to that change.
 std::vector<analysis::Step> StepsOf(const storage::Runs& runs, const History& history);
 
 // Returns the record of a step, without first_point.

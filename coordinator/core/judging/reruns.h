@@ -26,12 +26,12 @@ inline constexpr size_t kRunsPerPlace = 60;
 //           \--reruns as fast as before--> CLEARED, this regression alone
 class Reruns {
  public:
-  // Creates an object that calls `kick` after it has queued jobs for reruns. All arguments must
-  // outlive this object.
+  // Creates an object that calls `kick` after queueing jobs for reruns. All arguments must outlive
+  // this object.
   Reruns(const Environment& environment, const Options& options, std::function<void()> kick);
 
   // Reads the results of reruns that have ended, confirms or clears regressions in `open`, and
-  // begins further reruns. `new_runs` is the number of runs since the last call. Each of them
+  // begins further reruns. `new_runs` is the number of runs since the last call, each of which
   // allows Options::rerun_share further reruns.
   Status Continue(const std::vector<IncidentMembers>& incidents, size_t new_runs,
                   std::vector<v1::Regression>& open);
@@ -45,12 +45,12 @@ class Reruns {
   // Confirms the regression at `index` and all steps of its incident.
   void Confirm(const IncidentMembers& incident, size_t index, v1::RegressionScope scope,
                std::vector<v1::Regression>& open) const;
-  // Reads the result of the regression's latest rerun if it has ended. Returns true if no rerun
+  // Reads the result of the regression's latest rerun if that has ended. Returns true if no rerun
   // is in progress.
   Result<bool> TakeRerun(v1::Regression& one);
   Result<Known> Read(const v1::Regression& one, const std::vector<v1::Regression>& open);
-  // Returns true if the case of `one` is slower with the new driver of an incident than with the
-  // old one. Compares the runs with both drivers at all places.
+  // Returns true if the case of `one` is slower with an incident's new driver than with the old
+  // one. Compares the runs with both drivers at all places.
   Result<bool> DriverRegressed(const IncidentMembers& incident, const v1::Regression& one) const;
   // Starts a rerun of the run that produced this result.
   Status Begin(const std::string& result_id, bool peer, v1::Regression& one);

@@ -79,9 +79,9 @@ WallTime NewestOf(const Part& part) {
   return newest;
 }
 
-// Returns the standard deviation between runs at the same place, pooled over all places.
-// Estimates it from the median absolute deviation, so that single disturbances do not count.
-// Returns nullopt if there are too few runs.
+// Returns the standard deviation between runs at the same place, pooled over all places. Estimates
+// it from the median absolute deviation, which is insensitive to single disturbances. Returns
+// nullopt if there are too few runs.
 std::optional<double> SpreadOfRuns(const Part& part) {
   std::vector<double> distances;
   size_t places = 0;
@@ -141,8 +141,8 @@ void AddDriverMedians(const PartsByDriver& parts, Findings& findings) {
   }
 }
 
-// Returns the drivers sorted by version. If any of them is not a version, sorts them by the time
-// of their first run.
+// Returns the drivers sorted by version or, if any of them is not a version, by the time of their
+// first run.
 std::vector<std::string> OrderedDrivers(const PartsByDriver& parts, bool throttled) {
   std::vector<std::pair<WallTime, std::string>> drivers;
   bool versions = true;

@@ -1,6 +1,6 @@
-// Compares the State messages of agents, which are their heartbeats, with the jobs that the agents
-// should be running. While the database works on one batch of States, newly arrived States form the
-// next batch. Batches therefore grow with the load, and a single State does not wait.
+// Compares the State messages of agents, which are their heartbeats, with the jobs the agents
+// should be running. While the database works on one batch of States, newly arrived ones form the
+// next. Batches therefore grow with the load, while a single State is handled at once.
 #pragma once
 
 #include <map>
@@ -17,22 +17,21 @@
 
 namespace assay::coordinator {
 
-// Answers each State message, in which an agent lists the jobs that it runs, with
+// Answers each State message, in which an agent lists the jobs it is running, with
 //   LeaseRenewal  for jobs that the agent may continue to run,
 //   CancelJob     for jobs that were cancelled or are now run by another attempt,
 //   Assign        for jobs that the agent should run but never received.
 // Also takes over (adopts) jobs whose coordinator has ended. Fails a job if the agent lost it by
-// restarting, or if the job's other agents started without this agent. Thread-safe. Create it with
-// std::make_shared.
+// restarting, or if the job's other agents started without this agent. Thread-safe. Must be created
+// with std::make_shared.
 class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
  public:
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
              Sessions& sessions, Attempts& attempts, Outage& outage);
 
   // Handles a State message, the heartbeat of an agent. Returns at once; the answer is sent after
-  // the database has replied. A State without news is not answered if it follows another within a
-  // quarter of a heartbeat period. Agents send many of these, one for each job that they are
-  // assigned.
+  // the database has replied. Leaves a State without news unanswered if it follows another within a
+  // quarter of a heartbeat period. Agents send many such States, one for each job assigned to them.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 
  private:

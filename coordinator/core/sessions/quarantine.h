@@ -11,10 +11,10 @@
 
 namespace assay::coordinator {
 
-// Asks the agents of quarantined nodes, which have failed job after job, to check themselves.
-// Ends the quarantine of nodes that pass. The pause between two checks of a node doubles each
-// time, from 5 s to an hour. A node whose agent has restarted is checked at once. Storage decides
-// which nodes are quarantined (see storage::FinishedAttempt). Thread-safe.
+// Asks the agents of quarantined nodes, which have failed job after job, to check themselves. Ends
+// the quarantine of nodes that pass. The pause between checks of a node doubles each time, from 5 s
+// to an hour. A node whose agent has restarted is checked at once. Storage decides which nodes are
+// quarantined (see storage::FinishedAttempt). Thread-safe.
 class Quarantine {
  public:
   Quarantine(const Environment& environment, const Sessions& sessions)
@@ -22,8 +22,8 @@ class Quarantine {
 
   // Sends CheckNode to the quarantined nodes whose check is due. Call it in every poll.
   Status CheckDue();
-  // Returns true once for each CheckNode message that was sent to the node. If this returns
-  // false, the node was not asked to check itself, and the caller must ignore its result.
+  // Returns true once for each CheckNode message sent to the node. If this returns false, the node
+  // was not asked to check itself, and the caller must ignore the result of its check.
   bool WasAsked(const std::string& node_id);
   // Handles the result of a check that WasAsked() confirmed.
   Status Checked(const std::string& node_id, const v1::NodeChecked& checked);

@@ -36,8 +36,8 @@ Status BadHello(std::string message) {
 // Number of times that a message is handled again after an error that the agent did not cause.
 constexpr int kTries = 10;
 
-// Returns true if the agent has caused the error, for example by breaking the protocol. Other
-// errors are caused by the database or by this process and do not end the session.
+// Returns true if the agent caused the error, for example by violating the protocol. Other errors
+// are caused by the database or by this process and do not end the session.
 bool IsFaultOfPeer(const Status& status) {
   switch (status.code()) {
     case Code::kInvalidArgument:
@@ -51,8 +51,8 @@ bool IsFaultOfPeer(const Status& status) {
   }
 }
 
-// Shortens the texts of failures that are too long. If the message were rejected instead, the job
-// could not end.
+// Shortens failure texts that are too long. If the message were rejected instead, the job could not
+// end.
 void CutFailures(v1::AgentMessage& message) {
   if (message.has_job_finished()) schema::CutToBounds(*message.mutable_job_finished());
   if (message.has_case_result() && message.case_result().has_failure()) {
@@ -61,10 +61,10 @@ void CutFailures(v1::AgentMessage& message) {
 }
 
 // Returns the address at which Prometheus can read the agent's metrics. This is `claimed`, the
-// address that the agent reports, with the host `peer` if the agent listens on all addresses. A
-// node must not direct requests to other machines. Therefore, returns an empty string unless the
-// host is `peer`, where the session comes from, or the host of `dialled`, which the coordinator
-// dialed.
+// address reported by the agent, with `peer` as the host if the agent listens on all addresses. To
+// keep nodes from directing requests to other machines, the host must be `peer`, where the session
+// comes from, or the host of `dialled`, which the coordinator dialed. Otherwise, returns an empty
+// string.
 std::string MetricsAddress(const std::string& claimed, const std::string& peer,
                            const std::string& dialled) {
   Result<HostPort> address = ParseHostPort(claimed);
@@ -326,7 +326,7 @@ Status Session::Greet(const v1::Hello& hello) {
   {
     MutexLock lock(mutex_);
     if (state_ == State::kConnecting) state_ = State::kActive;
-    // If the session was closed in the meantime, Disconnect may have run before Put and found
+    // If the session has been closed meanwhile, Disconnect may have run before Put and found
     // nothing to remove. Run it again.
     if (state_ == State::kClosed) {
       services_.environment.executor.Post([self = shared_from_this()] { self->Disconnect(0); });
@@ -429,15 +429,15 @@ Status Session::StoreAgent(const Agent& agent) {
 
 void Session::Disconnect(int attempt) {
   const std::string node_id = this->node_id();
-  // The first attempt removes this session from the registry. If that fails, a newer session of
-  // the node has replaced this one, and there is nothing left to do.
+  // The first attempt removes this session from the registry. If that fails, the session has been
+  // replaced by a newer one of the same node, and nothing is left to do.
   if (attempt == 0 && !services_.sessions.Drop(node_id, sink_.get())) return;
   const Options& options = services_.options;
   storage::NodeStore& nodes = services_.environment.nodes;
   Status done = Status::Ok();
   if (!services_.sessions.Has(node_id)) done = nodes.Disconnect(options.coordinator_id, node_id);
-  // The node may have opened a new session in the meantime. In that case, Disconnect has wrongly
-  // marked the node as disconnected, so store its agent again.
+  // The node may have opened a new session meanwhile. In that case, Disconnect has wrongly marked
+  // the node as disconnected, so store its agent again.
   if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
     done = StoreAgent(*agent);
   }

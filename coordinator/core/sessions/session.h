@@ -55,13 +55,13 @@ struct SessionServices {
   std::function<void(const Agent&)> on_attached;
 };
 
-// Checks the Hello message, with which an agent opens a session. Returns INVALID_ARGUMENT if the
-// node is missing, if its id or its name is not valid, if the protocol revision is below 1, or if
-// a field exceeds its size limit.
+// Checks the Hello message with which an agent opens a session. Returns INVALID_ARGUMENT if the
+// node is missing, its id or name is invalid, the protocol revision is below 1, or a field exceeds
+// its size limit.
 Status CheckHello(const v1::Hello& hello);
 
-// Checks that the peer's certificate is that of `node`. Returns PERMISSION_DENIED if it is not. A
-// peer without a certificate may claim to be any node.
+// Checks that the peer's certificate is that of `node`. Returns PERMISSION_DENIED if it is not.
+// Peers without a certificate may claim to be any node.
 Status CheckPeer(const Identity& peer, const v1::NodeDescription& node);
 
 // The coordinator's side of a session with one agent. Thread-safe. Create it with std::make_shared.
@@ -72,11 +72,11 @@ class Session : public std::enable_shared_from_this<Session> {
           std::string dial_address);
 
   // Queues a message from the agent without blocking. Returns false if the inbox is now full. The
-  // caller must then wait for SessionSink::ReadMore before it passes the next message.
+  // caller must then wait for SessionSink::ReadMore before passing the next message.
   bool OnMessage(v1::AgentMessage message);
 
-  // Handles the end of the stream. Drops the messages in the inbox, because the agent will send
-  // all messages again that were not acknowledged.
+  // Handles the end of the stream. Drops the messages in the inbox, because the agent resends all
+  // messages that were not acknowledged.
   void OnClosed();
 
  private:
@@ -94,15 +94,15 @@ class Session : public std::enable_shared_from_this<Session> {
   // If this returns UNAVAILABLE, call it again. Any other error ends the session.
   Status Handle(const Work& work);
   // Begins the session. If this coordinator is not the leader, sends the agent away. If the
-  // database does not have the schemas of the agent's benchmarks, asks the agent for them.
+  // database lacks the schemas of the agent's benchmarks, asks the agent for them.
   Status HandleHello(const v1::Hello& hello);
   Status HandleSchemas(const v1::Schemas& schemas);
   // Ends the session and names the leader to the agent.
   Status SendAway();
   // Stores the node and makes the session active.
   Status Greet(const v1::Hello& hello);
-  // Replaces the labels, the provider and the price in the agent's description by those of the
-  // invite with which the node joined. Operators can override both later, in Node.settings.
+  // Replaces the labels, provider and price in the agent's description with those of the invite
+  // with which the node joined. Operators can override both later, in Node.settings.
   Status ApplyInvite(const Identity& peer, v1::NodeDescription& node) const;
   // Returns an error if another agent has a session as the same node, and informs that agent.
   Status CheckReplacement(const Agent& agent);

@@ -21,14 +21,14 @@ namespace assay::coordinator {
 class SessionSink {
  public:
   virtual ~SessionSink() = default;
-  // Returns the identity that the peer's certificate proves. Call this only after the first message
-  // has arrived. After the stream has ended, returns an identity with the role kNone.
+  // Returns the identity proved by the peer's certificate. Call this only after the first message
+  // has arrived. Once the stream has ended, returns an identity with the role kNone.
   virtual Identity Peer() = 0;
   // Returns the peer's IP address, or "" if it is unknown or the stream has ended.
   virtual std::string PeerAddress() = 0;
-  // Queues a message to be sent after all earlier ones. If a message with the same meaning is still
-  // queued, such as a lease renewal or the Assign of the same job, the new message replaces it.
-  // Does nothing after the stream has ended.
+  // Queues a message to be sent after all earlier ones. The new message replaces any queued message
+  // with the same purpose, such as a lease renewal or the Assign of the same job. Does nothing
+  // after the stream has ended.
   virtual void Send(v1::CoordinatorMessage message) = 0;
   // Tells the sink to read again, after OnMessage had reported that the inbox was full.
   virtual void ReadMore() = 0;
@@ -45,11 +45,11 @@ struct Agent {
   std::string key_hash;      // Of the agent's certificate; empty without one.
   // The description that the agent sent. Both descriptions are without benchmarks.
   std::shared_ptr<const v1::NodeDescription> own_description;
-  // The description that the agent sent, but with the labels and the price that operators have
-  // set. Sessions fills this field.
+  // The description sent by the agent, but with the labels and price set by operators. Filled in by
+  // Sessions.
   std::shared_ptr<const v1::NodeDescription> description;
   std::shared_ptr<const v1::Schemas> schemas;  // Shared by nodes with equal schemas.
-  // The agent's clock minus this process's clock, measured with the agent's first message, Hello.
+  // The agent's clock minus this process's clock, measured with Hello, the agent's first message.
   // Absent if the agent is too old to send its time.
   std::optional<double> clock_offset_seconds;
 };
@@ -66,8 +66,8 @@ struct SessionState {
   std::optional<double> clock_offset_seconds;
 };
 
-// Returns a bounded copy of the telemetry that an agent sent, sorted by GPU index. Leaves out
-// GPUs after the 64th, values that are not finite, and long or odd texts.
+// Returns a copy of an agent's telemetry, limited in size and sorted by GPU index. Leaves out GPUs
+// after the 64th, values that are not finite, and long or odd texts.
 std::vector<v1::GpuTelemetry> BoundedTelemetry(
     const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& sent);
 
@@ -76,28 +76,28 @@ class Sessions {
  public:
   explicit Sessions(const Clock& clock) : clock_(clock) {}
 
-  // Returns an error if the node has a session that `agent` must not replace. This is a session
-  // with another key, or one of another agent process that was heard from less than `lately` ago.
-  // Two agents may claim to be the same node if someone has copied the data folder.
+  // Returns an error if the node has a session that `agent` must not replace: one with another key,
+  // or one of another agent process that was heard from less than `lately` ago. Two agents may
+  // claim to be the same node if someone has copied the data folder.
   Status CheckReplacement(const Agent& agent, const std::string& peer_address,
                           Duration lately) const;
   // Registers `sink` as the connection to this agent. Closes an earlier session of the node.
   void Put(const Agent& agent, std::shared_ptr<SessionSink> sink);
-  // Removes the agent if `sink` is still its connection. If a newer session has replaced the
-  // connection, does nothing. Returns true if the agent was removed.
+  // Removes the agent if `sink` is still its connection. Does nothing if a newer session has
+  // replaced the connection. Returns true if the agent was removed.
   bool Drop(const std::string& node_id, const SessionSink* sink);
   // Records that the agent has sent a heartbeat.
   void NoteHeard(const std::string& node_id);
   // Replaces the agent's own description if `sink` is still the agent's connection.
   void SetDescription(const std::string& node_id, const SessionSink* sink,
                       std::shared_ptr<const v1::NodeDescription> own);
-  // Sets the labels and prices that operators have chosen, by node id. They apply to current and
-  // to later sessions.
+  // Sets the labels and prices chosen by operators, by node id. They apply to current and future
+  // sessions.
   using Settings = std::map<std::string, v1::NodeSettings>;
   void SetSettings(Settings settings);
-  // Stores the agent's running jobs, the depth of its spool (the results that it has not
-  // delivered yet) and, if `state` contains it, the telemetry of its GPUs, limited by
-  // BoundedTelemetry. Does nothing unless `sink` is still the agent's connection.
+  // Stores the agent's running jobs, the depth of its spool (results not yet delivered) and, if
+  // included in `state`, the telemetry of its GPUs, limited by BoundedTelemetry. Does nothing
+  // unless `sink` is still the agent's connection.
   void SetState(const std::string& node_id, const SessionSink* sink, const v1::AgentState& state);
   // Records that the agent is about to leave: it gets no new jobs.
   void MarkLeaving(const std::string& node_id, const SessionSink* sink);
@@ -112,17 +112,16 @@ class Sessions {
 
   std::optional<Agent> Find(const std::string& node_id) const;
   bool Has(const std::string& node_id) const { return Find(node_id).has_value(); }
-  // Returns the nodes that may get jobs. Their agents are not about to leave and were heard from
-  // less than `lately` ago.
+  // Returns the nodes that may be assigned jobs. Their agents are not about to leave and were heard
+  // from less than `lately` ago.
   std::vector<std::string> AssignableNodeIds(Duration lately) const;
   // Returns the latest telemetry of a node's GPUs. Returns null if the node has no session, or if
-  // its agent has sent no telemetry for `lately`, for example because the node has no GPUs.
+  // its agent has not sent any for `lately`, for example because the node has no GPUs.
   Telemetry FindTelemetry(const std::string& node_id, Duration lately) const;
-  // Returns the jobs that the agent reported as running in its last message, at most a few
-  // hundred. A job that the agent was told to stop is included until its processes have ended.
+  // Returns the jobs that the agent reported as running in its last message, a few hundred at most.
+  // A job that the agent was told to stop is included until its processes have ended.
   std::vector<std::string> RunningJobIds(const std::string& node_id) const;
-  // Returns all nodes that have a session, each with the telemetry that FindTelemetry returns for
-  // it.
+  // Returns all nodes that have a session, each with the telemetry that FindTelemetry would return.
   std::vector<SessionState> List(Duration lately) const;
   size_t count() const;
 

@@ -172,8 +172,7 @@ class AttentionCase : public GpuCase {
   }
 
   // Checks the first row, the last row and some rows in between against values computed on the
-  // host. This check relies neither on the inputs in device memory nor on the reference that the
-  // device computes.
+  // host, independently of the inputs in device memory and of the device's reference.
   Status CheckOnHost(int64_t set, Verdict* verdict) {
     const HostRow host(shape_, seed(), zeros(), set);
     const ErrorLimits limits = LimitsOf(shape_);

@@ -36,7 +36,7 @@ struct AttentionArrays {
 
 // Enqueues the `naive` variant, which consists of three textbook kernels: S = Q K', the softmax of
 // S in place, and O = S V. The two products use 32 x 32 tiles in shared memory and one thread per
-// output element. `scores` is device memory for the heads x n x n floats of S.
+// output element. `scores` points to device memory for the heads x n x n floats of S.
 Status EnqueueNaiveAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              float* scores, cudaStream_t stream);
 
@@ -48,10 +48,10 @@ Status PrepareFlashAttention(const AttentionShape& shape, const GpuDevice& devic
 Status EnqueueFlashAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              cudaStream_t stream);
 
-// Prepare and enqueue the `flash_mma` variant, which runs the algorithm of `flash` on tensor cores
-// (mma.sync), for bf16 and fp16. Sums are kept in fp32, and the softmax is rounded to the input
-// type. Requires compute capability 8.0 or newer. PrepareMmaAttention must be called once, before a
-// CUDA graph is captured.
+// Prepare and enqueue the `flash_mma` variant, which runs the `flash` algorithm on tensor cores
+// (mma.sync) in bf16 or fp16. Sums are kept in fp32, and the softmax is rounded to the input type.
+// Requires compute capability 8.0 or newer. PrepareMmaAttention must be called once, before a CUDA
+// graph is captured.
 Status PrepareMmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueMmaAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                            cudaStream_t stream);
@@ -67,16 +67,16 @@ struct AttentionTensorMaps {
 // Elements per row of 128 bytes, the unit of the copy engine's swizzle.
 inline constexpr int kAttentionPanel = 64;
 
-// Returns a tensor map, which describes an array of heads x n x d 16-bit elements to Hopper's copy
-// engine (TMA). The engine copies tiles of `rows` rows. In shared memory, a tile consists of panels
-// of 64 columns, one after the other. Rows beyond n are loaded as zeros.
+// Returns a tensor map that describes an array of heads x n x d 16-bit elements to Hopper's copy
+// engine (TMA). The engine copies tiles of `rows` rows, which are stored in shared memory as
+// consecutive panels of 64 columns. Rows beyond n are read as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
 // Prepare and enqueue the `flash_wgmma` variant, for bf16 and fp16 on GPUs of compute capability
 // 9.0. As in FlashAttention-3 (Shah et al., 2024), the copy engine (TMA) loads tiles, and warpgroup
 // instructions (wgmma) multiply them. PrepareWgmmaAttention must be called once, before a CUDA
-// graph is captured. EncodeAttentionMaps must be called once per set of arrays. `sm_count` is the
-// GPU's number of multiprocessors.
+// graph is captured, and EncodeAttentionMaps once per set of arrays. `sm_count` is the number of
+// multiprocessors on the GPU.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);
@@ -84,7 +84,7 @@ Status EnqueueWgmmaAttention(const AttentionShape& shape, const AttentionTensorM
                              int sm_count, cudaStream_t stream);
 
 // Compares every element of `arrays.o` with a reference that the device computes in fp64. Errors
-// are relative to the typical size of the elements in the same row. Synchronizes with `stream`.
+// are relative to the typical size of the elements in the same row. Synchronizes `stream`.
 Result<Verdict> CheckAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                                const ErrorLimits& limits, cudaStream_t stream);
 

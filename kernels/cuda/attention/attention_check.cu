@@ -1,5 +1,5 @@
-// Computes the reference of the attention benchmark on the device: a tiled online softmax in fp64.
-// Except for reductions across a warp, it shares no code with the kernels under test.
+// Computes the reference for the attention benchmark on the device, as a tiled online softmax in
+// fp64. Apart from reductions across a warp, it shares no code with the kernels under test.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -140,9 +140,9 @@ __global__ void __launch_bounds__(kSide* kSide)
     const double inverse = 1 / HalfWarpSum(sum[i]);
     const int row = row0 + y + i * kSide;
     if (row >= n) continue;
-    // Divide errors by the typical size of the row's elements, so that all rows count equally. An
-    // element of O is a weighted mean over the row's keys. Its weights are e^s, where the scores s
-    // are normally distributed, so its standard deviation is sqrt(e / keys).
+    // Divide errors by the typical size of the row's elements, so that all rows carry equal weight.
+    // An element of O is a mean over the row's keys, weighted by e^s with normally distributed
+    // scores s, so its standard deviation is sqrt(e / keys).
     const double size = fmin(1.0, sqrt(M_E / (causal ? row + 1 : n)));
 #pragma unroll
     for (int c = 0; c < d / kSide; ++c) {

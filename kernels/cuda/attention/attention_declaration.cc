@@ -1,7 +1,7 @@
 // Declares the attention benchmark: softmax(Q K' / sqrt(d)) V for b batches of h heads, with n
 // queries and n keys per head. A causal mask halves the FLOP count, although the `naive` variant
-// computes the masked half too. The byte count covers one pass over Q, K, V and O. For `naive`, it
-// also includes the scores, which the other variants keep on chip.
+// also computes the masked half. The byte count covers one pass over Q, K, V and O and, for
+// `naive`, the traffic of the scores, which the other variants keep on chip.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {
@@ -27,7 +27,7 @@ Work AttentionWork(const ParameterMap& parameters, int) {
   work.peak = variant == "naive" || variant == "flash" ? Peak::kFp32 : Peak::kBf16;
   work.bytes = 4 * heads * n * Number(parameters, "d") * element_bytes;
   // The first kernel writes the fp32 scores, the softmax reads and overwrites them, and the third
-  // kernel reads them. That makes four passes over the scores.
+  // kernel reads them: four passes over the scores in total.
   if (variant == "naive") work.bytes += 4 * heads * n * n * 4;
   work.fixed_seconds = LaunchSeconds(parameters) * (variant == "naive" ? 3 : 1);
   return work;

@@ -1,8 +1,8 @@
 // The `flash` variant of the attention benchmark: fp32 without tensor cores. A block of 16 x 16
-// threads computes 128 rows of the output O, in a loop over tiles of 64 keys. The scores never
-// leave the block. Each row is computed by 16 threads of the same warp. Loads overlap with
-// arithmetic: the next tile of K is loaded while the softmax is multiplied by V, and the next tile
-// of V while Q is multiplied by K.
+// threads computes 128 rows of the output O, looping over tiles of 64 keys. The scores never leave
+// the block. Each row is shared by 16 threads of one warp. Loads overlap with arithmetic: the next
+// tile of K is loaded while the softmax is multiplied by V, and the next tile of V while Q is
+// multiplied by K.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -20,9 +20,9 @@ constexpr int kKeysPerThread = 4;
 constexpr int kRows = kSide * kRowsPerThread;
 constexpr int kKeys = kSide * kKeysPerThread;
 
-// The shared memory of a block: 99 KiB if d = 64, and 163 KiB if d = 128. These are the maximum
-// sizes on GPUs of compute capability 8.6 and 8.0. Rows of Q and K are padded by 16 bytes, so that
-// neighboring rows start in different banks.
+// The shared memory of a block. For d = 64, it takes 99 KiB, the maximum on GPUs of compute
+// capability 8.6; for d = 128, it takes 163 KiB, the maximum on 8.0. Rows of Q and K are padded by
+// 16 bytes, so that neighboring rows start in different banks.
 template <int d>
 struct Shared {
   float q[kRows][d + 4];
@@ -78,8 +78,8 @@ __device__ void MultiplyScores(const Shared<d>& shared, int x, int y,
 }
 
 // Returns the column at which `key` is stored in row `row` of the softmax tile in shared memory. A
-// warp accesses an even and an odd row at the same time. To avoid bank conflicts, odd rows swap the
-// halves of each group of 32 columns.
+// warp accesses an even and an odd row at the same time, so odd rows swap the halves of each group
+// of 32 columns to avoid bank conflicts.
 __device__ int Swizzled(int row, int key) { return key ^ ((row & 1) * kSide); }
 
 template <int d>

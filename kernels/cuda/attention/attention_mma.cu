@@ -1,6 +1,6 @@
 // The `flash_mma` variant of the attention benchmark: bf16 and fp16 on tensor cores (mma.sync
 // m16n8k16). A block of four warps computes 128 rows of the output O. Each warp computes two tiles
-// of 16 rows, so that it uses each fragment of K and V twice. Otherwise, reading fragments from
+// of 16 rows, so that it can use each fragment of K and V twice; otherwise, reading fragments from
 // shared memory would be the bottleneck. Loads overlap with arithmetic: V is loaded while scores
 // are computed, and the next tile of K while the softmax is multiplied by V.
 #include <cmath>
@@ -29,8 +29,8 @@ struct Shared {
   T v[kKeys * d];
 };
 
-// Returns the position of chunk `chunk` (8 elements) of row `row` in a tile in shared memory. The
-// chunks of each row are permuted ("swizzled"), so that a warp can read the same chunk of 8
+// Returns the position of chunk `chunk` (8 elements) of row `row` within a tile in shared memory.
+// The chunks of each row are permuted ("swizzled") so that a warp can read the same chunk of 8
 // neighboring rows without bank conflicts.
 template <int d>
 __device__ int Swizzled(int row, int chunk) {
@@ -38,8 +38,8 @@ __device__ int Swizzled(int row, int chunk) {
 }
 
 // Copies `rows` rows of a head's n x d matrix, starting at row `first`, to a swizzled tile in
-// shared memory. Rows beyond n become zeros. A thread copies every kStep-th row. kStep is a
-// multiple of 8, so all of the thread's chunks have the same swizzle.
+// shared memory. Rows beyond n are filled with zeros. Each thread copies every kStep-th row. Since
+// kStep is a multiple of 8, all chunks of a thread have the same swizzle.
 template <typename T, int d, int rows>
 __device__ void LoadRows(T* to, const T* head, int first, int n) {
   constexpr int kChunks = d / 8;
@@ -61,9 +61,9 @@ __device__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Returns the thread's lane number, but hides from the optimizer that each call returns the same
-// value. Otherwise the compiler would keep addresses derived from the lane number in registers
-// throughout the loop over keys, and would spill other values.
+// Returns the thread's lane number, but keeps the optimizer from knowing that every call returns
+// the same value. Otherwise the compiler would keep addresses derived from the lane number in
+// registers throughout the loop over keys and spill other values.
 __device__ int ForgottenLane() {
   int lane = threadIdx.x % 32;
   asm volatile("" : "+r"(lane));

@@ -67,8 +67,8 @@ __device__ float BlockReduce(float value, bool maximum, float* scratch) {
   return value;
 }
 
-// Replaces each row of the scores S by its softmax, with one block per row. If `causal`, row i uses
-// only columns 0 to i, and its other elements become zero.
+// Replaces each row of the scores S with its softmax, using one block per row. If `causal`, row i
+// uses only columns 0 to i, and its other elements become zero.
 __global__ void __launch_bounds__(kSoftmaxThreads)
     SoftmaxRowsKernel(float* scores, int n, bool causal) {
   __shared__ float scratch[kSoftmaxThreads / 32];

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// Return the maximum and the sum of `value` across the 16 threads of a half warp, which together
+// Return the maximum or the sum of `value` across the 16 threads of a half warp, which together
 // compute one row of a tile. T is float or double.
 template <typename T>
 __device__ T HalfWarpMax(T value) {

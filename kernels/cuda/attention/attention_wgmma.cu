@@ -1,6 +1,6 @@
 // The `flash_wgmma` variant of the attention benchmark: bf16 and fp16 on Hopper, scheduled as in
 // FlashAttention-3 (Shah et al., 2024). In each block, a producer warpgroup loads tiles of 128 keys
-// and values with the copy engine (TMA). Two or three consumer warpgroups compute 64 rows of O
+// and values with the copy engine (TMA), and two or three consumer warpgroups compute 64 rows of O
 // each. Two overlaps hide the exponentials of the softmax, which take as long as the matrix
 // products:
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
@@ -44,17 +44,17 @@ struct Shared {
   uint64_t v_empty[kStages];
 };
 
-// The work of a launch, divided into units. Block b computes units b, b + gridDim.x and so on. A
-// unit is one tile of queries or, if `paired`, two tiles. With a causal mask, tiles see different
-// numbers of keys. A pair balances this: it consists of tile i of one head and the i-th tile from
-// the end of the next head.
+// The work of a launch, divided into units: block b computes units b, b + gridDim.x and so on. A
+// unit is one tile of queries or, if `paired`, two. With a causal mask, the number of keys varies
+// between tiles. To balance this, a pair consists of tile i of one head and the i-th tile from the
+// end of the next head.
 struct Queries {
   unsigned units;
   int n;
   bool causal;
   bool paired;
 
-  // Finds the tile of queries that this block computes in step `step`, counted from 0. Returns
+  // Finds the tile of queries that this block computes in step `step`, counting from 0. Returns
   // false if the block has fewer tiles.
   template <int rows>
   __device__ bool Find(unsigned step, QueryTile* tile) const {
@@ -137,9 +137,9 @@ __device__ void Produce(Shared<T, d, consumers>& shared, const AttentionTensorMa
   }
 }
 
-// The state of one thread of a consumer warpgroup. Each warp computes 16 rows. The thread holds
-// parts of two of them, rows lane / 4 and lane / 4 + 8: of every 8 columns, the two that start at
-// lane % 4 * 2.
+// The state of one thread of a consumer warpgroup. The thread holds parts of two of the 16 rows
+// that its warp computes, rows lane / 4 and lane / 4 + 8. Of every 8 columns, it holds the two that
+// start at lane % 4 * 2.
 template <typename T, int d, int consumers>
 class Consumer {
  public:
@@ -168,9 +168,9 @@ class Consumer {
     return static_cast<int>(threadIdx.x) % kGroupThreads / 32 * 16 + Lane() / 4;
   }
 
-  // Computes O times the softmax's denominator, and that denominator, for one tile of queries.
-  // Loops over tiles of kKeys keys, from the tile at `key0` down to key 0. `stored` means that the
-  // O of the previous tile of queries may still be on its way to memory.
+  // Computes the softmax's denominator, and O times that denominator, for one tile of queries.
+  // Loops over tiles of kKeys keys, from the one at `key0` down to key 0. Set `stored` if the O of
+  // the previous tile of queries may still be on its way to memory.
   __device__ void Compute(int key0, bool stored) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -399,9 +399,9 @@ int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
   return scores;
 }
 
-// Returns the number of consumers per block. A third consumer hides more of the softmax, but
-// registers suffice for it only if d = 64. Two are faster if three, which have larger tiles, would
-// compute over 12% more scores.
+// Returns the number of consumers per block. A third consumer hides more of the softmax, but there
+// are enough registers for it only if d = 64. Two consumers are faster if the larger tiles of three
+// would mean computing over 12% more scores.
 int ConsumersFor(const AttentionShape& shape) {
   if (shape.d != 64) return 2;
   constexpr double kGainOfThird = 1.12;
@@ -416,9 +416,9 @@ Queries Divide(const AttentionShape& shape, int consumers, int sm_count, unsigne
   Queries queries{tiles, shape.n, shape.causal, /*paired=*/false};
   *blocks = std::min(tiles, sms);
   if (!shape.causal) return queries;
-  // With a causal mask, tiles take different times, but all pairs of tiles take the same time. If
-  // pairs left many SMs idle in the last round, launch one block per tile instead: an SM then
-  // starts its next block as soon as it is free.
+  // With a causal mask, tiles vary in running time, but all pairs of tiles take equally long. If
+  // pairs would leave many SMs idle in the last round, launch one block per tile instead, so that
+  // an SM can start its next block as soon as it is free.
   const unsigned pairs = tiles / 2;
   const unsigned rounds = (pairs + sms - 1) / sms;
   queries.paired = shape.heads % 2 == 0 && 20 * pairs >= 19 * rounds * sms;

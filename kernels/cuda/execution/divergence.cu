@@ -1,5 +1,5 @@
-// The divergence benchmark, which measures how much time a warp loses if its lanes take different
-// branches. The warp executes every branch that any of its lanes takes, one after the other. All
+// The divergence benchmark, which measures how much time a warp loses when its lanes take different
+// branches. The warp executes every branch taken by any of its lanes, one after another. All
 // branches do the same amount of work but share no instructions.
 #include <algorithm>
 #include <array>
@@ -19,8 +19,8 @@ constexpr int64_t kSteps = kDivergenceSteps;
 constexpr int kUnroll = 16;
 constexpr uint64_t kStreamIn = 1;
 
-// Return the constants of a branch. One step of the branch replaces x by Factor() * x + Summand()
-// modulo 2^32, as in a linear congruential generator.
+// Return the constants of a branch. Each step of the branch replaces x with Factor() * x +
+// Summand() modulo 2^32, as in a linear congruential generator.
 __host__ __device__ constexpr uint32_t Factor(int branch) {
   return 1664525U + 8U * static_cast<uint32_t>(branch);
 }

@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// Returns the number of branches that warps execute, summed over all warps. A warp executes each
-// branch that at least one of its 32 lanes takes.
+// Returns the number of branches executed, summed over all warps. A warp executes every branch
+// taken by at least one of its 32 lanes.
 int64_t BranchesTaken(int64_t threads, int64_t branches) {
   return threads / 32 * branches + std::min(threads % 32, branches);
 }

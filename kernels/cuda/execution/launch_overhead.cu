@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// Number of kernel launches that are timed together on the host. It must be small enough for a
-// stream's queue, because a full queue would make the host wait for the GPU.
+// Number of kernel launches timed together on the host. They must all fit in a stream's queue,
+// because a full queue would make the host wait for the GPU.
 constexpr int kHostCalls = 64;
 
 // Runs in one thread and waits for nothing.
@@ -94,7 +94,7 @@ class LaunchCase : public Case {
 
  private:
   // Enqueues `launches` kernels as fast as the host can. Calls cudaLaunchKernel directly, because
-  // the <<<>>> syntax makes two more calls per launch.
+  // the <<<>>> syntax adds two more calls per launch.
   Status LaunchMany(int64_t launches) {
     auto* counter = counter_.as<unsigned long long>();
     void* arguments[] = {&counter};
@@ -117,9 +117,9 @@ class LaunchCase : public Case {
     return graph_mode_ ? graph_.Launch(stream_.get()) : LaunchMany(1);
   }
 
-  // Returns the time in seconds that one launch call takes on the host while the stream is idle. A
-  // kernel launch takes little longer than reading the clock, so the time is averaged over
-  // kHostCalls launches. A graph launch is timed alone.
+  // Returns how long, in seconds, one launch call takes on the host while the stream is idle.
+  // Launching a kernel takes little longer than reading the clock, so the time is averaged over
+  // kHostCalls launches. A graph launch is timed on its own.
   Result<double> HostSecondsOfCall() {
     const int calls = graph_mode_ ? 1 : kHostCalls;
     const auto begin = std::chrono::steady_clock::now();

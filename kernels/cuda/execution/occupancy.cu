@@ -1,5 +1,5 @@
-// The kernels of the occupancy benchmark. Every warp follows its own part of one random cycle
-// through rows of 128 bytes. Each load depends on the result of the previous load, so a warp has
+// The kernels of the occupancy benchmark. Each warp follows its own part of one random cycle
+// through rows of 128 bytes. Every load depends on the result of the previous one, so a warp has
 // only one load in flight.
 #include "common/units.h"
 #include "kernels/cuda/execution/work_sizes.h"
@@ -155,10 +155,10 @@ class OccupancyCase : public GpuCase {
   }
 
  private:
-  // Determines how many registers per thread the kernel uses, and its occupancy: how many threads
-  // can be resident on a multiprocessor at once, in percent of the maximum. Returns
-  // INVALID_ARGUMENT if the kernel cannot run in blocks of this size. Returns Unsupported() if this
-  // GPU has too little shared memory per block.
+  // Determines the kernel's registers per thread and its occupancy: how many threads can be
+  // resident on a multiprocessor at once, as a percentage of the maximum. Returns INVALID_ARGUMENT
+  // if the kernel cannot run in blocks of this size, and Unsupported() if this GPU has too little
+  // shared memory per block.
   Status FindOccupancy() {
     cudaFuncAttributes attributes;
     ASSAY_CUDA(cudaFuncGetAttributes(&attributes, kernel_));
@@ -181,9 +181,9 @@ class OccupancyCase : public GpuCase {
   }
 
   // Allows the kernel's blocks to use the requested amount of shared memory. If they use any, also
-  // makes the multiprocessor turn as much of its L1 as possible into shared memory, so that more
-  // blocks fit. Both settings persist for the kernel, so they are made for blocks without shared
-  // memory too.
+  // has the multiprocessor turn as much of its L1 as possible into shared memory, so that more
+  // blocks fit. Both settings persist for the kernel, so they must also be made for blocks without
+  // shared memory.
   Status SetSharedMemory() const {
     if (shared_ > device().shared_bytes_per_block) {
       return Unsupported(

@@ -1,6 +1,6 @@
 // Declares the occupancy benchmark: the throughput of a kernel that only waits for memory, as a
-// function of the number of warps that a multiprocessor holds at once. The block size, the number
-// of registers per thread and the shared memory per block determine that number.
+// function of the number of warps resident on a multiprocessor. This number depends on the block
+// size, the registers per thread and the shared memory per block.
 #include "kernels/cuda/execution/work_sizes.h"
 #include "kernels/cuda/frame/gpu_parameters.h"
 

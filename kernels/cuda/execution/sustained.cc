@@ -39,8 +39,8 @@ class DeviceMonitor {
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Returns the mean of the readings taken between `begin` and `end`, with `end` as its time. If
-  // there are none, returns the latest reading before `begin`. Thread-safe.
+  // Returns the mean of the readings taken between `begin` and `end`, with `end` as its timestamp,
+  // or the latest reading before `begin` if there are none. Thread-safe.
   DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
 
  private:
@@ -118,13 +118,13 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
   return mean;
 }
 
-// The length of an interval in seconds. Each interval is one sample of the benchmark. Intervals are
-// longer in long runs, which would otherwise have more than kMaxIntervals of them.
+// The length, in seconds, of an interval, which is one sample of the benchmark. Long runs use
+// longer intervals so that there are no more than kMaxIntervals of them.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
 // Pause before the run, because comparing cuBLASLt's algorithms has heated the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
-// The GPU counts as throttled if, for two intervals in a row, its clock or its throughput is below
+// The GPU is considered throttled if, for two intervals in a row, its clock or throughput is below
 // kThrottled times the best value of the first kPlateauSeconds.
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
@@ -180,8 +180,8 @@ class SustainedCase : public GemmCase {
     if (intervals_.empty()) start_ = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(GpuCase::Run(samples, batch, seconds));
     SteadyTime end = std::chrono::steady_clock::now();
-    // Compute when each sample began. The last sample has just ended, and samples follow each other
-    // without a pause, so work backwards from now.
+    // Work out when each sample began. The last one has just ended, and there are no pauses between
+    // samples, so go backwards from now.
     std::vector<Interval> added;
     for (size_t i = seconds->size(); i-- > before;) {
       const double length = (*seconds)[i] * static_cast<double>(batch);
@@ -238,9 +238,8 @@ class SustainedCase : public GemmCase {
     return interval.reading.sm_clock_mhz;
   }
 
-  // Returns the throughputs in TFLOP/s of the intervals that end between `from` and `to`. Both are
-  // in seconds since the start of the run. If there is no such interval, returns the throughput of
-  // the first interval.
+  // Returns the throughput, in TFLOP/s, of each interval that ends between `from` and `to` (in
+  // seconds since the start of the run). If there are none, returns that of the first interval.
   std::vector<double> Throughputs(double from, double to) const {
     std::vector<double> values;
     for (const Interval& interval : intervals_) {

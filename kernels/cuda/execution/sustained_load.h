@@ -8,9 +8,9 @@ namespace assay {
 // Returns true if iterations of `flops` keep a GPU so busy that it reaches its power limit.
 constexpr bool IsSustainedLoad(double flops) { return flops >= 2e10; }
 
-// Lengthens the warm-up and the measurement if iterations of `flops` FLOPs bring the GPU to its
-// power limit. Clocks then take seconds to settle, and they rise again in every pause between
-// groups of samples.
+// Lengthens the warm-up and the measurement if iterations of `flops` FLOPs drive the GPU to its
+// power limit. Clocks then take seconds to settle, and rise again during every pause between groups
+// of samples.
 inline void AdjustRuleForLoad(double flops, MeasureRule* rule) {
   if (!IsSustainedLoad(flops)) return;
   rule->min_warmup_seconds = 2.0;

@@ -10,8 +10,8 @@ inline constexpr int64_t kDivergenceSteps = 1024;  // Multiply-adds per thread.
 
 inline constexpr int64_t kOccupancyRowBytes = 128;  // One load per warp.
 inline constexpr int64_t kOccupancySteps = 32;      // Rows that a warp visits.
-// The largest shared memory per block of any GPU, which compute capability 9.0 and 10.0 offer (CUDA
-// C++ Programming Guide 13.0, technical specifications).
+// The largest shared memory per block on any GPU, available on compute capability 9.0 and 10.0
+// (CUDA C++ Programming Guide 13.0, technical specifications).
 inline constexpr int64_t kLargestBlockShared = 227 * 1024;
 
 }  // namespace assay

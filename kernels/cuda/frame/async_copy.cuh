@@ -34,8 +34,8 @@ __device__ inline void CopyAsync(void* to, const void* from, bool valid) {
 #endif
 }
 
-// Starts an asynchronous copy of 16 bytes from global to shared memory. Unlike CopyAsync, it always
-// copies, which saves the register for the number of bytes.
+// Starts an asynchronous copy of 16 bytes from global to shared memory. Unlike CopyAsync, it
+// always copies, which saves the register that holds the number of bytes.
 __device__ inline void CopyAsync16(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -52,7 +52,7 @@ __device__ inline void CommitCopies() {
 #endif
 }
 
-// Waits until the asynchronous copies of this thread have completed, except those of the latest
+// Waits until this thread's asynchronous copies have completed, except those of the latest
 // `kPending` groups (see CommitCopies).
 template <int kPending>
 __device__ inline void WaitForCopies() {

@@ -1,5 +1,5 @@
-// Pseudorandom test data for memory transfers. The receiving side can check the data without access
-// to what was sent, because a seed determines all bytes.
+// Pseudorandom test data for memory transfers. All bytes are determined by a seed, so the
+// receiving side can check them without access to what was sent.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// A sequence of pseudorandom bytes that is determined by `seed` and `stream`. A benchmark that
-// transfers data in two directions uses a different `stream` for each.
+// A sequence of pseudorandom bytes determined by `seed` and `stream`. A benchmark that transfers
+// data in two directions uses a different `stream` for each.
 struct BytePattern {
   uint64_t seed = 0;
   uint64_t stream = 0;
@@ -25,7 +25,7 @@ struct BytePattern {
 Status FillBytes(const BytePattern& pattern, void* data, int64_t bytes, cudaStream_t stream);
 
 // Compares `bytes` bytes of GPU memory with the pattern. The GPU compares every byte; the host
-// additionally compares a sample of 8-byte words. Synchronizes with the stream.
+// also compares a sample of 8-byte words. Synchronizes with the stream.
 Result<Verdict> CheckBytes(const BytePattern& pattern, const void* data, int64_t bytes,
                            cudaStream_t stream);
 

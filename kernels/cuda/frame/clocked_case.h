@@ -1,5 +1,5 @@
-// The base class of benchmark cases whose kernels measure time themselves. These kernels read the
-// GPU's clocks directly before and after the measured code. Every sample records clock cycles and
+// The base class of benchmark cases whose kernels measure time themselves, by reading the GPU's
+// clocks immediately before and after the measured code. Every sample records clock cycles and
 // nanoseconds in addition to its duration.
 #pragma once
 
@@ -37,8 +37,7 @@ __device__ inline void AddTicks(const Ticks& begin, const Ticks& end, Ticks* sum
 
 // A case whose kernels read the GPU's clocks. In each iteration, a derived class must pass
 // TicksOfIteration() to its kernel exactly once. Such a benchmark cannot replay CUDA graphs: a
-// graph stores the address that was passed when it was captured, so all replays would add to the
-// same sums.
+// graph stores the address passed at capture, so all replays would add to the same sums.
 class ClockedCase : public GpuCase {
  public:
   using GpuCase::GpuCase;
@@ -50,8 +49,8 @@ class ClockedCase : public GpuCase {
   Status SetUp() override;
   // Returns the address that the next iteration adds its ticks to.
   Ticks* TicksOfIteration();
-  // Returns the mean number of clock cycles (below: nanoseconds) per iteration, with one value for
-  // each sample that Run has taken.
+  // Returns the mean number of clock cycles (below: nanoseconds) per iteration, one value for
+  // each sample taken by Run.
   const std::vector<double>& cycles() const { return cycles_; }
   const std::vector<double>& nanoseconds() const { return nanoseconds_; }
 

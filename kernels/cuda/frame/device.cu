@@ -18,8 +18,8 @@ std::atomic<int64_t> missing_bytes{0};
 // Compiled for the same architectures as every other kernel of this folder.
 __global__ void ProbeKernel() {}
 
-// Returns false if this program contains no code for the current GPU's architecture. Other CUDA
-// errors are ignored here, because the next CUDA call reports them.
+// Returns false if this program contains no code for the current GPU's architecture. Ignores
+// other CUDA errors, because the next CUDA call will report them.
 bool HasKernelsForGpu() {
   cudaFuncAttributes attributes;
   const cudaError_t error = cudaFuncGetAttributes(&attributes, ProbeKernel);

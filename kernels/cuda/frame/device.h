@@ -24,8 +24,8 @@ struct GpuDevice {
 // properties. Returns FAILED_PRECONDITION (NO_GPU) if this process sees no such GPU.
 Result<GpuDevice> UseGpu(int ordinal);
 
-// Returns why this process sees no GPU, as text for Benchmark::UnsupportedReason. Returns an empty
-// string if there is a GPU, or if a CUDA error prevents a definite answer.
+// Returns why this process sees no GPU, as text for Benchmark::UnsupportedReason. Returns an
+// empty string if there is a GPU, or if a CUDA error makes it impossible to tell.
 std::string WhyNoGpu();
 
 // Returns Unsupported() if the compute capability of `device` is below major.minor. `what` names
@@ -33,18 +33,18 @@ std::string WhyNoGpu();
 // has 8.0".
 Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what);
 
-// Returns how many bytes a benchmark may still allocate on the current GPU: the free memory minus a
-// reserve for the driver and libraries.
+// Returns how many more bytes a benchmark may allocate on the current GPU: the free memory minus
+// a reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 
 // Records that this process failed to get GPU memory because its request exceeded the available
-// memory by `bytes`. If other processes hold at least that much memory, a later error report blames
-// them. Passing 0 clears the record. Thread-safe.
+// memory by `bytes`. If other processes hold at least that much memory, a later error report
+// blames them. A value of 0 clears the record. Thread-safe.
 void NoteMissingDeviceBytes(int64_t bytes);
 // Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
 void NoteMissingDeviceBytes();
-// Returns the number of bytes that were missing when this process last failed to get GPU memory,
-// and resets it. Returns 0 if no request has failed since the last call.
+// Returns and resets the number of bytes missing when this process last failed to get GPU memory.
+// Returns 0 if no request has failed since the last call.
 int64_t TakeMissingDeviceBytes();
 
 // An uninitialized buffer in the memory of the GPU that was current when it was allocated. Owns the
@@ -93,8 +93,8 @@ class CudaStream {
   }
 
   static Result<CudaStream> Create();
-  // Creates a high-priority stream, whose kernels get free multiprocessors before the kernels of
-  // other streams. Meant for kernels that move data and need few multiprocessors.
+  // Creates a high-priority stream, whose kernels get free multiprocessors before those of other
+  // streams. Meant for kernels that move data and need few multiprocessors.
   static Result<CudaStream> CreateUrgent();
 
   cudaStream_t get() const { return stream_; }

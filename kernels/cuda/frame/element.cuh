@@ -58,7 +58,7 @@ auto WithElementType(const std::string& dtype, const Body& body) {
   return body(TypeTag<float>());
 }
 
-// Returns element `index` of the random sequence that `seed` and `stream` select. Values are
+// Returns element `index` of the random sequence selected by `seed` and `stream`. Values are
 // approximately normal with mean 0 and variance 1, and identical on host and device.
 template <typename T>
 __host__ __device__ T RandomElement(uint64_t seed, uint64_t stream, int64_t index) {
@@ -75,9 +75,9 @@ __global__ void FillRandomKernel(T* out, int64_t count, uint64_t seed, uint64_t 
   }
 }
 
-// Fills an array with zeros, or with consecutive elements of a random sequence, starting at element
-// `first` of the sequence. A benchmark that rotates over several copies ("sets") of its arrays
-// passes first = set * elements, so that every copy has different contents.
+// Fills an array with zeros, or with consecutive elements of a random sequence, starting at
+// element `first` of the sequence. Benchmarks that rotate over several copies ("sets") of their
+// arrays pass first = set * elements to give every copy different contents.
 template <typename T>
 Status FillElements(T* out, int64_t count, bool zeros, uint64_t seed, uint64_t stream,
                     int64_t first, cudaStream_t cuda_stream) {

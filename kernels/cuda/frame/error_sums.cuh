@@ -1,5 +1,5 @@
-// Compares a kernel's output in device memory with a reference of higher precision. Two limits must
-// hold: one for the relative error ||out - ref|| / ||ref|| of the whole output, and one for each
+// Compares a kernel's output in device memory with a higher-precision reference. There are two
+// limits: one on the relative error ||out - ref|| / ||ref|| of the whole output, and one on each
 // element, so that a single wrong element among billions is found. NaN always fails.
 #pragma once
 
@@ -19,11 +19,11 @@ namespace assay {
 struct ErrorLimits {
   // Limit of ||out - ref|| / ||ref||.
   double tolerance = 0;
-  // The limit for the error of a single element, |out - ref| / max(|ref|, typical). This is usually
+  // The limit on the error of a single element, |out - ref| / max(|ref|, typical). It is usually
   // several times `tolerance`, because a single element may deviate more than the average.
   double element = 0;
   // The size of a typical element of the reference. Smaller elements may be almost 0, so their
-  // errors are measured relative to `typical` instead.
+  // errors are taken relative to `typical` instead.
   double typical = 0;
 };
 
@@ -42,8 +42,8 @@ class ErrorAccumulator {
 
   ErrorSums* device() const { return buffer_.as<ErrorSums>(); }
 
-  // Waits for `stream` and returns the verdict on `elements` compared elements. `reference` is a
-  // text for the verdict that says what the output was compared with, such as "fp64 on device,
+  // Waits for `stream` and returns the verdict on `elements` compared elements. `reference`
+  // appears in the verdict and says what the output was compared with, such as "fp64 on device,
   // every element".
   Result<Verdict> Read(int64_t elements, const ErrorLimits& limits, std::string reference,
                        cudaStream_t stream) const;
@@ -53,7 +53,7 @@ class ErrorAccumulator {
 };
 
 #ifdef __CUDACC__
-// The errors that one thread of a comparison kernel finds. The thread calls Add() for each of its
+// The errors found by one thread of a comparison kernel. The thread calls Add() for each of its
 // elements and then Flush() once. All 32 threads of a warp must call Flush() together.
 class ErrorThread {
  public:
@@ -88,7 +88,7 @@ class ErrorThread {
 };
 
 // Compares `count` elements of an output with a reference. `value` and `reference` are device
-// functions that take an index (int64_t) and return that element of the output or the reference.
+// functions that return the element of the output and the reference at a given index (int64_t).
 template <typename Value, typename Reference>
 __global__ void CompareElementsKernel(Value value, Reference reference, int64_t count,
                                       ErrorLimits limits, ErrorSums* sums) {

@@ -19,10 +19,10 @@ class EventTimer {
   EventTimer& operator=(const EventTimer&) = delete;
   ~EventTimer();
 
-  // Times `samples` samples of `batch` iterations each. Appends the seconds per iteration of each
-  // sample to `seconds`. `iterate` must enqueue one iteration on `stream`. It is called one more
-  // time at the beginning, for an untimed iteration that absorbs the cost of the first launch.
-  // `wait` must return when all enqueued work is done.
+  // Times `samples` samples of `batch` iterations each, and appends the seconds per iteration of
+  // each sample to `seconds`. `iterate` must enqueue one iteration on `stream`. It is called one
+  // extra time at the beginning, for an untimed iteration that absorbs the cost of the first
+  // launch. `wait` must not return until all enqueued work is done.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, const std::function<Status()>& wait,
               std::vector<double>* seconds);
@@ -31,8 +31,8 @@ class EventTimer {
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
-  // Times samples like Time, with a pause before each sample. `before` enqueues untimed work in
-  // this pause. It is also called before the untimed first iteration.
+  // Times samples like Time, but with a pause before each, in which `before` enqueues untimed
+  // work. `before` is also called before the untimed first iteration.
   Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                    const std::function<Status()>& before, const std::function<Status()>& iterate,
                    const std::function<Status()>& wait, std::vector<double>* seconds);

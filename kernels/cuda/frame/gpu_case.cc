@@ -9,9 +9,9 @@ namespace assay {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// The target duration of one replay of a CUDA graph, in seconds. It is long enough that the cost of
-// launching the replay is small in comparison. To reach it, a graph contains up to kMaxReplays
-// iterations, rounded up to a multiple of the number of buffer sets.
+// The target duration of one CUDA graph replay, in seconds, long enough to make the launch
+// overhead comparatively small. To reach it, a graph contains up to kMaxReplays iterations,
+// rounded up to a multiple of the number of buffer sets.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // Maximum number of kernel launches in a graph: each costs host and device memory.
@@ -96,9 +96,8 @@ Timing GpuCase::HowTimed() const {
   return {cold_ ? "cold" : warm, zeros_ ? "zeros" : "random", graph_mode_ ? "graph" : "events"};
 }
 
-// Launches an iteration on the next set of buffers, or a replay of the CUDA graph. A replay runs
-// equally many iterations on every set and ends at the set where it began. The rotation is
-// therefore not advanced.
+// Launches an iteration on the next set of buffers, or a replay of the CUDA graph. A replay uses
+// every set equally often and ends at the set where it began, so it does not advance the rotation.
 Status GpuCase::Launch() {
   return graph_mode_ ? captured_.Launch(stream()) : Enqueue(rotation_.Next());
 }

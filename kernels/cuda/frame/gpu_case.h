@@ -57,7 +57,7 @@ class TransferEnds {
  public:
   virtual ~TransferEnds() = default;
   // Returns the output buffers of the latest iteration, one per direction of transfer, in GPU or
-  // host memory. Tests corrupt these buffers to check that VerifyLast then fails.
+  // host memory. Tests corrupt these buffers to check that VerifyLast fails.
   virtual std::vector<OutputRange> LastOutputs() = 0;
 };
 
@@ -84,28 +84,28 @@ class GpuCase : public Case {
   OutputRange LastOutput() { return Output(rotation_.last()); }
 
  protected:
-  // Prepares everything that the first iteration needs. Usually calls AddArray for each array, then
-  // AllocateSets, and then fills the inputs of every set. Also makes the CUDA calls that cannot be
-  // captured into a graph, such as cudaFuncSetAttribute and the creation of handles. The GPU is
-  // current during the call.
+  // Prepares everything the first iteration needs. Usually calls AddArray for each array, then
+  // AllocateSets, and then fills the inputs of every set. Also makes any CUDA calls that cannot
+  // be captured into a graph, such as cudaFuncSetAttribute and the creation of handles. The GPU
+  // is current during the call.
   virtual Status SetUp() = 0;
   // Enqueues one iteration on stream(), using the buffers of `set`. May be called while a CUDA
   // graph is captured, so implementations must neither synchronize nor allocate.
   virtual Status Enqueue(int64_t set) = 0;
-  // Returns the memory that an iteration on `set` writes. Before each verification, this memory is
-  // filled with 0xff bytes, which are NaN in every floating-point type. This detects elements that
-  // the kernel does not write.
+  // Returns the memory that an iteration on `set` writes. Before each verification, it is filled
+  // with 0xff bytes, which are NaN in every floating-point type, to expose elements that the
+  // kernel does not write.
   virtual OutputRange Output(int64_t set) = 0;
   // Compares the output of `set` with the reference. The GPU is current.
   virtual Result<Verdict> Check(int64_t set) = 0;
 
-  // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, to be
-  // passed to Array(). Must be called before AllocateSets.
+  // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, for use
+  // with Array(). Must be called before AllocateSets.
   int AddArray(int64_t bytes);
-  // Allocates the arrays that AddArray has defined: one set of them with a hot cache, or several
-  // sets with a cold cache. Several sets together are at least `l2_multiple` times as large as the
-  // L2 cache; use 4 for streaming kernels and quantized weights. `what` names the arrays in the
-  // error message if memory is short, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
+  // Allocates the arrays added with AddArray: one set of them with a hot cache, or several with a
+  // cold cache. Together, several sets are at least `l2_multiple` times as large as the L2 cache;
+  // use 4 for streaming kernels and quantized weights. `what` names the arrays in the error
+  // message if memory is short, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Returns the declaration of the "cache" parameter, which is cold (default) or hot. `what`
+// Returns the declaration of the "cache" parameter, either cold (default) or hot. `what`
 // completes the parameter's description by naming the data that stays in the cache, such as "one
 // set of arrays".
 Parameter CacheParameter(const std::string& what);
@@ -23,15 +23,14 @@ Parameter DtypeParameter(const std::vector<std::string>& choices);
 // Returns the bytes of an element of type "fp32", "bf16" or "fp16".
 inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
 
-// The minimum time, in seconds, that any kernel takes on an H200. kStreamLaunchSeconds is for
-// kernels that are launched one by one on a busy stream, and kGraphLaunchSeconds for kernels of a
-// CUDA graph.
+// The minimum time of any kernel on an H200, in seconds: kStreamLaunchSeconds if kernels are
+// launched one by one on a busy stream, and kGraphLaunchSeconds if they are part of a CUDA graph.
 inline constexpr double kStreamLaunchSeconds = 2.5e-6;
 inline constexpr double kGraphLaunchSeconds = 0.6e-6;
 
 // Returns kGraphLaunchSeconds if the "launch" parameter is "graph", and kStreamLaunchSeconds
-// otherwise. A benchmark with one kernel per iteration uses this as Work::fixed_seconds, the fixed
-// part of its predicted time.
+// otherwise. Benchmarks with one kernel per iteration use it as Work::fixed_seconds, the fixed
+// part of the predicted time.
 double LaunchSeconds(const ParameterMap& parameters);
 
 }  // namespace assay

@@ -39,7 +39,7 @@ __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
       : "memory");
 }
 
-// Arrives on the barrier that has the same offset in the shared memory of block `rank` of this
+// Arrives at the barrier with the same offset in the shared memory of block `rank` of this
 // cluster. Does not use .release.cluster, which would wait until all of the thread's stores are
 // visible. Callers do not need that, because they have only read data with the tensor cores.
 __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
@@ -81,8 +81,8 @@ __device__ inline uint32_t ClusterRank() {
   return rank;
 }
 
-// Sends `value`, whose size must be a multiple of 4 bytes, to the shared memory of block `rank` of
-// this cluster. There, it is written to the same offset as `to` has in this block, and the barrier
+// Sends `value`, whose size must be a multiple of 4 bytes, to the shared memory of block `rank`
+// of this cluster. It is written there at the same offset as `to` in this block, and the barrier
 // at the same offset as `barrier` counts the bytes as they arrive.
 template <typename T>
 __device__ void SendToBlock(const T& value, T* to, uint64_t* barrier, uint32_t rank) {
@@ -105,9 +105,9 @@ __device__ void SendToBlock(const T& value, T* to, uint64_t* barrier, uint32_t r
 
 // ---- bulk copies
 
-// Copies `bytes` bytes, which are read only once, to shared memory. `barrier` counts the bytes as
-// they arrive. The cache lines of this data are the first to be evicted from the L2 cache. `to`,
-// `from` and `bytes` must be multiples of 16.
+// Copies `bytes` bytes that are read only once to shared memory. `barrier` counts the bytes as
+// they arrive. The L2 cache evicts this data before any other. `to`, `from` and `bytes` must be
+// multiples of 16.
 __device__ inline void CopyBytesOnce(void* to, const void* from, uint32_t bytes,
                                      uint64_t* barrier) {
   asm volatile(
@@ -132,8 +132,8 @@ __device__ inline void LoadBox(void* to, const CUtensorMap* map, int x, int y, u
       : "memory");
 }
 
-// Does the same as LoadBox, but for data that is read only once. The cache lines of this data are
-// the first to be evicted from the L2 cache.
+// Does the same as LoadBox, but for data that is read only once. The L2 cache evicts this data
+// before any other.
 __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int y,
                                    uint64_t* barrier) {
   asm volatile(
@@ -147,9 +147,9 @@ __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int 
       : "memory");
 }
 
-// Copies the map's box at (x, y) to several blocks of the cluster at once: bit i of `mask` selects
-// block i. Each selected block receives the data at the offset that `to` has in the shared memory
-// of this block. The barrier at the offset of `barrier` counts the bytes as they arrive.
+// Copies the map's box at (x, y) to several blocks of the cluster at once: bit i of `mask`
+// selects block i. Each selected block receives the data at the same shared memory offset as `to`
+// in this block. Its barrier at the same offset as `barrier` counts the bytes as they arrive.
 __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier, uint16_t mask) {
   asm volatile(
@@ -170,8 +170,8 @@ __device__ inline void StoreBox(const CUtensorMap* map, int x, int y, const void
 
 __device__ inline void CommitStores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until the copy engine has read the shared memory of all StoreBox calls of this thread,
-// except those of its latest `pending` groups.
+// Waits until the copy engine has read the shared memory of all StoreBox calls by this thread,
+// except those in its latest `pending` groups.
 template <int pending>
 __device__ inline void WaitStoresRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
@@ -199,7 +199,7 @@ __device__ inline void DecreaseRegisters() {
 }
 
 // Waits until `threads` threads, including this one, have arrived at barrier `id`. `threads` must
-// be a multiple of 32. Barrier 0 is the barrier that __syncthreads uses.
+// be a multiple of 32. Barrier 0 is the one that __syncthreads uses.
 __device__ inline void SyncNamed(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -234,13 +234,12 @@ __device__ inline void MatrixWait() {
 // Unit of addresses and distances in shared-memory descriptors, in bytes.
 constexpr int kDescriptorUnit = 16;
 
-// Returns the wgmma descriptor of a matrix operand in shared memory with the 128-byte swizzle. The
-// matrix consists of units of 8 rows of 128 bytes, aligned to 1024 bytes.
-// - If it is stored along k, `stride_bytes` is the distance between groups of 8 rows of M or N, and
+// Returns the wgmma descriptor of a matrix operand in shared memory with the 128-byte swizzle.
+// The matrix consists of units of 8 rows of 128 bytes, aligned to 1024 bytes.
+// - If stored along k, `stride_bytes` is the distance between groups of 8 rows of M or N, and
 //   `leading_bytes` is unused.
-// - If it is stored along M or N, a row has 64 elements with the same k. `stride_bytes` is the
-//   distance between groups of 8 values of k. `leading_bytes` is the distance between groups of 64
-//   elements.
+// - If stored along M or N, a row has 64 elements with the same k. `stride_bytes` is the distance
+//   between groups of 8 values of k, and `leading_bytes` that between groups of 64 elements.
 __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_bytes,
                                            uint32_t stride_bytes) {
   const uint64_t address = (SharedAddress(begin) & 0x3ffff) >> 4;

@@ -13,8 +13,8 @@
 
 namespace assay {
 
-// Checks that each of `count` elements at `data`, in device memory, equals `expected(i)`, which the
-// host computes. Synchronizes with `stream`.
+// Checks that each of `count` elements at `data`, in device memory, equals `expected(i)`,
+// computed on the host. Synchronizes with `stream`.
 template <typename T, typename Expected>
 Result<Verdict> CompareOnHost(const T* data, int64_t count, const Expected& expected,
                               cudaStream_t stream) {

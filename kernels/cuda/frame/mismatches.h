@@ -27,8 +27,7 @@ class MismatchCounter {
   Mismatches* device() const { return buffer_.as<Mismatches>(); }
 
   // Waits for `stream` and returns the verdict on `elements` compared elements at `data`, each of
-  // `element_bytes` bytes. If any element is wrong, the verdict's detail shows the bytes of the
-  // first wrong element.
+  // `element_bytes` bytes. If any are wrong, the verdict's detail shows the bytes of the first one.
   Result<Verdict> Read(const void* data, int64_t elements, int64_t element_bytes,
                        cudaStream_t stream) const;
 
@@ -37,8 +36,8 @@ class MismatchCounter {
 };
 
 #ifdef __CUDACC__
-// Counts a wrong element. Any thread may call this function. Wrong elements are rare, so the
-// atomics are cheap.
+// Counts a wrong element. May be called by any thread. Wrong elements are rare, so the atomics
+// are cheap.
 __device__ inline void Report(Mismatches* mismatches, int64_t index) {
   atomicAdd(&mismatches->count, 1ULL);
   atomicMin(&mismatches->first, static_cast<unsigned long long>(index));

@@ -1,9 +1,10 @@
 // Helper kernels that run between measured kernels without affecting the measured speed. A helper
-// kernel launches at most as many blocks as the GPU's SMs hold at once (one wave).
+// kernel launches no more blocks than the GPU's SMs can hold at once (one wave).
 //
-// A kernel with more blocks, such as a cudaMemset of 1 GiB, can slow down later NCCL kernels until
-// another such kernel happens to restore their speed. On two H200s, all_reduce of 1 GiB became up
-// to 1.5% slower, but never after kernels of one wave (docs/measured/h200-collectives-timing.md).
+// A kernel with more blocks, such as a cudaMemset of 1 GiB, can slow down later NCCL kernels
+// until another such kernel happens to restore their speed. On two H200s, all_reduce of 1 GiB
+// became up to 1.5% slower, but never after kernels of one wave
+// (docs/measured/h200-collectives-timing.md).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,14 +15,14 @@
 
 namespace assay {
 
-// Number of threads that an SM of compute capability 7.5 or newer can always hold at once. A kernel
-// that would use too many registers to reach this number must limit them with
+// Number of threads that an SM of compute capability 7.5 or newer can always hold at once.
+// Kernels that would need too many registers for that must limit them with
 // __launch_bounds__(threads, kOneWaveThreads / threads).
 constexpr unsigned kOneWaveThreads = 1024;
 
 // Returns the number of blocks of `threads` threads to launch on the current GPU for `elements`
-// elements: one thread per element, but at least 1 block and at most as many as the SMs hold at
-// once. `threads` must divide kOneWaveThreads.
+// elements: enough for one thread per element, but at least 1 block and no more than the SMs can
+// hold at once. `threads` must divide kOneWaveThreads.
 Result<unsigned> OneWaveBlocks(int64_t elements, unsigned threads);
 
 // Sets `bytes` bytes of device memory at `data` to `value`, like cudaMemsetAsync.

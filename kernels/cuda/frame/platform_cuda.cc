@@ -24,11 +24,11 @@
 namespace assay {
 namespace {
 
-// Returns how much memory other processes hold on the current GPU. `processes` contains all
-// processes that NVML lists; `mine` is how many of them are this process (0 or 1). In a container,
-// the PID of this process may be unknown. In that case, it is assumed to be the process with the
+// Returns how much memory other processes hold on the current GPU. `processes` lists all
+// processes known to NVML; `mine` is how many of them are this process (0 or 1). In a container,
+// this process may be listed under a different PID. It is then assumed to be the process with the
 // least memory, because its benchmark case has already ended. If the driver reports no memory per
-// process, all used memory beyond one CUDA context counts as held by others.
+// process, all used memory beyond one CUDA context is considered held by others.
 int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
   constexpr int64_t kContextBytes = int64_t{512} << 20;
   int64_t all = 0;
@@ -198,9 +198,9 @@ class CudaPlatform : public GpuPlatform {
     return gpu;
   }
 
-  // Returns NVML's index for the GPU with CUDA index `ordinal`. The two indexes differ if
-  // CUDA_VISIBLE_DEVICES is set. The result is cached, so that it is still known after a GPU has
-  // been lost.
+  // Returns NVML's index for the GPU with CUDA index `ordinal`. The two differ if
+  // CUDA_VISIBLE_DEVICES is set. The result is cached, so it remains known even after the GPU is
+  // lost.
   std::optional<int> IndexOf(const Nvml& nvml, int ordinal) {
     MutexLock lock(mutex_);
     const auto known = indices_.find(ordinal);
@@ -221,8 +221,8 @@ class CudaPlatform : public GpuPlatform {
   }
 
   const std::function<std::optional<std::string>()> nccl_version_;
-  // True once this process has seen a GPU. After that, a CUDA error is caused by a benchmark and
-  // does not mean that there is no GPU.
+  // True once this process has seen a GPU. From then on, CUDA errors are attributed to a
+  // benchmark rather than to a missing GPU.
   std::atomic<bool> seen_ = false;
   Mutex mutex_;
   bool opened_ ASSAY_GUARDED_BY(mutex_) = false;

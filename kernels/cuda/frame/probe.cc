@@ -20,9 +20,9 @@ constexpr int64_t kMemoryBytes = int64_t{1} << 30;
 // Enough samples, of about 0.5 ms, to outlast a short disturbance.
 constexpr int64_t kMemorySamples = 100;
 
-// Durations, in seconds, of the warm-up and of each sample when a matrix multiplication is timed.
-// The warm-up lets the GPU's power consumption settle. A sample is long enough for the clocks to
-// respond to the load. The fastest sample counts.
+// Durations, in seconds, of the warm-up and of each sample when timing a matrix multiplication.
+// The warm-up lets the GPU's power consumption settle. Samples are long enough for the clocks to
+// respond to the load. Only the fastest sample counts.
 constexpr double kWarmupSeconds = 0.15;
 constexpr double kSampleSeconds = 0.01;
 constexpr int64_t kGemmSamples = 25;
@@ -79,8 +79,8 @@ Result<double> StreamBytesPerSecond(StreamOp op, cudaStream_t stream) {
   return (op == StreamOp::kCopy ? 2 : 1) * static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// Returns the speed of a copy by cudaMemcpyAsync or by a kernel of Assay, the higher of the two.
-// Either may be faster, by a few percent. The function below does so for writing.
+// Returns the speed of a copy by cudaMemcpyAsync or by Assay's own kernel, the higher of the two.
+// Either may be faster by a few percent. The function below does the same for writing.
 Result<double> CopyBytesPerSecond(cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const double driver, MemcpyBytesPerSecond(stream));
   ASSAY_ASSIGN_OR_RETURN(const double kernel, StreamBytesPerSecond(StreamOp::kCopy, stream));
@@ -93,7 +93,7 @@ Result<double> WriteBytesPerSecond(cudaStream_t stream) {
 }
 
 // Returns the FLOP/s of multiplying two square matrices of `side` x `side` random elements. B is
-// stored transposed, which is the fastest layout on tensor cores and is required for fp8 and int8.
+// stored transposed, which is the fastest layout on tensor cores and required for fp8 and int8.
 Result<double> GemmFlopsPerSecond(GemmType type, int64_t side, cudaStream_t stream) {
   GemmShape shape;
   shape.type = type;

@@ -20,9 +20,9 @@ __host__ __device__ inline uint64_t RandomBits(uint64_t seed, uint64_t stream, u
 }
 
 // Converts 64 random bits to an approximately normal number with mean 0 and variance 1, in
-// [-3.4641, 3.4641]. The number is the scaled sum of four uniform 16-bit integers. It is rounded
-// only once, so that host and device agree. __fmul_rn keeps the compiler from fusing the
-// multiplication with an addition in the caller.
+// [-3.4641, 3.4641]: the scaled sum of four uniform 16-bit integers. It is rounded only once, so
+// that host and device agree. __fmul_rn keeps the compiler from fusing the multiplication with an
+// addition in the caller.
 __host__ __device__ inline float NearNormal(uint64_t bits) {
   const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +
                   static_cast<int>((bits >> 32) & 0xffff) + static_cast<int>(bits >> 48);

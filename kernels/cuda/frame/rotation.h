@@ -1,5 +1,5 @@
-// Keeps caches cold by rotating over several sets of buffers: each iteration uses the next set, so
-// by the time a set is used again, it has been evicted from the L2 cache.
+// Keeps caches cold by rotating over several sets of buffers. Each iteration uses the next set,
+// and by the time a set is reused, it has been evicted from the L2 cache.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class Rotation {
 
 // Chooses the number of buffer sets, each of `set_bytes` bytes:
 // - Hot cache: one set.
-// - Cold cache: so many sets that at least 2 x `l2_bytes` of other sets are used before a set is
-//   used again. If memory is short, it is enough that all sets together have 2 x `l2_bytes`.
+// - Cold cache: enough sets that at least 2 x `l2_bytes` of other sets are used before a set is
+//   reused. If memory is short, 2 x `l2_bytes` for all sets together is enough.
 // Returns OUT_OF_MEMORY, with the size that would fit, if `available_bytes` is too small even for
 // that. `what` is the start of the error message: "... needs 80 GiB of GPU memory".
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,

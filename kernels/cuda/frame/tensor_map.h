@@ -10,9 +10,9 @@
 
 namespace assay {
 
-// Returns a tensor map, which describes an array to the copy engine (TMA). The engine copies boxes
-// of the array with rows of 128 bytes, which are swizzled in shared memory. Loads fill the parts of
-// a box that are outside the array with zeros; stores skip them.
+// Returns a tensor map, which describes an array to the copy engine (TMA). The engine copies
+// boxes of the array with rows of 128 bytes, which are swizzled in shared memory. Loads fill any
+// part of a box outside the array with zeros; stores skip it.
 // - `sizes`, `box`: elements per dimension, the contiguous dimension first.
 // - `strides`: bytes between neighboring elements in each dimension except the contiguous one. They
 //   must be multiples of 16.

@@ -7,9 +7,9 @@
 
 namespace assay {
 
-// Opens a library of the CUDA toolkit. Searches the places that DynamicLibrary::Open searches, and
-// then the folders that FindCudaFolders returns. If the library is not found, the error lists these
-// places and says how to install the library.
+// Opens a library of the CUDA toolkit. Searches wherever DynamicLibrary::Open does, and then the
+// folders returned by FindCudaFolders. If the library is not found, the error lists these places
+// and says how to install the library.
 Result<DynamicLibrary> OpenToolkitLibrary(const std::string& soname);
 
 // Returns the status's message and hint as one text, for Benchmark::UnsupportedReason.

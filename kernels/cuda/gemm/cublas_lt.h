@@ -31,20 +31,20 @@ struct CublasLt {
   ASSAY_CUBLAS_LT_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
-// Returns the functions of cuBLASLt. The first call loads the library, which is never unloaded.
+// Returns the functions of cuBLASLt. Loads the library on the first call and never unloads it.
 // Thread-safe. Returns NOT_FOUND (LIBRARY_MISSING) if the library is not installed.
 Result<const CublasLt*> LoadCublasLt();
 
-// Returns why a cuBLASLt benchmark cannot run on this machine: it has no GPU or no cuBLASLt
-// library. Returns an empty string if both are available.
+// Returns why cuBLASLt benchmarks cannot run on this machine (it has no GPU or no cuBLASLt
+// library), or an empty string if they can.
 std::string WhyNoCublasLt();
 
 // Returns the version, such as "13.1.0"; loads the library.
 Result<std::string> CublasLtVersion();
 
-// Converts a cuBLAS status to a Status. CUBLAS_STATUS_SUCCESS becomes OK, and
-// CUBLAS_STATUS_NOT_SUPPORTED becomes Unsupported(). Any other status becomes INTERNAL
-// (CUBLAS_ERROR). The message contains the status's name, the expression, the file and the line.
+// Converts a cuBLAS status to a Status: CUBLAS_STATUS_SUCCESS to OK, CUBLAS_STATUS_NOT_SUPPORTED to
+// Unsupported(), and any other to INTERNAL (CUBLAS_ERROR). The message contains the status's name,
+// the expression, the file and the line.
 Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expression,
                     const char* file, int line);
 

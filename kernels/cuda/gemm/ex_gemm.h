@@ -29,8 +29,8 @@ class ExGemm {
   // be multiples of 4.
   static Result<std::unique_ptr<ExGemm>> Create(const GemmShape& shape, cudaStream_t stream);
 
-  // Enqueues one multiplication on the stream. The second and later calls may be captured into a
-  // CUDA graph. Returns UNSUPPORTED if cuBLAS has no kernel for the shape and type on this GPU.
+  // Enqueues one multiplication on the stream. All calls but the first may be captured into a CUDA
+  // graph. Returns UNSUPPORTED if cuBLAS has no kernel for the shape and type on this GPU.
   Status Enqueue(const GemmOperands& operands);
 
  private:

@@ -15,8 +15,8 @@ namespace assay {
 
 // A benchmark case that computes D from A and B with a tuned LtGemm or an ExGemm. Iterations rotate
 // through several buffer sets, each with its own A, B and D. With the parameter "pad", each
-// iteration first copies A and B to padded matrices, whose rows are aligned, and multiplies the
-// copies. D is then a part of their product.
+// iteration first copies A and B to padded matrices with aligned rows and multiplies the copies. D
+// is then part of their product.
 class GemmCase : public GpuCase {
  public:
   // If the benchmark declares the parameters, "api" selects ExGemm and "pad" selects padding.

@@ -21,10 +21,10 @@ constexpr double kMaxFullFlops = 2.5e12;
 constexpr double kElementFactor = 8;
 // Limit of the error of a sum in Freivalds' method, in multiples of the tolerance.
 constexpr double kRowFactor = 6;
-// The maximum number of columns that one comparison of Freivalds' method covers. The method
-// compares sums over these columns. It detects a wrong element only if that element's error exceeds
-// the rounding errors of all the others. For bf16, the error must exceed half of the element's size
-// with 512 columns, but three times its size with 16384 columns.
+// The maximum number of columns per comparison in Freivalds' method, which compares sums over these
+// columns. It detects a wrong element only if that element's error exceeds the rounding errors of
+// all the others. In bf16, the error must exceed half of the element's size with 512 columns, but
+// three times its size with 16384 columns.
 constexpr int64_t kSliceColumns = 512;
 // Number of products of a batch that the host checks.
 constexpr int64_t kSampledProducts = 3;
@@ -44,8 +44,8 @@ constexpr int kDepth = 16;  // Depth of k per step.
 constexpr int kSide = 16;   // Threads per side; each computes kPer x kPer elements.
 constexpr int kPer = kTile / kSide;
 
-// Computes one tile of the reference product in fp64 and compares it with D without storing it.
-// Each block computes one tile; the grid is (tiles of columns) x (tiles of rows) x batch.
+// Computes one tile of the reference product per block in fp64 and compares it with D without
+// storing it. The grid is (tiles of columns) x (tiles of rows) x batch.
 template <typename A, typename B, typename D>
 __global__ void __launch_bounds__(kSide* kSide)
     CompareKernel(GemmShape shape, const A* a, const B* b, const D* d, ErrorLimits limits,
@@ -108,8 +108,8 @@ __device__ inline double Sign(uint64_t seed, int64_t index) {
   return RandomBits(seed, kStreamSigns, static_cast<uint64_t>(index)) & 1 ? 1.0 : -1.0;
 }
 
-// Computes the matrix-vector product y = M x with one warp per row. M is a row-major matrix of rows
-// x columns whose rows are `stride` elements apart. If x is null, a vector of random signs is used.
+// Computes the matrix-vector product y = M x with one warp per row of M, a row-major rows x columns
+// matrix whose rows are `stride` elements apart. If x is null, uses a vector of random signs.
 template <typename T>
 __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                  const double* x, uint64_t seed, double* y) {
@@ -123,9 +123,9 @@ __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns,
   if (threadIdx.x % 32 == 0) y[row] = sum;
 }
 
-// Computes y += M' x, where M' is the transpose of M, with one thread per column of M. M is a
-// row-major matrix of rows x columns whose rows are `stride` elements apart. Each row of the grid
-// handles some of M's rows. If x is null, a vector of random signs is used.
+// Computes y += M' x with one thread per column of M, where M' is the transpose of M. M is a
+// row-major rows x columns matrix whose rows are `stride` elements apart. Each row of the grid
+// handles some of M's rows. If x is null, uses a vector of random signs.
 template <typename T>
 __global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                     const double* x, uint64_t seed, double* y) {
@@ -262,10 +262,9 @@ class Checker {
     return Status::Ok();
   }
 
-  // Checks one product of the batch by Freivalds' method. For each slice of D's columns, takes a
-  // vector s of random signs and compares D s with A (B s). An element of D s is a sum over the
-  // columns of the slice. Its typical size and its error therefore grow with the square root of the
-  // number of columns.
+  // Checks one product of the batch by Freivalds' method: for each slice of D's columns, compares
+  // D s with A (B s), where s is a vector of random signs. An element of D s is a sum over the
+  // columns of the slice, so its typical size and error grow with the square root of their number.
   Status CompareRows(int64_t product) {
     const auto vector = [](int64_t length) {
       return DeviceBuffer::Allocate(length * static_cast<int64_t>(sizeof(double)),
@@ -303,8 +302,8 @@ class Checker {
   }
 
   // Computes the matrix-vector product y = op(M) x, where op(M) is M or its transpose and has size
-  // rows x columns. The stored rows of M are `stride` elements apart. If x is null, a vector of
-  // random signs is used.
+  // rows x columns. The stored rows of M are `stride` elements apart. If x is null, uses a vector
+  // of random signs.
   template <typename T>
   Status Product(const T* matrix, bool transposed, int64_t rows, int64_t columns, int64_t stride,
                  const double* x, double* y) {
@@ -345,9 +344,9 @@ class Checker {
     return samples;
   }
 
-  // Generates some of the inputs again on the host: the rows of op(A), or the columns of op(B),
-  // with the given `indices`. Each is a vector of length k. The matrix starts at element `first` of
-  // the random sequence `stream`.
+  // Regenerates on the host the rows of op(A), or the columns of op(B), with the given `indices`.
+  // Each is a vector of length k. The matrix starts at element `first` of the random sequence
+  // `stream`.
   template <typename T>
   std::vector<double> Regenerate(uint64_t stream, int64_t first,
                                  const std::vector<int64_t>& indices, int64_t vector_stride,

@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// Describes how the inputs of a GEMM are generated. A benchmark has several sets of matrices, so
-// that caches stay cold. In set s, element i of A is element s * stride_a + i of a random sequence.
-// B is generated in the same way from another sequence.
+// The parameters from which the inputs of a GEMM are generated. A benchmark has several sets of
+// matrices to keep caches cold. In set s, element i of A is element s * stride_a + i of a random
+// sequence. B is generated in the same way from another sequence.
 struct GemmInputs {
   uint64_t seed = 0;
   bool zeros = false;
@@ -26,15 +26,15 @@ Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t 
                       void* b, cudaStream_t stream);
 
 // Returns the largest relative error ||D - ref|| / ||ref|| that a correct D may have. It allows for
-// the rounding of operands (tf32) and results, and for the rounding of the accumulator, whose
-// errors add up like a random walk of k steps. Returns 0 for int8, which is exact.
+// the rounding of operands (tf32), of results, and of the accumulator, whose errors add up like a
+// random walk of k steps. Returns 0 for int8, which is exact.
 double GemmTolerance(const GemmShape& shape);
 
-// Checks every element of D and returns the verdict. Synchronizes with `stream`. `set` is the
-// number of the buffer set in `operands`. For up to 1.25e12 multiplications, the device recomputes
-// each element in fp64. For more, it uses Freivalds' method: it compares D s with A (B s), where s
-// is a vector of random signs, for each row and each slice of up to 512 columns. In both cases, the
-// host also recomputes some elements without using any results of the device.
+// Checks every element of D and returns the verdict. Synchronizes `stream`. `set` is the number of
+// the buffer set in `operands`. For up to 1.25e12 multiplications, the device recomputes each
+// element in fp64. Beyond that, it uses Freivalds' method: for each row and each slice of up to 512
+// columns, it compares D s with A (B s), where s is a vector of random signs. In either case, the
+// host also recomputes some elements, independently of the device.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);
 

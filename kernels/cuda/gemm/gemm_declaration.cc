@@ -1,7 +1,7 @@
-// Declares the gemm benchmark: D = op(A) op(B), where op() optionally transposes a matrix. cuBLASLt
-// computes D with the fastest of the algorithms that its heuristics propose, or cublasGemmEx
-// computes it with its default algorithm. A product counts as 2 m n k FLOPs, and its memory traffic
-// as one pass over A, B and D.
+// Declares the gemm benchmark: D = op(A) op(B), where op() optionally transposes a matrix. D is
+// computed either by cuBLASLt, with the fastest of the algorithms that its heuristics propose, or
+// by cublasGemmEx with its default algorithm. The work of a product is 2 m n k FLOPs and one pass
+// over A, B and D.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 
 namespace assay {
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMaxBatch = 65535;  // Limit of the check's grid.
 
-// The work that each example below must have, computed by hand. A is 16 x 48, B is 48 x 32 and D is
+// The expected work of each example below, computed by hand. A is 16 x 48, B is 48 x 32 and D is
 // 16 x 32, so these matrices have 768, 1536 and 512 elements.
 constexpr double kFlops = 2 * 16 * 32 * 48;
 constexpr double kInputs = 768 + 1536;

@@ -29,9 +29,9 @@ std::vector<std::string> ByteNames();
 // Returns the names of the types that cublasGemmEx multiplies: all but fp8.
 std::vector<std::string> ExNames();
 
-// Returns the declaration of an integer parameter for a dimension of a matrix, which is at least 1.
-// Set `in_rows` for n and k, which are the lengths of stored rows. They must be multiples of 16 for
-// the fp8 types, and multiples of 4 for int8.
+// Returns the declaration of an integer parameter (at least 1) for a matrix dimension. Set
+// `in_rows` for n and k, which are the lengths of stored rows and must be multiples of 16 for the
+// fp8 types and of 4 for int8.
 Parameter GemmExtent(const std::string& name, bool in_rows);
 
 // Returns the work of one multiplication. The parameter "launch" selects its fixed time.
@@ -40,8 +40,8 @@ Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 // Returns the shape of a case of gemm and of sustained.
 GemmShape GemmShapeOf(const ParameterMap& parameters);
 GemmShape SustainedShapeOf(const ParameterMap& parameters);
-// Returns the shape of the product in the overlap benchmark: D = A B', where B is stored as n x k
-// like the weights of a layer in a neural network.
+// Returns the shape of the product in the overlap benchmark: D = A B', where B is stored as n x k,
+// like the weights of a neural network layer.
 GemmShape OverlapShapeOf(const ParameterMap& parameters);
 
 }  // namespace assay

@@ -21,8 +21,8 @@ enum class GemmType {
 };
 
 // The shape and element type of a batch of row-major products D = op(A) op(B), where op()
-// optionally transposes a matrix. op(A) is m x k, op(B) is k x n and D is m x n. All matrices A of
-// the batch are contiguous in memory, and so are all B and all D.
+// optionally transposes a matrix. op(A) is m x k, op(B) is k x n and D is m x n. The A matrices of
+// the batch are contiguous in memory, as are the B matrices and the D matrices.
 struct GemmShape {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;
@@ -52,7 +52,7 @@ struct GemmShape {
   int64_t BBytes() const { return batch * k * n * InputBytes(); }
   int64_t DBytes() const { return batch * m * n * OutputBytes(); }
   // Returns the shape with m, n and k rounded up so that every stored row of A, B and D is a
-  // multiple of 16 bytes long. A dimension that is not the length of a stored row stays unchanged.
+  // multiple of 16 bytes long. Dimensions that are not the length of a stored row do not change.
   GemmShape Padded() const {
     const auto up = [](int64_t length, int64_t bytes) { return AlignUp(length, 16 / bytes); };
     GemmShape padded = *this;

@@ -1,9 +1,9 @@
 // Computes y = x W for one or two rows of x, where W consists of 4-bit integers (see
-// int4_gemm_data.h). With so few rows, the number of instructions limits the speed, so this kernel
-// uses the integer tensor cores: expanding W to bytes takes fewer instructions than expanding it to
-// bf16. x becomes bytes too. In each unit of 128 neighbors with magnitudes below 2^e, an element is
-// rounded to 2^(e - 21) q, and the integer q = 2^16 d0 + 2^8 d1 + d2 is stored as three signed
-// bytes ("digits"). Elements of 2^120 and more may give NaN, and units below 2^-105 lose bits.
+// int4_gemm_data.h). With so few rows, the instruction count limits the speed, so this kernel uses
+// the integer tensor cores: expanding W to bytes takes fewer instructions than expanding it to
+// bf16. x is also converted to bytes. In each unit of 128 neighbors with magnitudes below 2^e,
+// elements are rounded to 2^(e - 21) q, and q = 2^16 d0 + 2^8 d1 + d2 is stored as three signed
+// bytes ("digits"). Elements of 2^120 or more may give NaN, and units below 2^-105 lose bits.
 #pragma once
 
 #include <cmath>
@@ -23,12 +23,12 @@ inline constexpr int kInt4DigitWarps = 16;   // Warps per block.
 inline constexpr int kInt4Digits = 3;
 
 // Returns the distance in bytes between two arrays of x's digits in shared memory. Each row of x
-// has three such arrays, one per digit. The tensor cores read neighboring arrays together, so
-// padding places these in different banks.
+// has three such arrays, one per digit. The tensor cores read neighboring arrays together, so they
+// are padded to lie in different banks.
 __host__ __device__ inline int Int4DigitPitch(int units) { return units * 128 + 16; }
 
-// Returns how many bytes of shared memory a block needs. It stores the digits of x, the scale
-// factors of x's units of 128 elements, and the sums of its warps.
+// Returns how many bytes of shared memory a block needs for the digits of x, the scale factors of
+// x's units of 128 elements, and the sums of the block's warps.
 inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
   const auto units = static_cast<int>((k + 127) / 128);
   return m * (kInt4Digits * Int4DigitPitch(units) + units * 16 +
@@ -37,9 +37,8 @@ inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// The bits of the fp32 number 1.5 * 2^23. Adding an integer of up to 22 bits to the number has the
-// same effect as adding it to these bits. A single addition therefore converts an integer to fp32
-// or back.
+// The bits of the fp32 number 1.5 * 2^23. Adding an integer of up to 22 bits to the number is the
+// same as adding it to these bits, so a single addition converts an integer to fp32 or back.
 inline constexpr uint32_t kIntegerBits = 0x4b400000;
 inline constexpr float kIntegerBias = 12582912;
 
@@ -52,8 +51,7 @@ __host__ __device__ To BitsAs(From from) {
 }
 
 // Returns four bytes selected from a (bytes 0 to 3) and b (bytes 4 to 7), like __byte_perm. The
-// lowest hexadecimal digit of `selector` is the number of the byte that becomes the lowest byte of
-// the result, and so on.
+// lowest hexadecimal digit of `selector` selects the lowest byte of the result, and so on.
 __host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -87,9 +85,9 @@ __host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
   return BitsAs<uint32_t>(fmaf(x, inverse, kIntegerBias + 0x8080));
 }
 
-// Packs the bytes ("digits") of four elements of x into three words: one each for the highest, the
-// middle and the lowest digits. `bits` holds the DigitBits() of the elements. Within a word, the
-// elements have the order 0, 2, 1, 3, like the 4-bit integers of W.
+// Packs the bytes ("digits") of four elements of x into three words, one each for the highest,
+// middle and lowest digits. `bits` holds the DigitBits() of the elements. Within a word, the
+// elements are in the order 0, 2, 1, 3, like the 4-bit integers of W.
 __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
                                              uint32_t (&digits)[kInt4Digits]) {
   const uint32_t even = SelectBytes(bits[0], bits[2], 0x5140);
@@ -102,9 +100,10 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
 }
 
 // Splits each element of x into three signed bytes ("digits") for the integer tensor cores and
-// stores them in shared memory, with zeros beyond k. 16 threads share a unit of 128 elements. For
-// each unit and row, also stores {factor, sum, factor, 0} in `factors`. `factor` is the scale of
-// the digits, and `sum` is the sum of the unit's elements, scaled like the highest digits.
+// stores them in shared memory, with zeros beyond k. Groups of 16 threads share a unit of 128
+// elements. For each unit and row, also stores {factor, sum, factor, 0} in `factors`, where
+// `factor` is the scale of the digits and `sum` is the sum of the unit's elements, scaled like the
+// highest digits.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;
@@ -158,9 +157,9 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
 
 // Multiplies a unit of W (128 elements along k) by x and adds the products to the sums of two tiles
 // of columns. Each byte ("digit") of x is a column of the tensor cores' operand. The lane supplies
-// the `digits` of one column and receives the results of two columns. `factor` holds the scale of
-// these results and the sum of x, which is needed to subtract W's zero point. This sum is 0 except
-// for the highest digit, so that the zero point is subtracted only once.
+// the `digits` of one column and receives the results of two. `factor` holds the scale of these
+// results and the sum of x, which is used to subtract W's zero point. The sum is 0 except for the
+// highest digit, so that the zero point is subtracted only once.
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
                                float (&sum)[2][4]) {
@@ -193,9 +192,9 @@ __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2]
 
 #endif
 
-// Computes y = x W with one block per 32 * `pairs` columns of W. The block's warps are divided
-// evenly among its strips of 32 columns. The warps of a strip divide k among themselves in units of
-// 128, and each lane loads up to three units ahead.
+// Computes y = x W with one block per 32 * `pairs` columns of W. A block's warps are divided evenly
+// among its strips of 32 columns. The warps of a strip split k among themselves in units of 128,
+// and each lane loads up to three units ahead.
 template <typename T, int pairs>
 __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
     Int4DigitsGemvKernel(Int4GemvArguments<T> arguments) {
@@ -234,8 +233,8 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   StageDigits<T>(arguments, shared, factors);
   __syncthreads();
   // Each digit (byte) of a row of x is a column of the tensor cores' operand. Lane l supplies
-  // column l / 4, which is digit l / 4 % 4 of row l / 16. The lane receives the results of two
-  // columns: column l % 4 * 2, whose digit is 0 or 2, and the next one.
+  // column l / 4, which is digit l / 4 % 4 of row l / 16. It receives the results of two columns:
+  // column l % 4 * 2, whose digit is 0 or 2, and the next one.
   const int row_given = lane / 16;
   const int digit = lane / 4 % 4;
   const bool gives = row_given < m && digit < kInt4Digits;

@@ -2,7 +2,7 @@
 // - fused: W is unpacked in registers on its way to the tensor cores, so the kernel reads only a
 //   quarter of the bytes of a 16-bit W. From Hopper on, successive iterations overlap (see
 //   gemv.cu).
-// - naive: one kernel dequantizes all of W to memory, and then cuBLASLt multiplies. This moves more
+// - naive: one kernel dequantizes all of W to memory, and cuBLASLt then multiplies. This moves more
 //   bytes than a product with a 16-bit W.
 #include <functional>
 #include <memory>
@@ -55,9 +55,9 @@ struct Int4Gemv {
 };
 
 // Chooses between two versions of Int4GemvKernel. The faster one runs four blocks per
-// multiprocessor, and its lanes load one unit of 128 weights ahead. It requires more than two
+// multiprocessor, with each lane loading one unit of 128 weights ahead. It requires more than two
 // blocks per multiprocessor, enough shared memory for four, and only one scale per unit and column.
-// The other version runs two blocks per multiprocessor and loads two or three units ahead.
+// The other runs two blocks per multiprocessor and loads two or three units ahead.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);
@@ -71,9 +71,9 @@ Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   return {Int4GemvKernel<T, parts, kGemvWarps, kDepth, 2>, kGemvWarps, 1, shared};
 }
 
-// Chooses the number of columns per block for Int4DigitsGemvKernel. Each block converts all of x,
-// so having more columns per block saves work. However, at least three quarters of the
-// multiprocessors must get a block.
+// Chooses the number of columns per block for Int4DigitsGemvKernel. Every block converts all of x,
+// so more columns per block save work, as long as at least three quarters of the multiprocessors
+// have a block.
 template <typename T>
 Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4DigitsSharedBytes(problem.m, problem.k);

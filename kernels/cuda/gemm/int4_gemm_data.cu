@@ -137,8 +137,8 @@ constexpr int kCheckDepth = 16;
 constexpr int kCheckSide = 16;
 constexpr int kPer = kCheckTile / kCheckSide;
 
-// Computes one tile of the reference product in fp64 and compares it with y. The loop is a copy of
-// the one in CompareKernel (gemm_data.cu), because sharing a function changes the compiled code.
+// Computes one tile of the reference product in fp64 and compares it with y. The loop duplicates
+// that of CompareKernel (gemm_data.cu), because sharing a function would change the compiled code.
 template <typename T>
 __global__ void __launch_bounds__(kCheckSide* kCheckSide)
     CheckKernel(Int4Values<T> values, const T* y, ErrorLimits limits, ErrorSums* sums) {
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kCheckSide* kCheckSide)
 }
 
 // Recomputes a few dozen elements of y on the host, including the first and the last. Marks
-// `verdict` as failed if any of them differs by more than the limits.
+// `verdict` as failed if any of them is off by more than the limits allow.
 template <typename T>
 Status CheckOnHost(const Int4Values<T>& values, const T* y, const ErrorLimits& limits,
                    cudaStream_t stream, Verdict* verdict) {

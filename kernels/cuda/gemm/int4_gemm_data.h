@@ -88,9 +88,9 @@ struct Int4Operands {
   void* y = nullptr;
 };
 
-// Fills x and W of the buffer set `operands` with random values. Elements of x are approximately
-// normally distributed with variance 1. Their magnitudes are 0 or between 2^-16 and 3.47. The
-// scales of W are between 1/16 and 1/8.
+// Fills x and W of the buffer set `operands` with random values. The elements of x are
+// approximately normally distributed with variance 1, and their magnitudes are 0 or between 2^-16
+// and 3.47. The scales of W are between 1/16 and 1/8.
 Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
                       cudaStream_t stream);
 
@@ -98,8 +98,8 @@ Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
 Status EnqueueDequantise(const Int4Problem& problem, const Int4Operands& operands, void* weights,
                          cudaStream_t stream);
 
-// Compares y with an fp64 product of inputs that are generated again from the seed. The device
-// checks every element, and the host checks a few dozen. Synchronizes with `stream`.
+// Compares y with an fp64 product of inputs that are regenerated from the seed. The device checks
+// every element, and the host checks a few dozen. Synchronizes `stream`.
 Result<Verdict> CheckInt4Gemm(const Int4Problem& problem, const Int4Operands& operands,
                               cudaStream_t stream);
 

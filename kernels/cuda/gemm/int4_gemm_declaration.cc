@@ -1,5 +1,5 @@
-// Declares the int4_gemm benchmark: y = x W, where W consists of 4-bit integers. As is common in
-// LLM serving, groups of adjacent integers share a scale and a zero point.
+// Declares the int4_gemm benchmark: y = x W with a matrix W of 4-bit integers. As is common in LLM
+// serving, groups of adjacent integers share a scale and a zero point.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-// Supplies a matrix W of 4-bit integers, packed as in int4_gemm_data.h, to GemvKernel. An element
+// Supplies GemvKernel with a matrix W of 4-bit integers, packed as in int4_gemm_data.h. An element
 // of W is scale * (q - zero), where q and zero are integers from 0 to 15. In each column, `group`
 // neighbors along k share `scale` and `zero`, which are stored in the type of x.
 #pragma once
@@ -20,10 +20,10 @@ struct alignas(4) Int4Scale {
 };
 
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
-// The constants for converting 4-bit integers to fp16 or bf16 without a conversion instruction. An
-// integer is written to the lowest mantissa bits of the number 1024 (fp16) or 128 (bf16). The
-// result is the integer plus this number, which the caller must subtract. Int4Pair() converts two
-// integers, the lowest of each half of a word.
+// Constants for converting 4-bit integers to fp16 or bf16 without a conversion instruction. Writing
+// an integer to the lowest mantissa bits of the number 1024 (fp16) or 128 (bf16) adds it to that
+// number, which the caller must then subtract. Int4Pair() converts two integers, the lowest of each
+// half of a word.
 template <typename T>
 struct Int4Magic;
 template <>
@@ -49,8 +49,8 @@ __device__ typename Int4Magic<T>::Pair Int4Pair(uint32_t word) {
 #endif
 
 // A policy class that supplies 4-bit weights to GemvKernel. The tensor cores multiply x by the
-// exact integers q - zero. Their sums over 64 elements along k (32 for groups of 32) are then
-// scaled in fp32.
+// exact integers q - zero. Sums over 64 elements along k (32 for groups of 32) are then scaled in
+// fp32.
 template <typename T, int group_at_least>
 struct Int4Weights {
   const uint4* values = nullptr;

@@ -1,9 +1,9 @@
 // Computes y = x W for up to 8 rows of x, where W consists of 4-bit integers q (see
 // int4_gemm_data.h). A block computes 32 columns of y. Its warps divide k in units of 128, and
-// every lane loads `depth` units ahead. The kernel takes only about three instructions per weight,
-// so that memory limits its speed. To save instructions, the tensor cores multiply x by q + bias,
-// the form in which q is converted fastest. The bias is subtracted from the sums. For this purpose,
-// the tensor cores also compute the sum of x.
+// every lane loads `depth` units ahead. At only about three instructions per weight, the kernel is
+// limited by memory. To save instructions, the tensor cores multiply x by q + bias, the form to
+// which q is converted fastest. They also compute the sum of x, which is used to subtract the bias
+// from the results.
 #pragma once
 
 #include <cstdint>

@@ -18,15 +18,15 @@ namespace {
 
 constexpr int kMaxAlgorithms = 64;
 
-// Durations of tuning in seconds: the warm-up load, the first timing of one algorithm, and the
-// limit for all first timings together. The warm-up is long because clocks settle slowly. An H200
-// that was idle exceeds its power limit for 0.2 s. Within the first second, its clocks then drop to
-// a sixth below their final value.
+// Tuning times in seconds: the warm-up load, the first timing of one algorithm, and the limit for
+// all first timings together. The warm-up is long because clocks settle slowly. A previously idle
+// H200 exceeds its power limit for 0.2 s. Within the first second, its clocks then drop to one
+// sixth below their final value.
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
 // Factors that shorten the warm-up and the comparison of algorithms if multiplications are too
-// small to bring the GPU to its power limit.
+// small to drive the GPU to its power limit.
 constexpr double kBriefWarmup = 0.1;
 constexpr double kBriefTurns = 0.025;
 
@@ -34,8 +34,8 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the number of iterations that take about `seconds` if one iteration takes `one` seconds.
-// Returns at most 50000, a limit that only very short multiplications reach.
+// Returns how many iterations take about `seconds` if each takes `one` seconds, but no more than
+// 50000, a limit that only very short multiplications reach.
 int64_t IterationsIn(double seconds, double one) {
   return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 50000);
 }
@@ -98,8 +98,8 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape, const voi
 }
 
 // Describes the product of row-major matrices to cuBLASLt, which expects column-major matrices and
-// therefore sees the transpose of each one. It is asked to compute D' = op(B)' op(A)', with B as
-// the left operand and A as the right one. The transposition flags of A and B stay the same.
+// therefore sees their transposes. It is asked to compute D' = op(B)' op(A)', with B as the left
+// operand and A as the right one. The transposition flags of A and B stay the same.
 Status LtGemm::Describe() {
   const CublasTypes types = CublasTypesOf(shape_.type);
   ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));
@@ -184,8 +184,8 @@ Result<double> LtGemm::TimeChosen(int64_t iterations, const std::function<GemmOp
   return seconds.front();
 }
 
-// Times every algorithm once, the most promising first, and stops when kSprintBudgetSeconds have
-// passed. Skips algorithms that fail to start.
+// Times every algorithm once, most promising first, until kSprintBudgetSeconds have passed. Skips
+// algorithms that fail to start.
 Result<std::vector<Candidate>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
                                               cudaStream_t stream) {
   const auto begin = std::chrono::steady_clock::now();

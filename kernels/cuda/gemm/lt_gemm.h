@@ -37,18 +37,18 @@ class LtGemm {
   // they propose none for this shape and type on this GPU. For fp8 and int8, A must not be
   // transposed, B must be transposed, and row lengths must be multiples of 16 (fp8) or 4 (int8). If
   // `bias` is not null, it points to n elements of D's type in device memory, which are added to
-  // each row of D. This memory must outlive the object.
+  // each row of D and must outlive the object.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape, const void* bias = nullptr);
 
-  // Enqueues one multiplication on `stream` with the algorithm that Tune() chose. Before Tune(),
-  // uses the first algorithm that the heuristics propose. May be captured into a CUDA graph.
+  // Enqueues one multiplication on `stream`, using the algorithm that Tune() chose or, before
+  // Tune(), the heuristics' first choice. May be captured into a CUDA graph.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
-  // Times the algorithms on `stream` and chooses the fastest. First times each algorithm briefly.
-  // Then compares the best few and the heuristics' first choice in alternation. Takes 5 to 12 s for
-  // large shapes. `next` must return the operands of each run, so that caches are as cold as in the
-  // benchmark. Returns false without timing anything if this process has already tuned the same
-  // shape on the same GPU with the same `conditions` (any text).
+  // Times the algorithms on `stream` and chooses the fastest. First times each one briefly, then
+  // alternates between the best few and the heuristics' first choice to compare them. Takes 5 to
+  // 12 s for large shapes. `next` must return the operands for each run, so that caches are as cold
+  // as in the benchmark. Returns false without timing anything if this process has already tuned
+  // the same shape on the same GPU with the same `conditions` (any text).
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                     cudaStream_t stream);
 

@@ -18,10 +18,10 @@ struct StoredMatrices {
   int64_t Bytes() const { return count * rows * row_bytes; }
 };
 
-// Enqueues on `stream` a copy of the matrices at `from` to larger matrices at `to`, whose rows are
-// padded with zeros. A matrix at `to` has `padded_rows` rows of `padded_row_bytes` bytes, which
-// must be row_bytes rounded up to a multiple of 16. Additional rows are not written. Both addresses
-// must be multiples of 16, and `from` must be readable up to the next multiple of 16.
+// Enqueues on `stream` a copy of the matrices at `from` to larger ones at `to`, whose rows are
+// padded with zeros. Each matrix at `to` has `padded_rows` rows of `padded_row_bytes` bytes, which
+// must be row_bytes rounded up to a multiple of 16. Extra rows are not written. Both addresses must
+// be multiples of 16, and `from` must be readable up to the next multiple of 16.
 Status PadMatrices(const StoredMatrices& matrices, const void* from, int64_t padded_rows,
                    int64_t padded_row_bytes, void* to, cudaStream_t stream);
 

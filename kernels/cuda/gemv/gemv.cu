@@ -1,10 +1,10 @@
 // The gemv benchmark: y = x W' for a few rows of x (W' is the transpose of W), as when a language
 // model generates tokens. Each weight is read once and used only m times, so memory bandwidth
-// limits the speed. Several rows of bf16 or fp16 use tensor cores: wgmma on Hopper
-// (gemv_wgmma.cuh), and mma.sync on other GPUs from Ampere on (gemv_kernel.cuh). All other products
-// use fused multiply-adds, for example single rows and fp32. From Hopper on, successive iterations
-// overlap like the layers of a model: a kernel loads its first weights, which no kernel writes,
-// before the previous kernel has ended.
+// limits the speed. Multiple rows of bf16 or fp16 use tensor cores: wgmma on Hopper
+// (gemv_wgmma.cuh), and mma.sync on other GPUs from Ampere on (gemv_kernel.cuh). All other
+// products, such as single rows and fp32, use fused multiply-adds. From Hopper on, successive
+// iterations overlap like the layers of a model: a kernel loads its first weights, which no kernel
+// writes, before the previous kernel has ended.
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -28,8 +28,8 @@
 namespace assay {
 namespace {
 
-// Sizes for FmaGemvKernel. The threads of a block process the same kStripRows rows of W and divide
-// k among them.
+// Sizes for FmaGemvKernel. The threads of a block process the same kStripRows rows of W and split k
+// among themselves.
 constexpr int kThreads = 128;
 constexpr int kStripRows = 4;
 // The number of resident blocks per multiprocessor that keeps enough loads of W in flight.
@@ -40,15 +40,15 @@ struct Vector {
   T element[length];
 };
 // Several elements packed into one integer, so that a single instruction loads them. They are
-// unpacked only where they are used: unpacked 16-bit elements would each occupy a whole register,
-// and fewer blocks would fit on a multiprocessor.
+// unpacked only where they are used, because unpacked 16-bit elements would each occupy a whole
+// register, and fewer blocks would fit on a multiprocessor.
 template <typename T, int length>
 using Packed =
     std::conditional_t<sizeof(T) * length == 16, uint4,
                        std::conditional_t<sizeof(T) * length == 4, uint32_t, unsigned short>>;
 
 // Loads the vector at from[at], or returns zeros if `at` is at or beyond `end`. Set `once` for data
-// that is read only once: its cache lines are then the first to be evicted.
+// that is read only once, so that its cache lines are the first to be evicted.
 template <typename T, int length, bool once>
 __device__ Packed<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
   if (at >= end) return {};
@@ -64,9 +64,9 @@ __device__ Vector<T, length> Unpack(const Packed<T, length>& packed) {
 }
 
 // Computes y = x W' with fused multiply-adds. A block multiplies `rows` rows of x by a strip of
-// kStripRows rows of W. Consecutive blocks use the same strip, so that they share it in the L2
-// cache. To keep many loads in flight, a thread loads `ahead` vectors from each row of W before it
-// uses the first of them.
+// kStripRows rows of W. Consecutive blocks use the same strip, so they share it in the L2 cache. To
+// keep many loads in flight, a thread loads `ahead` vectors from each row of W before using the
+// first of them.
 template <typename T, int length, int rows, int ahead>
 __global__ void __launch_bounds__(kThreads, kResident)
     FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,
@@ -152,8 +152,8 @@ Status LaunchFma(const T* x, const T* w, T* y, const GemmShape& shape, bool over
   return launch(std::integral_constant<int, 8>(), std::integral_constant<int, 1>());
 }
 
-// A policy class with which GemvKernel reads a plain matrix W. W is n x k, row-major, bf16 or fp16.
-// k must be a multiple of 8, so that rows start at 16-byte boundaries.
+// A policy class that lets GemvKernel read a plain n x k matrix W, row-major, in bf16 or fp16. k
+// must be a multiple of 8, so that rows start at 16-byte boundaries.
 template <typename T>
 struct DenseWeights {
   const T* data = nullptr;

@@ -1,9 +1,9 @@
 // Computes y = x W' for a few rows of x on tensor cores, using mma.sync. Each block reads one strip
 // of rows of W (columns of y) exactly once. The policy class Weights hides whether W is 16-bit or
-// packed 4-bit. In each instruction, W is the operand with 16 rows and x is the operand with 8
-// columns. k is divided into chunks of 64. Within half a chunk, lane t of each group of four lanes
-// multiplies the 8 elements from 8 t on. Since W and x use the same order, a 16-byte load of either
-// serves two instructions.
+// packed 4-bit. In each instruction, W is the operand with 16 rows and x is the one with 8 columns.
+// k is divided into chunks of 64. Within half a chunk, lane t of each group of four multiplies the
+// 8 elements starting at 8 t. Since W and x use the same order, one 16-byte load of either serves
+// two instructions.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
   // The workspace, needed only if k is split among several blocks. `partial` holds the sums of each
-  // split. `arrived` holds one counter per tile of y, which counts the blocks that have finished.
-  // The counters must be zero before the first launch, and each launch resets them to zero.
+  // split, and `arrived` counts, per tile of y, the blocks that have finished. The counters must be
+  // zero before the first launch; each launch resets them to zero.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
@@ -37,10 +37,10 @@ struct GemvArguments {
   int64_t chunks = 0;  // Chunks of the whole k.
 };
 
-// Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps. Each warp processes kTiles
-// tiles of W's rows. kDeep warps share the same tiles: each takes every kDeep-th chunk (64 elements
-// along k). If x_shared is true, which suits many rows of x, the block copies x to shared memory.
-// Otherwise, lanes load x directly.
+// Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps, and each warp processes
+// kTiles tiles of W's rows. Of the kDeep warps that share the same tiles, each takes every kDeep-th
+// chunk (64 elements along k). If x_shared is true, which suits many rows of x, the block copies x
+// to shared memory. Otherwise, lanes load x directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -68,8 +68,8 @@ struct GemvShape {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// Copies x's part of one stage to the ring of stages in shared memory. The part is stored as an
-// array with the indices [chunk of kDeep][half of the chunk][row][32 elements along k].
+// Copies x's part of one stage to the ring of stages in shared memory, as an array indexed by
+// [chunk of kDeep][half of the chunk][row][32 elements along k].
 template <typename Shape, typename T>
 __device__ void LoadXStage(char* stage, const GemvArguments<T>& arguments, int64_t row0,
                            int64_t chunk0, int64_t chunk_end) {
@@ -120,7 +120,7 @@ __device__ inline void AddTo(float4* total, const float4& more) {
   total->w += more.w;
 }
 
-// Writes four neighboring elements of y. `at` is the position of the first of them in the block's
+// Writes four neighboring elements of y. `at` is the position of the first one within the block's
 // tile of y, divided by four.
 template <typename Shape, typename T>
 __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float4& values) {
@@ -136,9 +136,9 @@ __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float
   }
 }
 
-// Counts that this block has written its partial sums of a tile of y. Every block that processes a
-// part of k for this tile calls this function. Returns true only in the last block to call it,
-// which can then read the partial sums of the others.
+// Records that this block has written its partial sums of a tile of y. Must be called by every
+// block that processes part of k for this tile. Returns true only in the last block to call it,
+// which can then read the partial sums of all the others.
 __device__ inline bool IsLastSplit(unsigned* counter) {
   __shared__ bool last;
   __threadfence();
@@ -152,9 +152,9 @@ __device__ inline bool IsLastSplit(unsigned* counter) {
   return last;
 }
 
-// Adds the sums of a block's warps and writes the block's tile of y. If k is split among blocks,
-// the last block to arrive adds the sums of all splits and writes the tile. The order of the
-// additions is fixed, so that results are reproducible.
+// Adds up the sums of a block's warps and writes the block's tile of y. If k is split among blocks,
+// the last block to arrive adds up the sums of all splits and writes the tile. The order of the
+// additions is fixed to make results reproducible.
 template <typename Shape, typename T>
 __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
                           const float (&sum)[Shape::kTiles][Shape::kRowTiles][4]) {

@@ -29,13 +29,13 @@ namespace assay {
 inline constexpr int kWgmmaGemvBox = 64;  // Along k: a row of 128 bytes, as the swizzle requires.
 inline constexpr int kWgmmaGemvSlice = 128;  // Along k, copied at a time.
 inline constexpr int kWgmmaGemvRows = 64;    // Rows of W per block: those of one wgmma.
-// The threads of a block: one warpgroup that multiplies (the consumers), and one more warp that
-// copies data to shared memory (the producer).
+// The threads of a block: one warpgroup that multiplies (the consumers), plus one warp that copies
+// data to shared memory (the producer).
 inline constexpr int kWgmmaGemvConsumers = 128;
 inline constexpr int kWgmmaGemvThreads = kWgmmaGemvConsumers + 32;
 
-// The arguments of a launch. x is m x k, W is n x k and y is m x n. All of them are row-major and
-// in device memory.
+// The arguments of a launch. x is m x k, W is n x k and y is m x n, all row-major and in device
+// memory.
 template <typename T>
 struct WgmmaGemvArguments {
   CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
@@ -43,7 +43,7 @@ struct WgmmaGemvArguments {
   T* y;
   // The workspace, needed only if strips of W are divided into parts along k. `partial` holds the
   // partial sums of each part of each strip, and `arrived` holds one counter per strip. The
-  // counters must be zero before the first launch, and each launch resets them to zero.
+  // counters must be zero before the first launch; each launch resets them to zero.
   float* partial;
   unsigned* arrived;
   int m;
@@ -52,8 +52,8 @@ struct WgmmaGemvArguments {
 };
 
 // Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports. W
-// and x pass through a ring of stages, which fills an SM's shared memory. Each stage holds a slice
-// of W and of x, 128 elements long along k. A smaller ring would leave room for the next kernel's
+// and x pass through a ring of stages that fills an SM's shared memory. Each stage holds a slice
+// (128 elements along k) of both W and x. A smaller ring would leave room for the next kernel's
 // ring, but is 6% slower on an H200.
 template <int columns>
 struct WgmmaGemvShape {
@@ -99,10 +99,10 @@ struct WgmmaGemvRing {
   }
 };
 
-// Copies slices `begin` to `end` - 1 of W and x, each 128 elements long along k, to the ring in
-// shared memory. Called by one thread. The first slices of W are loaded before the previous kernel
-// of the stream has ended, which is safe because no kernel writes weights. Elements outside x and W
-// are loaded as zeros.
+// Copies slices `begin` to `end` - 1 of W and x (128 elements along k each) to the ring in shared
+// memory. Must be called by a single thread. The first slices of W are loaded before the previous
+// kernel of the stream has ended, which is safe because no kernel writes weights. Elements outside
+// x and W are read as zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {
@@ -133,8 +133,8 @@ __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, 
   }
 }
 
-// Multiplies `slices` slices of W and x from the ring, and adds the products to `sums`. Called by
-// all consumer threads.
+// Multiplies `slices` slices of W and x from the ring, and adds the products to `sums`. Must be
+// called by all consumer threads.
 template <typename Shape, typename T>
 __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
                               float (&sums)[Shape::kSums]) {
@@ -159,9 +159,9 @@ __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
   }
 }
 
-// Adds up the sums of all parts of a strip. Each part belongs to one block. In the last block to
-// arrive, stores the total in `sums` and returns true. In the other blocks, returns false. All
-// consumer threads must call this function.
+// Adds up the sums of all parts of a strip, each of which comes from one block. In the last block
+// to arrive, stores the total in `sums` and returns true; in all others, returns false. Must be
+// called by all consumer threads.
 template <typename Shape, typename T>
 __device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[Shape::kSums]) {
   constexpr int kOfPart = Shape::kSums * kWgmmaGemvConsumers;
@@ -238,9 +238,9 @@ __global__ void __launch_bounds__(kWgmmaGemvThreads)
 #endif
 }
 
-// Launches WgmmaGemvKernel for one shape: y = x W' for 2 to 128 rows of fp16 or bf16 (T) on a
-// Hopper GPU. Owns the workspace and the tensor maps. k must be a multiple of 8. Must be used by a
-// single thread.
+// A launcher of WgmmaGemvKernel for one shape: y = x W' for 2 to 128 rows of fp16 or bf16 (T) on a
+// Hopper GPU. It owns the workspace and the tensor maps. k must be a multiple of 8. Must be used by
+// a single thread.
 template <typename T>
 class WgmmaGemv {
  public:
@@ -311,9 +311,9 @@ class WgmmaGemv {
     return Status::Ok();
   }
 
-  // Returns a tensor map, which describes a row-major rows x k matrix to the copy engine (TMA). The
-  // engine copies boxes of box_rows rows of 128 bytes. An L2 miss fetches 128 bytes, because
-  // fetching 256 bytes is 3.5% slower on an H200.
+  // Returns a tensor map that describes a row-major rows x k matrix to the copy engine (TMA), which
+  // copies boxes of box_rows rows of 128 bytes. An L2 miss fetches 128 bytes, because fetching 256
+  // bytes is 3.5% slower on an H200.
   static Result<CUtensorMap> Map(const T* data, int rows, int k, int box_rows) {
     constexpr CUtensorMapDataType kType = std::is_same_v<T, __half>
                                               ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16

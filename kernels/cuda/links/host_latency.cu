@@ -26,7 +26,7 @@ class HostLatencyCase : public Case {
     return Status::Ok();
   }
 
-  // Returns "none" as the cache state, neither "cold" nor "hot", because the host's caches may hold
+  // Returns a cache state of "none" instead of "cold" or "hot", because the host's caches may hold
   // the data that the GPU loads.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }

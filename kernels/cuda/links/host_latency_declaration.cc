@@ -1,5 +1,5 @@
-// Declares the host_latency benchmark, which measures how long the GPU waits for a word of the
-// host's memory.
+// Declares the host_latency benchmark, which measures how long the GPU waits for a word from host
+// memory.
 #include "kernels/cuda/links/link_parameters.h"
 
 namespace assay {

@@ -29,16 +29,16 @@ class HostMemory {
   // Allocates `bytes` of host memory and touches every page. `numa` selects the NUMA node: "local"
   // is near GPU `ordinal`, "remote" is far from it, and "any" leaves the choice to the system. If
   // `pinned`, the memory is page-locked, so that the GPU can access it directly. Returns
-  // Unsupported() if the machine has no such node. Returns OUT_OF_MEMORY, with the available size,
-  // if the host has too little memory or refuses the allocation.
+  // Unsupported() if the machine has no such node, and OUT_OF_MEMORY, with the available size, if
+  // the host has too little memory or refuses the allocation.
   static Result<HostMemory> Allocate(int64_t bytes, bool pinned, int ordinal,
                                      const std::string& numa);
 
   uint64_t* words() const { return static_cast<uint64_t*>(data_); }
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  // Describes where the memory is: "host memory on NUMA node 1", or "host memory" if the node is
-  // unknown.
+  // Returns where the memory is, such as "host memory on NUMA node 1", or just "host memory" if the
+  // node is unknown.
   std::string Place() const {
     return "host memory" + (node_ ? " on NUMA node " + std::to_string(*node_) : "");
   }

@@ -23,8 +23,8 @@ constexpr int64_t kLatencyBytes = int64_t{64} << 10;
 // A copy in one direction: the memory at both ends, the stream, and the events that time the copy.
 class Transfer {
  public:
-  // Allocates and fills the memory for a copy of `bytes` bytes, which goes to the GPU if
-  // `to_device` is true and comes from it otherwise.
+  // Allocates and fills the memory for a copy of `bytes` bytes, to the GPU if `to_device` is true
+  // and from the GPU otherwise.
   static Result<Transfer> Create(bool to_device, int64_t bytes, bool pinned,
                                  const std::string& numa, uint64_t seed, int gpu) {
     Transfer transfer;
@@ -50,8 +50,8 @@ class Transfer {
 
   cudaStream_t stream() const { return stream_.get(); }
 
-  // Fills the destination with 0xff bytes, so that the check finds bytes that the next copy does
-  // not overwrite.
+  // Fills the destination with 0xff bytes, so that the check detects any byte that the next copy
+  // fails to overwrite.
   Status Poison() {
     if (to_device_) {
       ASSAY_CUDA(cudaMemsetAsync(device_.data(), 0xff, static_cast<size_t>(bytes_), stream()));
@@ -74,8 +74,8 @@ class Transfer {
   Status RecordEnd() { return end_.Record(stream()); }
   // Makes work that is enqueued on this stream after this call wait for the start of `other`.
   Status WaitForBegin(const Transfer& other) { return other.begin_.Await(stream()); }
-  // Waits for this transfer to end. Returns the time in seconds from the start of `first` to the
-  // end of this transfer.
+  // Waits for this transfer to end. Returns the time, in seconds, from the start of `first` until
+  // then.
   Result<double> SecondsSince(const Transfer& first) const {
     ASSAY_CUDA(cudaEventSynchronize(end_.get()));
     float milliseconds = 0;
@@ -144,8 +144,8 @@ class HostTransferCase : public Case, public TransferEnds {
     return Iterate(1);  // Performs the driver's first-copy initialization.
   }
 
-  // Returns "none" as the cache state, neither "cold" nor "hot": all iterations use the same
-  // memory, so small data may be in a cache of the host or the GPU.
+  // Returns a cache state of "none" instead of "cold" or "hot": all iterations use the same memory,
+  // so small data may be cached by the host or the GPU.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
 
   Result<Verdict> Verify() override {
@@ -172,7 +172,7 @@ class HostTransferCase : public Case, public TransferEnds {
     return TimeAlone(samples);
   }
 
-  // Returns the values of the metric `name`: the bandwidth of one direction for each sample, or the
+  // Returns the values of the metric `name`: the bandwidth of one direction in each sample, or the
   // latencies of single copies. Returns no values for a direction that is not measured.
   std::vector<double> Observed(const std::string& name) const override {
     if (name == "latency") return latencies_;

@@ -14,8 +14,8 @@ constexpr int kUnroll = 16;
 static_assert(kLoads % kUnroll == 0);
 constexpr int64_t kStride = kChaseStride;
 
-// Loads a word over the link to remote memory. The load is coherent with the processor that owns
-// the memory, and it bypasses this multiprocessor's L1 cache.
+// Loads a word of remote memory over the link. The load is coherent with the processor that owns
+// the memory and bypasses this multiprocessor's L1 cache.
 __device__ uint64_t LoadAcrossLink(uint64_t address) {
   uint64_t next;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(next) : "l"(address) : "memory");

@@ -17,13 +17,13 @@ namespace assay {
 // memory must outlive this object. Must be used by a single thread.
 class LinkChase {
  public:
-  // Writes the chain of pointers to the first `bytes` bytes of `memory`, and waits until it is
-  // written. The pointers are addresses as the current GPU sees them.
+  // Writes the chain of pointers to the first `bytes` bytes of `memory` and waits for completion.
+  // The pointers are valid in the current GPU's address space.
   static Result<std::unique_ptr<LinkChase>> Create(void* memory, int64_t bytes, uint64_t seed,
                                                    cudaStream_t stream);
 
   // Enqueues one iteration on the stream: a walk along the chain of pointers, starting where the
-  // previous walk ended. The loads always bypass this GPU's L1 cache.
+  // previous one ended. The loads always bypass this GPU's L1 cache.
   Status Enqueue();
   // Overwrites the result of the latest walk, so that Check() fails unless another walk follows.
   Status Poison();

@@ -13,36 +13,36 @@ namespace assay {
 // Returns the parameter "numa", which is "local" (the default), "remote" or "any".
 Parameter NumaParameter();
 
-// Returns the NUMA node on which to allocate memory for a device that is attached to node `near`.
-// `choice` is "local", "remote" or "any". Returns nullopt if the operating system may choose the
-// node. Returns Unsupported() if this machine has no suitable node.
+// Returns the NUMA node on which to allocate memory for a device attached to node `near`, or
+// nullopt if the operating system may choose. `choice` is "local", "remote" or "any". Returns
+// Unsupported() if this machine has no suitable node.
 Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
                                           const NumaTopology& topology);
 
-// Returns the parameters "ranks", "from" and "to" of a benchmark between two GPUs. A rank is the
-// number of a process, each of which has its own GPU. `from` and `to` complete the descriptions of
-// the two parameters, which begin with "rank of the GPU".
+// Returns the parameters "ranks", "from" and "to" of a benchmark between two GPUs. Each process has
+// a number, its rank, and its own GPU. The descriptions of "from" and "to" begin with "rank of the
+// GPU", followed by `from` or `to`.
 std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
 // Checks that the parameters "from" and "to" are numbers of ranks.
 Status ValidatePair(const ParameterMap& parameters);
 
-// The distance between elements of a chain of pointers, in bytes. It is so large that a link or a
-// cache never transfers two elements at once.
+// The distance, in bytes, between elements of a chain of pointers. It is so large that neither a
+// link nor a cache ever transfers two elements at once.
 inline constexpr int64_t kChaseStride = 256;
-// The number of loads per iteration. Together they take at least a millisecond, so the time of the
-// kernel launch is negligible.
+// The number of loads per iteration. Together they take at least a millisecond, which makes the
+// time of the kernel launch negligible.
 inline constexpr int64_t kLinkChaseLoads = 4096;
 
-// Returns the parameter "bytes", the size of the memory that a chain of pointers occupies. `memory`
-// is the name of that memory for the parameter's description.
+// Returns the parameter "bytes", the size of the memory occupied by a chain of pointers. `memory`
+// names that memory in the parameter's description.
 Parameter ChaseBytesParameter(const std::string& memory);
 // Returns the metric "latency", in nanoseconds per load.
 std::vector<Metric> ChaseMetrics();
 // Returns the work of following a chain of pointers over `link`.
 Work ChaseWork(LinkKind link);
 
-// Returns the work of one iteration of a copy benchmark. The iteration moves the number of bytes in
-// the "bytes" parameter, or twice as many if the "direction" parameter is "bidirectional".
+// Returns the work of one iteration of a copy benchmark, which moves as many bytes as the parameter
+// "bytes" says, or twice as many if "direction" is "bidirectional".
 Work TransferWork(const ParameterMap& parameters, LinkKind link);
 // Returns the parameter "bytes" of a copy, which is at most `most` and by default `size`.
 Parameter TransferBytesParameter(const std::string& size, int64_t most);

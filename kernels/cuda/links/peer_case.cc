@@ -12,14 +12,14 @@
 namespace assay {
 namespace {
 
-// The size of the blocks in which CUDA shares memory between processes. Allocations are rounded up
-// to a multiple of this size, so that no other data is exposed to the other process.
+// The granularity at which CUDA shares memory between processes. Allocations are rounded up to a
+// multiple of it, so that no other data is exposed to the other process.
 constexpr int64_t kShareBytes = int64_t{2} << 20;
 // The time that a rank which has finished waits for the other ranks to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
 
-// Returns NVML's reason why two GPUs cannot access each other's memory. Returns an empty string if
-// they can, or if NVML gives no reason.
+// Returns why two GPUs cannot access each other's memory, according to NVML. Returns an empty
+// string if they can, or if NVML gives no reason.
 std::string WhyNoPeerAccess(const std::string& uuid_a, const std::string& uuid_b) {
   const auto nvml = Nvml::Open(nullptr);
   if (!nvml.ok()) return "";
@@ -71,7 +71,7 @@ PeerCase::~PeerCase() {
   static_cast<void>(Synchronize());
   mapping_.Close();
   // Waits for the other ranks (processes), because memory must not be freed while another process
-  // still maps it (cudaIpcCloseMemHandle).
+  // still has it mapped (cudaIpcCloseMemHandle).
   if (!gang_lost_) static_cast<void>(peers_.Barrier(kPartingTimeout));
 }
 

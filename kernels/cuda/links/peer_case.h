@@ -1,6 +1,6 @@
 // The base class of benchmarks between two GPUs of a node. They run as several processes ("ranks"),
 // each of which sees only its own GPU. The ranks `from` and `to` map each other's GPU memory with
-// CUDA IPC, which works between such processes since CUDA 10.1. All other ranks only wait.
+// CUDA IPC, which has worked between such processes since CUDA 10.1. All other ranks just wait.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// Returns Unsupported() if the parameters "from" and "to" are the same rank. This does not count as
+// Returns Unsupported() if the parameters "from" and "to" are the same rank. This is not treated as
 // an invalid parameter, so that a campaign (a series of benchmarks) can simply run all pairs of
 // ranks.
 Status CheckPair(const ParameterMap& parameters);
@@ -31,7 +31,7 @@ class PeerMapping {
 
   // Maps another process's GPU memory into the current GPU's address space. `handle` contains the
   // bytes of the memory's cudaIpcMemHandle_t. Returns Unsupported() if the GPUs cannot access each
-  // other's memory. `pair` names the two GPUs in that error.
+  // other's memory. `pair` names the two GPUs in that error message.
   static Result<PeerMapping> Open(const std::string& handle, const std::string& pair);
 
   void Close();
@@ -50,8 +50,8 @@ class PeerCase : public Case {
 
  protected:
   // Allocates `bytes` on the GPUs of `from` and `to`, and maps each allocation into the other GPU's
-  // address space. Every rank must call this function. `what` is the purpose of the memory in the
-  // error message "cannot allocate ... for ...".
+  // address space. Every rank must call this function. `what` states the purpose of the memory in
+  // the error message "cannot allocate ... for ...".
   Status Connect(int64_t bytes, const std::string& what);
 
   bool is_from() const { return rank_ == from_; }
@@ -73,8 +73,8 @@ class PeerCase : public Case {
   // Returns OK if `mine` is OK on all ranks, and an error otherwise. Every rank must call this
   // function.
   Status Together(const Status& mine);
-  // Sends `mine` to all ranks and returns the numbers that each rank sent, indexed by rank. Ranks
-  // may send different counts of numbers. Every rank must call this function.
+  // Sends `mine` to all ranks and returns the numbers sent by each rank, indexed by rank. Ranks may
+  // send different amounts of numbers. Every rank must call this function.
   Result<std::vector<std::vector<double>>> Share(const std::vector<double>& mine);
 
  private:

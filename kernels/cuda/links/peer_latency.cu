@@ -46,8 +46,8 @@ class PeerLatencyCase : public PeerCase {
   }
 
  private:
-  // Lets the reading GPU write the chain of pointers into the other GPU's memory, because the
-  // pointers are addresses as the reading GPU sees them.
+  // Has the reading GPU write the chain of pointers to the other GPU's memory, because the pointers
+  // must be valid in the reading GPU's address space.
   Status Build() {
     if (!is_from()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(chase_, LinkChase::Create(other(), bytes_, seed(), stream()));

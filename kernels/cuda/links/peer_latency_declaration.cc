@@ -1,5 +1,5 @@
-// Declares the peer_latency benchmark, which measures how long one GPU waits for a word of another
-// GPU's memory.
+// Declares the peer_latency benchmark, which measures how long one GPU waits for a word from
+// another GPU's memory.
 #include "kernels/cuda/links/link_parameters.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
-// The peer_transfer benchmark, which copies data from one GPU to another. Parameters choose whether
-// the copy engines or a kernel copy the data, and whether the sender writes or the receiver reads.
+// The peer_transfer benchmark: copies data from one GPU to another using copy engines or a kernel,
+// with either the sender writing or the receiver reading.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kForward = 1;
 constexpr uint64_t kBackward = 2;
-// The size of the area before the data. There, the other GPU announces that it has reached a
+// The size of the area before the data, where the other GPU announces that it has reached a
 // meeting, a point at which the two GPUs wait for each other (see MeetKernel).
 constexpr int64_t kHeaderBytes = 256;
 constexpr int64_t kAlignment = 256;
@@ -32,7 +32,7 @@ constexpr int kBlocksPerSm = 4;
 constexpr int kUnroll = 4;
 
 // Copies `vectors` vectors of 16 bytes and `odd_bytes` more bytes. Each block copies pieces of
-// kThreads * kUnroll vectors. Block 0 also copies the odd bytes.
+// kThreads * kUnroll vectors, and block 0 also copies the odd bytes.
 __global__ void __launch_bounds__(kThreads)
     CopyKernel(const uint4* from, uint4* to, int64_t vectors, int odd_bytes) {
   constexpr int64_t kPiece = int64_t{kThreads} * kUnroll;
@@ -55,10 +55,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Makes two GPUs wait for each other. Writes to the other GPU's memory (`theirs`) that this GPU has
-// reached meeting `round`, then polls `mine` until the other GPU has reached the same meeting. If
-// the other GPU does not arrive in time, increments `*missed`, after which meetings do not wait.
-// Runs in one thread.
+// Makes two GPUs wait for each other. Announces in the other GPU's memory (`theirs`) that this GPU
+// has reached meeting `round`, then polls `mine` until the other GPU has done the same. If the
+// other GPU does not arrive in time, increments `*missed`, after which meetings do not wait. Runs
+// in a single thread.
 __global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
   if (*missed > 0) return;
@@ -86,15 +86,15 @@ class PeerTransferCase : public PeerCase {
 
   Status Prepare() {
     const int64_t stride = AlignUp(bytes_, kAlignment);
-    // Both GPUs use the same layout of their memory. If data flows in one direction only, each GPU
-    // has a single buffer.
+    // Both GPUs use the same memory layout. If data flows in only one direction, each GPU has a
+    // single buffer.
     send_ = kHeaderBytes;
     receive_ = kHeaderBytes + (both_ ? stride : 0);
     ASSAY_RETURN_IF_ERROR(Connect(receive_ + stride, "the buffers of the transfer"));
     return Together(WarmUp());
   }
 
-  // Returns "none" as the cache state, neither "cold" nor "hot": every iteration uses the same
+  // Returns a cache state of "none" instead of "cold" or "hot": every iteration uses the same
   // memory, so small transfers may be cached.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
@@ -149,15 +149,15 @@ class PeerTransferCase : public PeerCase {
  private:
   bool sends() const { return is_from() || (both_ && is_to()); }
   bool receives() const { return is_to() || (both_ && is_from()); }
-  // Returns true if this GPU performs copies. If copies write, the sender performs them. If they
-  // read, the receiver does.
+  // Returns true if this GPU performs copies. The sender performs them if they write, and the
+  // receiver if they read.
   bool drives() const { return write_ ? sends() : receives(); }
 
   BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
 
   // Fills the source buffer, loads all kernels and makes a first copy, during which the driver
-  // initializes its state. Otherwise, one GPU could wait at a meeting while the other still loads
-  // kernels.
+  // initializes its state. Otherwise one GPU could be left waiting at a meeting while the other is
+  // still loading kernels.
   Status WarmUp() {
     if (!in_pair()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(missed_, DeviceBuffer::Allocate(sizeof(unsigned), "the meeting"));
@@ -203,8 +203,8 @@ class PeerTransferCase : public PeerCase {
     return Synchronize();
   }
 
-  // Makes the GPUs wait for each other if data flows in both directions, so that both of them start
-  // each sample at the same time.
+  // Makes the GPUs wait for each other if data flows in both directions, so that they start each
+  // sample at the same time.
   Status Meet() {
     if (!both_) return Status::Ok();
     MeetKernel<<<1, 1, 0, stream()>>>(reinterpret_cast<unsigned*>(other()),

@@ -1,5 +1,5 @@
 // The base class of the matmul benchmarks, which multiply matrices with the kernels in this folder.
-// It allocates and fills the matrices and checks the result. Each benchmark adds its kernel.
+// It allocates and fills the matrices and checks the result; each benchmark adds its own kernel.
 #pragma once
 
 #include <memory>
@@ -56,8 +56,8 @@ class MatmulCase : public GpuCase {
 __host__ __device__ constexpr int TilesFor(int size, int tile) { return (size + tile - 1) / tile; }
 
 // The order in which blocks compute the tiles of D: column by column within a band of `band` tile
-// rows, then the next band. Tiles that are computed at the same time then form roughly a square, so
-// they share most of A and B in the L2 cache.
+// rows, one band after another. Tiles computed at the same time then form roughly a square, so they
+// share most of A and B in the L2 cache.
 class TileOrder {
  public:
   __host__ __device__ TileOrder(int rows, int columns, int band)

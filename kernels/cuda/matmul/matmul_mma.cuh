@@ -1,10 +1,10 @@
 // A product of 16-bit matrices on Ampere's tensor cores (mma.sync, ldmatrix, cp.async). It is used
 // by matmul_mma, and by layers that modify each element of the product in an epilogue.
 //
-// A block of 8 warps computes 128 x 256 elements of D = A B, all row-major. Each warp computes 64 x
-// 64 of these. Slices of A and B, 64 elements long along k, pass through a ring of at most 4 stages
+// A block of 8 warps computes 128 x 256 elements of D = A B, all row-major. Each warp computes
+// 64 x 64 of these. Slices of A and B (64 elements along k) pass through a ring of at most 4 stages
 // in shared memory: one slice is multiplied while the next ones are loaded. The 16-byte chunks of
-// each row are permuted ("swizzled"), so that ldmatrix reads 8 rows without bank conflicts.
+// each row are permuted ("swizzled") so that ldmatrix reads 8 rows without bank conflicts.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -114,8 +114,8 @@ struct Fragments {
   uint32_t a[kWarpSide / 16][4];
   uint32_t b[kWarpSide / 16][4];
 
-  // Loads the fragments for the 16 elements along k from 16 * step on. `row` and `column` are the
-  // warp's first row and column in the block's tile.
+  // Loads the fragments for the 16 elements along k that start at 16 * step. `row` and `column` are
+  // the warp's first row and column within the block's tile.
   __device__ void Load(const Stage<Element>& stage, int step, int row, int column) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const auto at_a = static_cast<uint32_t>(__cvta_generic_to_shared(
@@ -154,10 +154,10 @@ __device__ void StorePair(Element* to, float2 pair) {
   }
 }
 
-// An epilogue that stores the product unchanged. Every epilogue is a struct that is passed to the
-// kernel by value. Its function AtRow(row) returns a function object for one row of D. This object
-// takes a column and two elements of the product, in this column and the next, and returns the two
-// elements of D in fp32.
+// An epilogue that stores the product unchanged. Every epilogue is a struct passed to the kernel by
+// value. Its function AtRow(row) returns a function object for one row of D. Given a column and the
+// elements of the product in that column and the next, the object returns the two elements of D in
+// fp32.
 struct PlainEpilogue {
   struct Row {
     __device__ float2 operator()(int /*column*/, float2 pair) const { return pair; }

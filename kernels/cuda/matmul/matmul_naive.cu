@@ -6,8 +6,8 @@
 namespace assay {
 namespace {
 
-// Shape of a block, in elements of D. A warp computes 32 neighboring columns of one row. At each
-// step, it therefore reads 32 neighboring elements of B and a single element of A.
+// Shape of a block, in elements of D. A warp computes 32 neighboring columns of one row, so each
+// step reads 32 neighboring elements of B and a single element of A.
 constexpr int kColumns = 128;
 constexpr int kRows = 4;
 

@@ -1,4 +1,4 @@
-// The loop over k that matmul_register and matmul_mma share. It copies slices of A and B to a ring
+// The loop over k shared by matmul_register and matmul_mma. It copies slices of A and B to a ring
 // of stages in shared memory, and fragments of each slice from there to registers.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace assay {
 
 // Calls `multiply` for every fragment of A and B. A slice of A and B, which fills one stage,
 // consists of kSteps fragments. While one slice is multiplied, `loader` copies the next kStages - 1
-// slices to shared memory. While one fragment is multiplied, the next one is loaded into registers.
+// slices to shared memory. While one fragment is multiplied, the next is loaded into registers.
 // `row` and `column` locate the first element of the warp or thread in the block's tile.
 template <int kStages, int kSteps, typename Fragment, typename Stage, typename Loader,
           typename Multiply>

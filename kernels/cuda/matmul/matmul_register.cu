@@ -1,7 +1,7 @@
 // The matmul_register benchmark: an fp32 product without tensor cores. Each thread keeps 8 x 8
 // elements of D in registers, so that 4 vector loads from shared memory feed 64 multiply-adds. A
-// block of 256 threads computes 128 x 128 elements. Slices of A and B, 16 elements long along k,
-// pass through three stages in shared memory: one slice is multiplied while two are loaded. A is
+// block of 256 threads computes 128 x 128 elements. Slices of A and B (16 elements along k) pass
+// through three stages in shared memory: one slice is multiplied while two are loaded. A is
 // transposed on the way, so that a thread can load elements of a column as a vector.
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"

@@ -11,8 +11,8 @@ namespace {
 constexpr int kThreads = kBankConflictWarps * 32;
 constexpr int kRounds = kBankConflictRounds;
 constexpr int kUnroll = kBankConflictRows;
-// The number of rows in shared memory, each of 32 words. A lane starts in one of up to 32 rows and
-// reads kUnroll consecutive rows of its bank.
+// The number of rows of 32 words in shared memory. A lane starts in one of up to 32 rows and reads
+// kUnroll consecutive rows of its bank.
 constexpr int kRows = 32 + kUnroll;
 constexpr uint64_t kStreamWords = 1;
 
@@ -20,8 +20,8 @@ __host__ __device__ uint32_t WordAt(uint64_t seed, int index) {
   return static_cast<uint32_t>(RandomBits(seed, kStreamWords, static_cast<uint64_t>(index)));
 }
 
-// Returns the index of the first word that a lane reads. The lanes of a warp form groups of `ways`
-// lanes. All lanes of a group use the same bank, each in a different row.
+// Returns the index of the first word that a lane reads. The lanes of a warp form groups of `ways`.
+// Within a group, all lanes use the same bank, each in a different row.
 __host__ __device__ int FirstWord(int lane, int ways) { return lane % ways * kBanks + lane / ways; }
 
 // Loads a word. The load is volatile, because every round loads the same words.

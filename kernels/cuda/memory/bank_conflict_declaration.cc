@@ -1,5 +1,5 @@
-// Declares the bank_conflict benchmark. It measures how long a warp's load from shared memory takes
-// if `ways` lanes of the warp access different words of the same bank.
+// Declares the bank_conflict benchmark, which measures how long a warp's load from shared memory
+// takes when `ways` of its lanes access different words of the same bank.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/work_sizes.h"
 
@@ -33,8 +33,8 @@ Declaration BankConflictDeclaration() {
           "those cycles over the median time.")
       .WorkOf(BankConflictWork)
       .SelfTest({{"ways", "3"}})
-      // 8 warps perform 256 rounds of 16 loads. With 3 ways, each load takes 3 cycles. In each
-      // cycle, the 32 banks can serve 4 bytes each.
+      // 8 warps perform 256 rounds of 16 loads. With 3 ways, each load takes 3 cycles. Each of the
+      // 32 banks can serve 4 bytes per cycle.
       .Example({{"ways", "3"}}, {.operations = 8 * 256 * 16,
                                  .sm_amount = 8 * 256 * 16 * 3 * 128,
                                  .sm_rate = SmRate::kSharedBytes,

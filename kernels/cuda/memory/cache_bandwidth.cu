@@ -15,10 +15,10 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// The number of blocks per multiprocessor when all blocks read the same working set. Some
-// multiprocessors are slower, because they are farther from a part of the L2. Having many blocks
-// balances the load between multiprocessors. On an H200 with a set of 16 MiB, 32 blocks read 9.54
-// TB/s and 4 blocks read 9.13 TB/s.
+// The number of blocks per multiprocessor when all blocks read the same working set.
+// Multiprocessors that are farther from part of the L2 are slower, and having many blocks balances
+// the load between them. On an H200 with a set of 16 MiB, 32 blocks read 9.54 TB/s and 4 blocks
+// only 9.13 TB/s.
 constexpr int kCommonBlocks = 32;
 // The number of blocks that can be resident on a multiprocessor of this architecture.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -42,8 +42,8 @@ __host__ __device__ constexpr bool IsPrivate(Level level) {
 }
 
 // The part of a working set that one thread reads, in vectors of 16 bytes. The set starts at vector
-// `base` of the array and has `vectors` vectors. The thread reads `count` vectors: vector `first`
-// of the set, and from there on every `step`-th vector. Indices wrap around at the end of the set.
+// `base` of the array and has `vectors` vectors. The thread reads `count` of them: vector `first`
+// and every `step`-th one after it, wrapping around at the end of the set.
 struct Share {
   int64_t base = 0;
   int64_t vectors = 1;
@@ -62,8 +62,8 @@ struct Division {
   __host__ __device__ Share Of(int64_t block, int64_t thread) const {
     Share share;
     share.vectors = vectors;
-    // The index of this thread among the threads that read the same set, the number of these
-    // threads, and the number of vectors that they read in total.
+    // This thread's index among the threads that read the same set, the number of these threads,
+    // and the total number of vectors that they read.
     int64_t reader = thread;
     int64_t readers = kThreads;
     int64_t total = 0;
@@ -133,13 +133,13 @@ __device__ uint4 Load(uint64_t address) {
   return v;
 }
 
-// Returns the sum of all words of a thread's share of the working set, modulo 2^32. `address` is
+// Returns the sum, modulo 2^32, of all words in a thread's share of the working set. `address` is
 // the beginning of the set.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
-  // A position in the working set. It is a byte offset, so that computing the address of a load
-  // takes only an addition. 32 bits suffice for the working set of one multiprocessor (at most 256
-  // KiB), but a set that all multiprocessors share may exceed 4 GiB.
+  // A position in the working set, as a byte offset, so that computing the address of a load takes
+  // just one addition. 32 bits suffice for the working set of one multiprocessor (at most 256 KiB),
+  // but a set that all multiprocessors share may exceed 4 GiB.
   using Position = std::conditional_t<IsPrivate(level), uint32_t, uint64_t>;
   const auto end = static_cast<Position>(share.vectors * kVectorBytes);
   const auto step = static_cast<Position>(share.step * kVectorBytes);
@@ -170,8 +170,8 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   return sum;
 }
 
-// Reads the working set. Each thread reads its share and writes the sum of the words in it to
-// `sums`, at the thread's index in the grid. For L1 and shared memory, only one block runs on each
+// Reads the working set. Each thread reads its share and writes the sum of its words to `sums`, at
+// the thread's index in the grid. For L1 and shared memory, only one block runs on each
 // multiprocessor.
 template <Level level>
 __global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : kResidentBlocks)
@@ -265,8 +265,7 @@ class CacheBandwidthCase : public GpuCase {
   int64_t threads() const { return division_.blocks * kThreads; }
 
   // Recomputes kHostSums of the threads' sums on the host and compares them with the GPU's sums.
-  // `verdict` is the result of the check on the GPU. The returned verdict also contains the
-  // mismatches that the host finds.
+  // Adds any mismatches to `verdict`, the result of the check on the GPU, and returns it.
   Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
     verdict.reference =
         "exact sums, every one on device, " + std::to_string(kHostSums) + " on host";

@@ -6,8 +6,8 @@ namespace assay {
 namespace {
 
 constexpr int64_t kKiB = 1024;
-// The minimum size, in multiples of the L2 cache, of a working set that counts as being in memory.
-// Such a set is read almost entirely from memory.
+// The minimum size, in multiples of the L2 cache, of a working set that is considered to be in
+// memory. Such a set is read almost entirely from memory.
 constexpr int64_t kMemoryMultiple = 8;
 
 Status CheckAtMost(const std::string& level, int64_t bytes, int64_t most, const std::string& what) {
@@ -19,7 +19,7 @@ Status CheckAtMost(const std::string& level, int64_t bytes, int64_t most, const 
 
 }  // namespace
 
-// The sizes are from the CUDA C++ Programming Guide 13.0 (shared memory capacity by compute
+// Returns sizes from the CUDA C++ Programming Guide 13.0 (shared memory capacity by compute
 // capability).
 int64_t UnifiedL1Bytes(int major, int minor) {
   switch (major * 10 + minor) {

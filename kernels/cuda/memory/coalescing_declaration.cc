@@ -1,7 +1,7 @@
-// Declares the coalescing benchmark: each lane of a warp reads a word that is `stride` words after
-// the previous lane's word. GPU memory transfers whole sectors of 32 bytes, so the larger the
-// stride, the less of each sector is used. From a stride of 8 words on, every lane needs its own
-// sector.
+// Declares the coalescing benchmark, in which each lane of a warp reads the word that is `stride`
+// words after the previous lane's. GPU memory transfers whole sectors of 32 bytes, so the larger
+// the stride, the less of each sector is used. With a stride of 8 words or more, every lane needs
+// its own sector.
 #include <algorithm>
 
 #include "kernels/cuda/frame/gpu_parameters.h"
@@ -22,7 +22,7 @@ Work CoalescingWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Returns the work of copying 1024 words. They are read in sectors that contain `moved` times as
+// Returns the work of copying 1024 words, which are read in sectors that contain `moved` times as
 // many words.
 Work Of1024Words(double moved, Traffic traffic) {
   return {.bytes = 4 * 1024 * (moved + 1),

@@ -16,14 +16,14 @@ enum class ElementwiseOp { kAdd, kMultiply, kRelu };
 
 constexpr uint64_t kStreamX = 1;
 constexpr uint64_t kStreamY = 2;
-// The value of a kernel's template argument `threads` if the number of threads per block is known
+// The value of a kernel's template argument `threads` when the number of threads per block is known
 // only at launch.
 constexpr int kAsLaunched = 0;
 
 int InputsOf(ElementwiseOp op) { return op == ElementwiseOp::kRelu ? 1 : 2; }
 
-// Returns the result for one element. Computes in fp32 and rounds once, so every correct
-// implementation gives the same bits.
+// Returns the result for one element, computed in fp32 and rounded once, so that every correct
+// implementation produces the same bits.
 template <ElementwiseOp op, typename T>
 __host__ __device__ T Apply(T x, T y) {
   const auto a = static_cast<float>(x);

@@ -1,6 +1,6 @@
-// Declares the memory_bandwidth benchmark: the STREAM loops on GPU memory, and additional loops
-// that only read or only write memory. Bytes are counted as in STREAM: those of two arrays for copy
-// and scale, and those of three arrays for add and triad.
+// Declares the memory_bandwidth benchmark: the STREAM loops on GPU memory, plus loops that only
+// read or only write. Bytes are counted as in STREAM: two arrays for copy and scale, and three for
+// add and triad.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/stream_op.h"
 

@@ -15,8 +15,8 @@ __global__ void BuildKernel(PointerChain chain) {
   }
 }
 
-// Checks that a chain is one cycle through all its elements: each element must point to the next
-// one, and none may be visited twice. Marks each visited element with a bit in `seen`.
+// Checks that a chain is a single cycle through all its elements: each element must point to the
+// next, and none may be visited twice. Marks each visited element with a bit in `seen`.
 __global__ void CheckKernel(PointerChain chain, unsigned* seen, Mismatches* mismatches) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chain.cycle.elements;

@@ -1,6 +1,5 @@
-// A chain of pointers in memory, with which each load depends on the previous one. Each element
-// holds the address of another element, and together they form a single random cycle through all
-// elements.
+// A chain of pointers in memory, which makes each load depend on the previous one. Each element
+// holds the address of another, and together they form a single random cycle through all elements.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,8 +15,8 @@ namespace assay {
 inline constexpr int64_t kPointerBytes = 8;
 
 // A chain of pointers with one element every `stride` bytes, starting at `base`. The first 8 bytes
-// of an element contain the address of the next element of `cycle`. The memory is not owned. It can
-// be any memory that the GPU can access.
+// of an element contain the address of the next element of `cycle`. The memory is not owned and may
+// be any that the GPU can access.
 struct PointerChain {
   char* base = nullptr;
   int64_t stride = 0;
@@ -32,13 +31,13 @@ struct PointerChain {
 // Enqueues a kernel that writes every element of the chain.
 Status BuildChain(const PointerChain& chain, cudaStream_t stream);
 
-// Checks a chain of pointers on the GPU. Returns the number of elements that do not point to the
-// next element of the cycle, or that the cycle visits more than once. Waits for `stream`.
+// Checks a chain of pointers on the GPU. Returns how many elements do not point to the next element
+// of the cycle or are visited more than once. Waits for `stream`.
 Result<Mismatches> CheckChain(const PointerChain& chain, cudaStream_t stream);
 
 // Returns the verdict on a chain of pointers and on a walk along it. `mismatches` are the wrong
-// elements of the chain. `end` is the byte offset at which the walk ended, and `expected` is the
-// one at which it should have ended.
+// elements of the chain. `end` is the byte offset at which the walk ended, and `expected` is where
+// it should have ended.
 Verdict ChainVerdict(int64_t end, int64_t expected, const Mismatches& mismatches, int64_t elements);
 
 #ifdef __CUDACC__

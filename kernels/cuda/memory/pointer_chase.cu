@@ -1,5 +1,5 @@
 // The kernels of the pointer_chase benchmark. They follow one random cycle through the working set,
-// so that no prefetcher can predict the next address. No element is visited again before all the
+// so that no prefetcher can predict the next address and no element is revisited before all the
 // others have been visited.
 #include <algorithm>
 #include <cmath>
@@ -20,8 +20,8 @@ constexpr int64_t kLoads = kChaseLoads;
 constexpr int kUnroll = 32;
 static_assert(kLoads % kUnroll == 0);
 constexpr int kThreads = 1024;
-// A chain of pointers with at most this many elements and bytes is also checked by the host, which
-// walks the whole cycle.
+// The maximum size, in elements and in bytes, of a chain of pointers that the host also checks, by
+// walking the whole cycle.
 constexpr int64_t kHostWalk = 65536;
 constexpr int64_t kHostWalkBytes = int64_t{64} << 20;
 
@@ -31,7 +31,7 @@ __device__ unsigned LoadShared(unsigned address) {
   return next;
 }
 
-// Follows kLoads pointers, starting at `at`, in one thread. Returns the address where the walk
+// Follows kLoads pointers, starting at `at`, in one thread. Returns the address at which the walk
 // ends.
 template <typename Address, Address (*load)(Address)>
 __device__ Address Walk(Address at, Ticks* ticks) {
@@ -45,10 +45,10 @@ __device__ Address Walk(Address at, Ticks* ticks) {
   return at;
 }
 
-// Reads the first `warm_bytes` of the working set with all threads, and then walks the chain of
+// Reads the first `warm_bytes` of the working set with all threads, then walks the chain of
 // pointers with one thread. The first reads fill the L1 cache and the part of the L2 that is close
-// to this multiprocessor. `*end` receives the position at which the walk ends, as a byte offset
-// from the base.
+// to this multiprocessor. Sets `*end` to the position at which the walk ends, as a byte offset from
+// the base.
 __global__ void __launch_bounds__(kThreads)
     GlobalChaseKernel(PointerChain chain, int64_t warm_bytes, uint64_t start, int64_t* end,
                       Ticks* ticks) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t at = threadIdx.x * chain.stride; at < warm_bytes; at += kThreads * chain.stride) {
     all |= LoadGlobal(base + static_cast<uint64_t>(at));
   }
-  // This condition is never true, because addresses are even. It only makes the thread wait for its
+  // This condition is never true, because addresses are even; it just makes the thread wait for its
   // loads.
   if (all == 1) *end = 0;
   __syncthreads();
@@ -166,8 +166,8 @@ class PointerChaseCase : public ClockedCase {
     return BuildChain(chain_, stream());
   }
 
-  // Walks the whole cycle on the host. Uses only the pointers in memory, so that this check does
-  // not depend on the code that generated them.
+  // Walks the whole cycle on the host. Uses only the pointers in memory, which makes this check
+  // independent of the code that generated them.
   Status WalkOnHost(Mismatches* mismatches) const {
     std::vector<char> copy(static_cast<size_t>(chain_.bytes()));
     ASSAY_CUDA(cudaMemcpy(copy.data(), chain_.base, copy.size(), cudaMemcpyDefault));
@@ -203,10 +203,10 @@ class PointerChaseCase : public ClockedCase {
     return static_cast<double>(passed.cycles) / static_cast<double>(kLoads);
   }
 
-  // Chooses the size of the working set, so that it lies within the cache level to be measured. For
-  // this purpose, measures the latency for sizes of up to 16 times the L2, and finds the level's
-  // plateau: the range of sizes with constant latency. Chooses the middle of that range. For DRAM,
-  // chooses its end, because caches hold the smallest part of the largest set.
+  // Chooses a working set size that lies within the cache level to be measured. To do so, measures
+  // the latency for sizes of up to 16 times the L2 and finds the level's plateau, the range of
+  // sizes with constant latency. Chooses the middle of that range or, for DRAM, its end, because
+  // caches hold the smallest part of the largest set.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(

@@ -8,10 +8,10 @@
 
 namespace assay {
 
-// Returns the number to which a pseudorandom permutation of [0, size) maps `index`. `key` selects
-// the permutation. A Feistel network permutes [0, 4^k), where 4^k is the smallest power of 4 that
-// is at least `size`. Results outside [0, size) are permuted again ("cycle walking": Black &
-// Rogaway, "Ciphers with arbitrary finite domains", 2002).
+// Returns the number to which the pseudorandom permutation of [0, size) selected by `key` maps
+// `index`. A Feistel network permutes [0, 4^k), where 4^k is the smallest power of 4 that is at
+// least `size`. Results outside [0, size) are permuted again ("cycle walking": Black & Rogaway,
+// "Ciphers with arbitrary finite domains", 2002).
 __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_t key) {
   int half = 1;
   while ((int64_t{1} << (2 * half)) < size) ++half;
@@ -30,9 +30,9 @@ __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_
   return static_cast<int64_t>(value);
 }
 
-// An order in which to visit `elements` elements. It visits one window of `window` consecutive
-// elements after the other, and the elements of each window in random order. A window of only a few
-// pages avoids TLB misses. If `window` equals `elements`, the whole order is random.
+// An order in which to visit `elements` elements: one window of `window` consecutive elements after
+// another, each in random order. A window of only a few pages avoids TLB misses. If `window` equals
+// `elements`, the whole order is random.
 struct RandomCycle {
   int64_t elements = 1;
   int64_t window = 1;

@@ -1,6 +1,6 @@
-// The kernels of pointer_chase and cache_bandwidth for registers. Both consist of chains of fused
+// The register kernels of pointer_chase and cache_bandwidth. Both consist of chains of fused
 // multiply-adds (FMAs) on whole numbers below 2^24, which fp32 represents exactly. The compiler may
-// not simplify such a chain, because additions of fp32 numbers are not associative.
+// not simplify such a chain, because fp32 addition is not associative.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -37,7 +37,7 @@ ChaseOperands OperandsOfChase(uint64_t seed) {
 }
 
 // Adds the same summand kRegisterChaseSteps times, so that each addition depends on the previous
-// one. `operands` are loaded from memory, because the compiler would not keep constants in
+// one. `operands` are loaded from memory because the compiler would not keep constants in
 // registers.
 __global__ void RegisterChaseKernel(const float* operands, float* end, Ticks* ticks) {
   float sum = operands[0];
@@ -107,8 +107,8 @@ constexpr int kSteps = 32;
 constexpr int64_t kRoundFmas = int64_t{kThreads} * kChains * kSteps;
 static_assert(kRegisterFmas % kRoundFmas == 0);
 constexpr int64_t kRounds = kRegisterFmas / kRoundFmas;
-// The maximum number of rounds per block. Sums must stay below 2^24, where fp32 is exact. They
-// start below 2^16, and each step adds at most 4 * 4.
+// The maximum number of rounds per block. Sums start below 2^16 and grow by at most 4 * 4 per step.
+// They must stay below 2^24, where fp32 is exact.
 constexpr int64_t kMostRoundsPerBlock = ((1 << 24) - (1 << 16)) / (16 * kSteps);
 
 // The random operands of one thread. Each step adds Factor(chain) * Multiplier() to the sum of a
@@ -134,9 +134,9 @@ __host__ __device__ int64_t RoundsOf(int64_t block, int64_t blocks) {
 }
 
 // Sets out[thread] to the sum of all chains of the thread. Every FMA reads three registers: the
-// chain's sum, its factor, and a multiplier. Successive FMAs share the multiplier. Otherwise the
-// register file would limit the speed, because a multiprocessor of Volta and later has only two
-// banks of registers per scheduler.
+// chain's sum, its factor, and a multiplier shared by successive FMAs. Without sharing, the
+// register file would limit the speed, because multiprocessors since Volta have only two register
+// banks per scheduler.
 __global__ void __launch_bounds__(kThreads) RegisterBandwidthKernel(uint64_t seed, int32_t* out) {
   const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const Operands operands(seed, thread);
@@ -175,9 +175,9 @@ class RegisterBandwidthCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Returns the rate of this benchmark's fastest sample as the ceiling, the highest rate that the
-  // GPU can reach. The usual ceiling for fp32, the rate of a matrix product, would be too low,
-  // because FMAs that do not access memory are faster.
+  // Returns the rate of this benchmark's fastest sample as the ceiling (the highest rate that the
+  // GPU can reach). The usual ceiling for fp32, the rate of a matrix product, would be too low,
+  // because FMAs without memory accesses are faster.
   Result<Ceilings> MeasureCeilings() override {
     Ceilings ceilings;
     ceilings.flops = 2 * static_cast<double>(kRegisterFmas) / best_;

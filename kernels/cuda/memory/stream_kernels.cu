@@ -14,13 +14,13 @@ constexpr uint64_t kStreamB = 1;
 constexpr uint64_t kStreamC = 2;
 
 // The number of threads per block. Each thread moves one 16-byte vector, so a launch has many more
-// blocks than fit on the GPU at once. On an H200 this reaches 99.9% of cudaMemcpyAsync. With more
-// vectors per thread, larger blocks, or streaming loads and stores, it reaches only 96% to 98%.
+// blocks than fit on the GPU at once. On an H200, this reaches 99.9% of cudaMemcpyAsync, compared
+// to 96% to 98% with more vectors per thread, larger blocks, or streaming loads and stores.
 constexpr int kThreads = 128;
 // The number of threads per block for the kernel that only writes. With 128 threads, an H200 cannot
-// start blocks fast enough and reaches only 79% of the speed that it reaches with 256 threads.
+// start blocks fast enough and reaches only 79% of its speed with 256.
 constexpr int kWriteThreads = 256;
-// The number of threads per block for the kernel that only reads. A block adds up one tile of
+// The number of threads per block for the kernel that only reads. Each block adds up one tile of
 // kReadTile elements.
 constexpr int kReadThreads = 256;
 
@@ -30,13 +30,13 @@ __device__ float InputOf(const StreamInputs& inputs, uint64_t stream, int64_t i)
   return static_cast<float>(RandomBits(inputs.seed, stream, index) >> 52);
 }
 
-// Returns the first value of the pattern that the loop "write" stores. It differs between sets of
+// Returns the first value of the pattern stored by the "write" loop. It differs between sets of
 // arrays.
 uint32_t PatternBegin(const StreamInputs& inputs) {
   return static_cast<uint32_t>(Mix64(inputs.seed + static_cast<uint64_t>(inputs.set)));
 }
 
-// Returns element `i` of the pattern that the loop "write" stores. Elements are whole numbers below
+// Returns element `i` of the pattern stored by the "write" loop. Elements are whole numbers below
 // 2^24, which are cheap to compute and exact in fp32.
 __device__ float PatternOf(uint32_t begin, int64_t i) {
   return static_cast<float>((begin + static_cast<uint32_t>(i)) & 0xffffff);
@@ -128,8 +128,8 @@ __global__ void FillKernel(StreamArrays arrays, StreamInputs inputs) {
   }
 }
 
-// The following function objects return the expected value of element i of the output. CheckKernel
-// calls them on the device.
+// Function objects that return the expected value of element i of the output. CheckKernel calls
+// them on the device.
 template <StreamOp op>
 struct LoopResult {
   StreamInputs inputs;
@@ -158,8 +158,8 @@ __global__ void CheckKernel(const float* out, int64_t count, Expected expected,
   }
 }
 
-// Checks the sum of every tile. Adds up the inputs as integers, for which the order of additions
-// does not matter.
+// Checks the sum of every tile. Adds up the inputs as integers, so that the order of additions does
+// not matter.
 __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_t tiles,
                                 Mismatches* mismatches) {
   __shared__ unsigned sum;
@@ -179,9 +179,8 @@ __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_
   }
 }
 
-// Returns the number of blocks for kernels whose threads each process many elements. The number is
-// large enough to fill any GPU, but smaller for small arrays, so that many launches in a row stay
-// cheap.
+// Returns the number of blocks for kernels whose threads each process many elements: enough to fill
+// any GPU, but fewer for small arrays, so that many launches in a row stay cheap.
 unsigned BlocksFor(int64_t elements) {
   return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
 }

@@ -1,5 +1,5 @@
-// The loops of the memory_bandwidth benchmark: their kernels, their inputs and the check of their
-// outputs.
+// The loops of the memory_bandwidth benchmark: their kernels, their inputs and the checking of
+// their outputs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +12,7 @@
 namespace assay {
 
 // The arrays of one iteration, in device memory that is aligned to 16 bytes and not owned. `b` and
-// `c` have `elements` floats each, or are null if the loop does not read them. `out` has
+// `c` hold `elements` floats each, or are null if the loop does not read them. `out` holds
 // OutputElements() floats.
 struct StreamArrays {
   float* out = nullptr;
@@ -29,8 +29,8 @@ struct StreamInputs {
   bool zeros = false;
 };
 
-// Fills `b` and `c` with zeros or with pseudorandom whole numbers below 4096. All results that are
-// computed from such numbers are exact in fp32.
+// Fills `b` and `c` with zeros or with pseudorandom whole numbers below 4096. All results computed
+// from such numbers are exact in fp32.
 Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaStream_t stream);
 
 // Enqueues one iteration of the loop `op`, which sets out[i] to:
@@ -44,8 +44,8 @@ Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaSt
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream);
 
-// Compares every element of `out` with the expected result of `op`, which is recomputed from
-// `inputs`. Waits for `stream`.
+// Compares every element of `out` with the expected result of `op`, recomputed from `inputs`. Waits
+// for `stream`.
 Result<Verdict> CheckStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                             cudaStream_t stream);
 

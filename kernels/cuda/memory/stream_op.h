@@ -27,8 +27,8 @@ inline StreamOp StreamOpOf(std::string_view name) {
   return StreamOp::kCopy;
 }
 
-// The number of input elements that the read loop adds up to one output element. Inputs are whole
-// numbers below 4096, so the sum is exact in fp32 in any order.
+// The number of input elements that the read loop adds up per output element. Inputs are whole
+// numbers below 4096, so the sum is exact in fp32 regardless of the order.
 inline constexpr int64_t kReadTile = 4096;
 
 // Returns the number of arrays that an iteration reads.
@@ -42,8 +42,8 @@ inline int64_t OutputElements(StreamOp op, int64_t elements) {
   return op == StreamOp::kRead ? (elements + kReadTile - 1) / kReadTile : elements;
 }
 
-// Returns the number of full-length arrays that an iteration reads or writes. The output of kRead
-// does not count, because it is much shorter.
+// Returns the number of full-length arrays that an iteration reads or writes. Excludes the output
+// of kRead, which is much shorter.
 inline int ArraysOf(StreamOp op) { return InputsOf(op) + (op == StreamOp::kRead ? 0 : 1); }
 
 }  // namespace assay

@@ -42,22 +42,22 @@ struct Tile {
   static constexpr int kLength = Vector<T>::kLength;
   static constexpr int kSector = kSectorBytes / sizeof(T);
   static constexpr int kRows = kSegmentBytes / sizeof(T);
-  // Bytes of shared memory for a row of the tile. The row begins at any offset within the first 16
-  // of these bytes.
+  // Bytes of shared memory for one row of the tile, which may begin at any offset within the first
+  // 16 of them.
   static constexpr int kRowBytes = columns * sizeof(T) + sizeof(Vector<T>);
   // A tile may need up to kSector - 1 rows more than kRows.
   static constexpr int kBytes = (kRows + kSector) * (kRowBytes + sizeof(Vector<T>) / kLength);
 
   // Returns the byte offset in shared memory at which the memory for row `row` begins. When threads
-  // of a warp read the tile, they read rows that are kLength apart. Therefore 16 unused bytes
-  // follow each group of kLength rows, so that these threads access different banks.
+  // of a warp read the tile, they read rows that are kLength apart, so 16 unused bytes follow each
+  // group of kLength rows to keep these threads in different banks.
   __device__ static int Offset(unsigned row) {
     return static_cast<int>(row * kRowBytes + row / kLength * sizeof(Vector<T>));
   }
 };
 
-// Returns how many more rows than kRows a tile needs, because the segments of its columns begin in
-// different rows. This number is the largest value of column * rows % kSector.
+// Returns how many rows a tile needs beyond kRows, because the segments of its columns begin in
+// different rows. This is the largest value of column * rows % kSector.
 template <typename T>
 int ExtraRows(int64_t rows) {
   constexpr int kSector = kSectorBytes / sizeof(T);
@@ -69,18 +69,16 @@ int ExtraRows(int64_t rows) {
 // of 256 bytes.
 //
 // Each column of a tile becomes a segment of a row of `out`. Segments begin at multiples of 32
-// bytes, so that no two blocks write to the same sector, except at both ends of a row of `out`. If
-// a row of `out` does not itself begin at a multiple of 32 bytes, all its segments begin a few
-// elements earlier. The number of these elements is the row's skew. A tile therefore also includes
-// the `extra` rows of `in` before its first row, because the segments with the largest skew begin
-// there.
+// bytes, so that blocks share no sectors, except at the ends of a row of `out`. If a row does not
+// begin at such a multiple, its segments begin a few elements earlier (the row's skew). A tile
+// therefore includes the `extra` preceding rows of `in`, where those with the largest skew begin.
 //
 // Loads are aligned to 16 bytes and copied to shared memory as they are, so an element's place in
 // shared memory depends on the alignment of its row of `in`. Since loads are asynchronous, a block
 // has all its loads in flight at once and needs no registers for them.
 //
-// On Hopper, blocks may start while the previous kernel of the stream ends, which hides the time
-// that a launch takes. The blocks access memory only after the previous kernel has completed.
+// On Hopper, blocks may start while the previous kernel of the stream is finishing, which hides the
+// launch time. They access memory only after that kernel has completed.
 template <typename T, int tile_columns>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     TransposeKernel(const T* in, T* out, int rows, int columns, int extra) {
@@ -90,24 +88,22 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   const int thread = static_cast<int>(threadIdx.x);
   AllowNext();
 
-  // Blocks start in the order x, y, z. Groups of rows of tiles are therefore processed one after
-  // the other, and each group column by column. Neighboring tiles in both directions are then
-  // transposed at about the same time, so that the L2 cache merges their accesses to the same
-  // sectors and DRAM pages.
+  // Blocks start in the order x, y, z, so groups of tile rows are processed one after another, each
+  // column by column. Neighboring tiles in both directions are then transposed at about the same
+  // time, and the L2 cache can merge their accesses to the same sectors and DRAM pages.
   const int tile_row = static_cast<int>(blockIdx.z * gridDim.x + blockIdx.x);
   const int first_row = tile_row * Sizes::kRows - extra;
   const int first_column = static_cast<int>(blockIdx.y) * tile_columns;
   if (first_row >= rows) return;  // The last group may have fewer rows of tiles.
-  // Returns the distance, in elements, from the preceding multiple of 16 bytes to the start of row
-  // `i` of the tile in `in`.
+  // Returns how many elements past a multiple of 16 bytes row `i` of the tile starts in `in`.
   const auto shift = [&](int i) {
     return static_cast<int>(static_cast<unsigned>(first_row + i) * static_cast<unsigned>(columns) +
                             static_cast<unsigned>(first_column)) &
            (kLength - 1);
   };
 
-  // Loads the vectors that contain the tile. Each row has tile_columns / kLength vectors, and one
-  // more if it does not begin at a multiple of 16 bytes.
+  // Load the vectors that contain the tile: tile_columns / kLength per row, plus one if the row
+  // does not begin at a multiple of 16 bytes.
   {
     constexpr int kVectors = tile_columns / kLength;
     constexpr int kRowsAtOnce = kThreads / kVectors;

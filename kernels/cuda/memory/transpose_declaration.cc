@@ -1,6 +1,6 @@
-// Declares the transpose benchmark, which transposes a row-major matrix by way of tiles in shared
-// memory. A transposition moves as many bytes as a copy, so any additional time is due to the order
-// of its memory accesses.
+// Declares the transpose benchmark, which transposes a row-major matrix using tiles in shared
+// memory. A transposition moves as many bytes as a copy, so any extra time is due to the order of
+// its memory accesses.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -17,8 +17,8 @@ inline constexpr int kBankConflictRows = 16;
 // reached a higher bandwidth than fewer, larger ones.
 inline constexpr int kElementwiseThreads = 128;
 
-// The levels of memory that cache_bandwidth can read. kL2 is also used if the parameter "level" is
-// "none": its loads bypass the L1 cache, and the working set may be in the L2 or in memory.
+// The memory levels that cache_bandwidth can read. kL2 is also used if the parameter "level" is
+// "none": its loads bypass the L1 cache, and the working set may be in either the L2 or memory.
 enum class CacheLevel { kRegisters, kL1, kL2, kMemory, kShared };
 
 inline CacheLevel CacheLevelOf(const std::string& name) {
@@ -28,22 +28,22 @@ inline CacheLevel CacheLevelOf(const std::string& name) {
   return name == "hbm" ? CacheLevel::kMemory : CacheLevel::kL2;
 }
 
-// Returns how many times one iteration must read a working set of `bytes` bytes to read at least 8
-// GiB in total. Compared with that, the time of the kernel launch is negligible.
+// Returns how many times one iteration must read a working set of `bytes` bytes to read at least
+// 8 GiB in total, which makes the time of the kernel launch negligible.
 inline int64_t CachePasses(int64_t bytes) {
   constexpr int64_t kIterationBytes = int64_t{8} << 30;
   return (kIterationBytes + bytes - 1) / bytes;
 }
 
-// The number of loads per iteration. Compared with so many loads, the cost of the loop and of
-// reading the clock is negligible.
+// The number of loads per iteration. It is large enough to make the cost of the loop and of reading
+// the clock negligible.
 inline constexpr int64_t kChaseLoads = 16384;
-// The number of dependent instructions on registers per iteration. It is larger than the number of
-// loads, because each instruction takes only a few cycles.
+// The number of dependent register instructions per iteration. It is larger than the number of
+// loads because each instruction takes only a few cycles.
 inline constexpr int64_t kRegisterChaseSteps = 16 * kChaseLoads;
 
 // The work of one iteration of cache_bandwidth with level "registers": the number of fused
-// multiply-adds of all threads, and the bytes of the three operands that each of them reads.
+// multiply-adds in all threads, and the bytes of the three operands that each one reads.
 inline constexpr int64_t kRegisterFmas = int64_t{1} << 35;
 inline constexpr int64_t kFmaOperandBytes = 12;
 

@@ -14,16 +14,16 @@
 namespace assay {
 namespace {
 
-// The maximum number of passes, in each of which the work runs once. It is more than any observed
-// set of counters has needed, and ends the loop if CUPTI never reports the last pass.
+// The maximum number of passes, each of which runs the work once. No observed set of counters has
+// needed as many, so the limit just ends the loop if CUPTI never reports the last pass.
 constexpr int kMostPasses = 100;
 
-// A field of the report and the CUPTI metrics from which it can be read. CUPTI's metrics have the
-// same names as in Nsight Compute.
+// A field of the report and the CUPTI metrics that can supply it. CUPTI's metrics have the same
+// names as in Nsight Compute.
 struct Counter {
   std::optional<double> CounterReport::*field;
-  // Alternative names of the metric, because names differ between GPU architectures. The first name
-  // that the GPU supports is used.
+  // Alternative names of the metric, which differ between GPU architectures. The first one that the
+  // GPU supports is used.
   std::array<const char*, 2> metrics;
   double scale;
   bool per_iteration;  // True for a sum over the range.
@@ -72,8 +72,8 @@ constexpr std::array<Counter, 11> kCounters = {{
      false},
 }};
 
-// The counters from which l2_hit_rate is computed. CUPTI's own hit rate is not used: it divides
-// counts from different passes, and exceeds 100% for kernels that hardly use the L2 cache.
+// The counters from which l2_hit_rate is computed. CUPTI's own hit rate is not used, because it
+// divides counts from different passes and exceeds 100% for kernels that hardly use the L2 cache.
 constexpr const char* kL2Hits = "lts__t_sectors_lookup_hit.sum";
 constexpr const char* kL2Misses = "lts__t_sectors_lookup_miss.sum";
 
@@ -94,7 +94,7 @@ Result<CUcontext> CurrentContext() {
 
 void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-// A session of CUPTI's range profiler. It profiles one range of work, which is run again for every
+// A session of CUPTI's range profiler. It profiles one range of work, which is rerun for every
 // pass. The destructor disables the profiler and releases its objects.
 class RangeSession {
  public:
@@ -121,8 +121,8 @@ class RangeSession {
 
   Status Open(int ordinal) {
     ASSAY_ASSIGN_OR_RETURN(context_, CurrentContext());
-    // Subscribing attaches CUPTI to the process. This is necessary because the profiler does not
-    // attach CUPTI again if it has been detached before.
+    // Subscribe to attach CUPTI to the process, because the profiler does not attach CUPTI again on
+    // its own once it has been detached.
     ASSAY_CUPTI(cupti_, subscribe(&subscriber_, IgnoreCallback, nullptr));
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
     ASSAY_CUPTI(cupti_, profiler_initialize(&initialize));

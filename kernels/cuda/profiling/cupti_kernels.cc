@@ -23,7 +23,7 @@ struct Launch {
 };
 
 // The kernel launches that CUPTI has recorded so far. They are stored globally because CUPTI passes
-// no user data to its callbacks, which run on CUPTI's own threads.
+// no user data to its callbacks, which run on its own threads.
 struct Collected {
   Mutex mutex;
   const Cupti* cupti ASSAY_GUARDED_BY(mutex) = nullptr;

@@ -11,7 +11,7 @@ namespace assay {
 
 // Runs `iterate` while CUPTI records kernels. `iterate` must wait for the work that it launches.
 // Returns the names of the kernels that ran on GPU `ordinal`, shortened by ShortKernelName() and
-// without duplicates, in the order of their first launch. Errors come from CUPTI or `iterate`.
+// without duplicates, in order of their first launch. Errors come from CUPTI or `iterate`.
 Result<std::vector<std::string>> RecordKernelNames(int ordinal,
                                                    const std::function<Status()>& iterate);
 

@@ -17,7 +17,7 @@
 namespace assay {
 
 // The CUPTI functions that Assay calls. Recording kernel names needs only the first list; reading
-// hardware counters needs both lists.
+// hardware counters needs both.
 #define ASSAY_CUPTI_ACTIVITY_FUNCTIONS(X)                        \
   X(get_result_string, cuptiGetResultString)                     \
   X(finalize, cuptiFinalize)                                     \
@@ -54,22 +54,22 @@ struct Cupti {
   ASSAY_CUPTI_PROFILER_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
-// Return the functions of the CUPTI library, which is loaded at the first call and never unloaded.
+// Return the functions of the CUPTI library, which is loaded on the first call and never unloaded.
 // Both return NOT_FOUND (LIBRARY_MISSING) if CUPTI is not installed or its version lacks a required
 // function. LoadCuptiActivity() requires only the activity functions, so the profiler functions may
 // be null. Thread-safe.
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 
-// Converts a CUPTI result to a Status. CUPTI_SUCCESS becomes OK. If the driver restricts counters
-// to administrators, the status is FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED). Any other result
-// becomes INTERNAL (CUPTI_ERROR). The message contains CUPTI's description, the expression, the
-// file and the line.
+// Converts a CUPTI result to a Status: OK for CUPTI_SUCCESS, FAILED_PRECONDITION
+// (COUNTERS_NOT_PERMITTED) if the driver restricts counters to administrators, and INTERNAL
+// (CUPTI_ERROR) otherwise. The message contains CUPTI's description, the expression, the file and
+// the line.
 Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expression, const char* file,
                    int line);
 
-// ASSAY_CUPTI(cupti, range_stop(...)) calls cupti.range_stop(...). If the call fails, the enclosing
-// function returns the error.
+// ASSAY_CUPTI(cupti, range_stop(...)) calls cupti.range_stop(...). If the call fails, returns the
+// error from the enclosing function.
 #define ASSAY_CUPTI(cupti, call) \
   ASSAY_RETURN_IF_ERROR(::assay::CuptiStatus((cupti), (cupti).call, #call, __FILE__, __LINE__))
 
@@ -89,9 +89,9 @@ Params CuptiParams(size_t size) {
 Mutex& CuptiMutex();
 
 // A guard whose destructor detaches CUPTI from the process. While CUPTI is attached, kernel
-// launches take 10% longer, even if CUPTI is idle. The caller must hold CuptiMutex(). If a CUDA
-// graph was launched during a recording, it must not be launched again before CUPTI is detached,
-// because that would break the CUDA context.
+// launches take 10% longer, even if CUPTI is idle. The caller must hold CuptiMutex(). A CUDA graph
+// launched during a recording must not be launched again until CUPTI is detached, because that
+// would break the CUDA context.
 class CuptiAttachment {
  public:
   explicit CuptiAttachment(const Cupti& cupti) : cupti_(cupti) {}

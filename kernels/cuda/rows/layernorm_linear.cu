@@ -1,11 +1,11 @@
-// The layernorm_linear benchmark: y = LN(x) W + b, where LN normalizes each row of x like the
+// The layernorm_linear benchmark: y = LN(x) W + b, where LN normalizes each row of x as in the
 // layernorm benchmark. The variants are:
 // - unfused: one kernel writes LN(x) to memory. A matrix product multiplies it by W and adds b.
 // - fused: one kernel writes only the mean and 1 / deviation of each row. The product multiplies x
 //   itself, and its epilogue does the rest: LN(x) W + b = (x W' - mean * sums) / deviation + b'.
 //   W', sums and b' do not depend on x. They are computed once, untimed, as a model would do when
-//   it loads its weights.
-// - library: like unfused, but cuBLASLt multiplies, and adds b in its own epilogue.
+//   loading its weights.
+// - library: like unfused, but cuBLASLt multiplies, adding b in its own epilogue.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -33,8 +33,8 @@ namespace {
 constexpr uint64_t kStreamMatrix = kRowStreamWeights + 2;
 constexpr uint64_t kStreamBias = kStreamMatrix + 1;
 
-// The values of the inputs, computed from the seed. W is a row-major columns x outputs matrix,
-// whose element i is element first + i of a random sequence.
+// The input values, computed from the seed. W is a row-major columns x outputs matrix whose element
+// i is element first + i of a random sequence.
 template <typename T>
 struct LinearValues {
   RowValues<T> x;  // With gamma and beta.
@@ -353,8 +353,8 @@ class LayerNormLinearCase : public GpuCase {
     return {Array<void>(set, y_), rows_ * outputs_ * kElementBytes};
   }
 
-  // Allows sqrt(2) times the error of a matrix product. A product rounds only y to T, but here, one
-  // operand (LN(x) or W') is rounded too. The two errors are independent, so their squares add up.
+  // Allows sqrt(2) times the error of a matrix product. A product rounds only y to T; here, one
+  // operand (LN(x) or W') is also rounded. The errors are independent, so their squares add up.
   Result<Verdict> Check(int64_t set) override {
     ErrorLimits limits;
     limits.tolerance = std::sqrt(2.0) * GemmTolerance(Shape());

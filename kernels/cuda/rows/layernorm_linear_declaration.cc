@@ -1,5 +1,5 @@
-// Declares the benchmark layernorm_linear: y = LN(x) W + b, a layer normalization whose result is
-// multiplied by weights.
+// Declares the layernorm_linear benchmark: y = LN(x) W + b, a layer normalization followed by a
+// multiplication by weights.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {
@@ -9,7 +9,7 @@ constexpr int64_t kMaxRows = 1 << 20;
 // A row must fit in the registers of a block.
 constexpr int64_t kMaxColumns = 1 << 15;
 constexpr int64_t kMaxOutputs = 1 << 17;
-// The maximum number of multiplications (rows x columns x outputs). The check computes every
+// The maximum number of multiplications (rows x columns x outputs). The check recomputes every
 // element in fp64, which takes about a second for this many.
 constexpr int64_t kMaxProducts = int64_t{1} << 40;
 

@@ -16,15 +16,14 @@ struct LayerNormOp {
   static constexpr int kWeights = 2;
 
   // Statistics of a set of elements: their number, their mean, and the sum of their squared
-  // differences from the mean. A plain sum of squares would lose precision if the mean is large.
+  // differences from the mean. A plain sum of squares would lose precision if the mean were large.
   struct Partial {
     float count;
     float mean;
     float squares;
   };
-  // Factors that turn a value x, as stored by Summarise(), into a normalized value: x *
-  // inverse_deviation + offset. Summarise() stores the difference between an element and the mean
-  // of its group of lanes.
+  // The factors that normalize a value x stored by Summarise(), as x * inverse_deviation + offset.
+  // Summarise() stores the difference between an element and the mean of its group of lanes.
   struct Scale {
     float inverse_deviation;
     float offset;
@@ -32,7 +31,7 @@ struct LayerNormOp {
 
   __device__ static Partial None() { return {0, 0, 0}; }
 
-  // Replaces each x by its difference from the mean of the elements that this group of lanes holds,
+  // Replaces each x with its difference from the mean of the elements held by this group of lanes,
   // and returns the statistics of these elements. If all elements are equal, the differences are
   // exactly 0.
   template <typename Piece>
@@ -52,8 +51,8 @@ struct LayerNormOp {
     return {count, mean, piece.Sum(squares)};
   }
 
-  // Merges the statistics of kLanes neighboring lanes, each of which has its own set of elements. A
-  // set's squared differences from the common mean add up to more than those from its own mean, by
+  // Merges the statistics of kLanes neighboring lanes, each of which has its own set of elements.
+  // The sum of a set's squared differences from the common mean exceeds that from its own mean by
   // count * difference^2, where `difference` is the distance between the two means.
   template <int kLanes>
   __device__ static Partial Merge(Partial partial) {
@@ -90,7 +89,7 @@ struct LayerNormOp {
   }
 
   // Returns the reference for one element. The variance is computed from the sum of squares, which
-  // is accurate enough in fp64 for inputs of mean 0 and variance 1.
+  // is accurate enough in fp64 for inputs with mean 0 and variance 1.
   __host__ __device__ static double Reference(double x, const double* sums, double columns,
                                               double gamma, double beta) {
     const double mean = sums[0] / columns;

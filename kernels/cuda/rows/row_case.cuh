@@ -1,8 +1,8 @@
 // The base class of benchmarks that process the rows of a matrix (softmax, layernorm, rmsnorm). It
 // chooses the kernel, allocates and fills the memory, and checks the result. The device checks
-// every element in fp64 and the host checks a few rows. Both compute the inputs again from the
-// seed. A benchmark supplies a class Op with the functions of row_kernels.cuh and with two
-// functions for host and device:
+// every element in fp64 and the host checks a few rows. Both regenerate the inputs from the seed. A
+// benchmark supplies a class Op with the functions of row_kernels.cuh and two more functions for
+// both host and device:
 //   AddToSums  adds an element to two sums of its row
 //   Reference  returns an element of the result, given those sums
 #pragma once
@@ -126,8 +126,7 @@ Status CompareRowOnHost(const T* out, const RowValues<T>& values, int64_t row,
   return Status::Ok();
 }
 
-// Compares every element of `out` on the device, and a few rows on the host. Synchronizes with
-// `stream`.
+// Compares every element of `out` on the device, and a few rows on the host. Synchronizes `stream`.
 template <typename Op, typename T>
 Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorLimits& limits,
                           cudaStream_t stream) {
@@ -165,10 +164,10 @@ Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorL
 template <typename Op, typename T>
 class RowProgram {
  public:
-  // Chooses the first of these ways that can process the rows:
+  // Chooses the first of the following that can process the rows:
   // - short rows: a group of lanes per row;
-  // - rows that fit in the registers of a block: the smallest such block, which has at most 512
-  //   threads if the GPU has clusters, else 1024;
+  // - rows that fit in the registers of a block: the smallest such block, with at most 512 threads
+  //   if the GPU has clusters, else 1024;
   // - rows that fit in the registers of a cluster, if the GPU has clusters: clusters that process
   //   one row after another;
   // - all other rows: several chunks per row.
@@ -210,8 +209,8 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Returns how many bytes of workspace the partial results of chunks need. Returns 0 if rows are
-  // not divided into chunks.
+  // Returns how many bytes of workspace the partial results of chunks need, or 0 if rows are not
+  // divided into chunks.
   int64_t WorkspaceBytes() const {
     return is_short_ || threads_ != 0 ? 0 : int64_t{grid_} * static_cast<int64_t>(sizeof(Partial));
   }
@@ -251,8 +250,8 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Returns the configuration of a launch in clusters. It refers to `attribute`, which the function
-  // fills.
+  // Returns the configuration of a launch with clusters. The configuration refers to `attribute`,
+  // which this function fills.
   cudaLaunchConfig_t ClusterLaunch(cudaLaunchAttribute* attribute, cudaStream_t stream) const {
     attribute->id = cudaLaunchAttributeClusterDimension;
     attribute->val.clusterDim = {static_cast<unsigned>(cluster_blocks_), 1, 1};
@@ -325,8 +324,8 @@ class RowProgram {
   bool aligned_ = false;
   bool is_short_ = false;  // If true, short_ processes the rows.
   ShortRowProgram<Op, T> short_;
-  // If `is_short_` is false, at most one of these kernels is set. If neither is set, rows are
-  // divided into chunks.
+  // If `is_short_` is false, at most one of these kernels is set. If neither is, rows are divided
+  // into chunks.
   void (*kernel_)(RowArgs<T>) = nullptr;
   void (*cluster_kernel_)(RowArgs<T>, int) = nullptr;
   int cluster_blocks_ = 0;
@@ -336,9 +335,8 @@ class RowProgram {
   unsigned threads_ = 0;
 };
 
-// Returns the limits for the errors of a row benchmark. The limits cover the rounding to `dtype`
-// and, for fp32, the rounding of the arithmetic. `typical` is the size of a typical element of the
-// result.
+// Returns the error limits of a row benchmark. They cover the rounding to `dtype` and, for fp32,
+// the rounding of the arithmetic. `typical` is the size of a typical element of the result.
 inline ErrorLimits RowErrorLimits(const std::string& dtype, double typical) {
   ErrorLimits limits;
   limits.tolerance = dtype == "bf16" ? 4e-3 : dtype == "fp16" ? 1e-3 : 1e-5;

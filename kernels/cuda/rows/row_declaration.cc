@@ -60,8 +60,8 @@ Status ValidateRows(const ParameterMap& parameters) {
 
 Declaration RowDeclaration(const std::string& name, int weights, int flops) {
   return Declaration(name, Resource::kGpu)
-      // 2: long rows are read once. 3: short rows leave few lanes idle. 4: long rows are read
-      // ahead.
+      // Version 2 reads long rows only once, version 3 leaves few lanes idle for short rows, and
+      // version 4 reads long rows ahead.
       .Version(4)
       .Parameters(RowParameters(ColumnsParameter()))
       .Metrics(RowMetrics())

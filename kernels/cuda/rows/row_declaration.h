@@ -9,7 +9,7 @@
 namespace assay {
 
 // Returns the parameters of a row benchmark: "rows", `columns`, "dtype", the benchmark's `own`
-// parameters, and those that all GPU benchmarks have.
+// parameters, and those common to all GPU benchmarks.
 std::vector<ParameterSpec> RowParameters(const Parameter& columns,
                                          const std::vector<ParameterSpec>& own = {});
 // Returns the parameter "columns" without constraints.
@@ -17,8 +17,8 @@ Parameter ColumnsParameter();
 
 std::vector<Metric> RowMetrics();
 
-// Returns the work of one iteration of a row benchmark. The iteration reads one matrix and
-// `weights` rows of weights, writes one matrix, and computes `flops` FLOPs per element.
+// Returns the work of one iteration of a row benchmark, which reads one matrix and `weights` rows
+// of weights, writes one matrix, and performs `flops` FLOPs per element.
 Work RowWork(const ParameterMap& parameters, int weights, double flops);
 
 // Checks that the matrix has at most 2^40 elements.

@@ -1,6 +1,6 @@
-// Kernels that reduce each row of a matrix to a few numbers, and then transform the row with these
-// numbers: softmax, layernorm and rmsnorm. In between, the row stays in registers. A class Op
-// defines the benchmark:
+// Kernels that reduce each row of a matrix to a few numbers and use these to transform the row:
+// softmax, layernorm and rmsnorm. In between, the row stays in registers. A class Op defines the
+// benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
 //   Summarise       reduces the elements of a group of lanes, and may prepare them for Finish
 //   Merge, Combine  merge the Partials of neighboring lanes, or two Partials
@@ -22,8 +22,8 @@
 
 namespace assay {
 
-// Loads 16 bytes that no thread writes while the kernel runs. The data is not kept in the L1 cache,
-// which leaves more room there for the weights.
+// Loads 16 bytes that no thread writes while the kernel runs. Does not keep the data in the L1
+// cache, which leaves more room there for the weights.
 template <typename T>
 __device__ Vector<T> LoadOnce(const T* from) {
   uint4 bits;
@@ -35,9 +35,9 @@ __device__ Vector<T> LoadOnce(const T* from) {
   return vector;
 }
 
-// Stores 16 bytes with a hint to evict them first from the L2 cache. They are then written to
+// Stores 16 bytes with a hint to evict them first from the L2 cache, so that they are written to
 // memory early, while other rows are still being read. On an H200, normalizing 8192 x 8192 bf16
-// takes 68.0 us with this hint and 72.5 us without it.
+// elements takes 68.0 us with this hint and 72.5 us without it.
 template <typename T>
 __device__ void StoreOnce(T* to, const Vector<T>& vector) {
   uint4 bits;
@@ -93,8 +93,8 @@ __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
   return vector;
 }
 
-// Return the sum or the maximum of `value` over kLanes neighboring lanes. Each of these lanes gets
-// the result. kLanes is a power of two up to 32. All lanes of a warp must call these functions
+// Return the sum or the maximum of `value` over kLanes neighboring lanes, all of which receive the
+// result. kLanes is a power of two up to 32. All lanes of a warp must call these functions
 // together.
 template <int kLanes>
 __device__ float SumLanes(float value) {
@@ -113,11 +113,10 @@ __device__ float MaxLanes(float value) {
   return value;
 }
 
-// One thread's share of a piece of a row. The piece consists of the elements [begin, begin +
-// length) of a 16-byte-aligned array. A group of kGroup threads divides it into vectors of 16
-// bytes: vector v of thread l is vector v * kGroup + l of the piece. Rows may have any length, so a
-// piece may begin or end within a vector. If kAligned, begin and length must be multiples of the
-// vector length.
+// One thread's share of a piece of a row, which is elements [begin, begin + length) of a
+// 16-byte-aligned array. The piece is divided among kGroup threads in vectors of 16 bytes: vector v
+// of thread l is vector v * kGroup + l of the piece. Rows may have any length, so a piece may begin
+// or end within a vector. If kAligned, begin and length must be multiples of the vector length.
 template <typename T, int kGroup, int kVectors, bool kAligned>
 class RowPiece {
  public:
@@ -134,8 +133,7 @@ class RowPiece {
   }
 
   // Return the position of the first element of vector v. At() returns its index in the array,
-  // which is always a multiple of kLength. Column() returns its index in the piece, which may be
-  // negative.
+  // always a multiple of kLength. Column() returns its index in the piece, which may be negative.
   __device__ int64_t At(int v) const { return at_ + v * kGroup * kLength; }
   __device__ int Column(int v) const { return first_ + v * kGroup * kLength; }
 
@@ -168,9 +166,9 @@ class RowPiece {
   __device__ static float Sum(float value) { return SumLanes<kLanes>(value); }
   __device__ static float Max(float value) { return MaxLanes<kLanes>(value); }
 
-  // Sets to 0 the elements that share a vector with this piece but belong to neighboring pieces.
-  // LoadPiece() has already set the vectors outside the piece to 0. All elements outside the piece
-  // are therefore 0 afterwards.
+  // Sets to 0 all elements of neighboring pieces that share a vector with this piece. Since
+  // LoadPiece() has already zeroed the vectors outside the piece, all elements outside the piece
+  // are then 0.
   __device__ void ClearNeighbors(float (&x)[kElements]) const {
     if (!kAligned) SetOutside(x, 0);
   }
@@ -205,8 +203,8 @@ class RowPiece {
   int length_;
 };
 
-// Merges the kCount results in `partials`, which all lanes of a warp read. Every lane gets the
-// total. kCount is at most 32.
+// Merges the kCount results (at most 32) in `partials` and returns the total to every lane. All
+// lanes of a warp must call this function.
 template <typename Op, int kCount>
 __device__ typename Op::Partial MergeAll(const typename Op::Partial* partials) {
   constexpr int kLanes = kCount > 16 ? 32 : kCount > 8 ? 16 : kCount > 4 ? 8 : kCount > 2 ? 4 : 2;
@@ -214,9 +212,9 @@ __device__ typename Op::Partial MergeAll(const typename Op::Partial* partials) {
   return Op::template Merge<kLanes>(lane < kCount ? partials[lane] : Op::None());
 }
 
-// Merges the partial results of all warps of a block. Every thread gets the total. kThreads is the
-// block size. `scratch` is shared memory with room for one result per warp. When this function is
-// called, no thread may still be reading `scratch`.
+// Merges the partial results of all warps of a block of kThreads threads and returns the total to
+// every thread. `scratch` is shared memory with room for one result per warp. No thread may still
+// be reading it when this function is called.
 template <typename Op, int kThreads>
 __device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
                                            typename Op::Partial* scratch) {
@@ -236,12 +234,12 @@ struct RowArgs {
   int64_t columns = 0;
 };
 
-// Returns how many blocks of `threads` threads must fit on an SM at once, so that their loads keep
-// the memory busy. The compiler then limits the registers to 56 or 64 per thread, which is enough
-// to hold a row without spilling.
+// Returns how many blocks of `threads` threads must fit on an SM at once for their loads to keep
+// the memory busy. The compiler then limits registers to 56 or 64 per thread, enough to hold a row
+// without spilling.
 constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1152 / threads : 1; }
 
-// Reads the elements of this thread's vectors into `x`. Vectors outside the piece are filled with
+// Reads the elements of this thread's vectors into `x`. Vectors outside the piece are read as
 // zeros.
 template <typename T, typename Piece>
 __device__ void LoadPiece(const T* in, const Piece& piece, float (&x)[Piece::kElements]) {
@@ -262,7 +260,7 @@ using BitsOf = std::conditional_t<
     std::conditional_t<kBytes == 8, uint2,
                        std::conditional_t<kBytes == 4, uint32_t, unsigned short>>>;
 
-// Reads into `x` the weights (gamma or beta) for vector v of a piece, which starts at the row's
+// Reads the weights (gamma or beta) for vector v of a piece into `x`. The piece starts at the row's
 // `first_column`. Each load reads kUnit weights, so the vector's first column must be a multiple of
 // kUnit.
 template <int kUnit, typename T, typename Piece>
@@ -307,8 +305,8 @@ __device__ void FinishVectors(const RowArgs<T>& args, const Piece& piece, int64_
   }
 }
 
-// Computes the results for the elements that this thread holds and writes them to memory. The piece
-// starts at column `first_column` of its row, a multiple of the vector length.
+// Computes the results for this thread's elements and writes them to memory. The piece starts at
+// column `first_column` of its row, which must be a multiple of the vector length.
 template <typename Op, typename T, typename Piece>
 __device__ void FinishPiece(const RowArgs<T>& args, const Piece& piece, int64_t first_column,
                             const typename Op::Scale& scale, const float (&x)[Piece::kElements]) {
@@ -322,8 +320,8 @@ __device__ void FinishPiece(const RowArgs<T>& args, const Piece& piece, int64_t 
 }
 
 // Processes one row per block. Each thread holds kVectors vectors of the row in registers, so a row
-// may have at most kThreads * kVectors vectors, including partly used ones. On an H200, layernorm
-// of 8192 x 8192 bf16 takes 67.7 us with this design, 69.7 us with persistent blocks fed by bulk
+// may have at most kThreads * kVectors vectors, counting partly used ones. On an H200, layernorm of
+// 8192 x 8192 bf16 takes 67.7 us with this design, 69.7 us with persistent blocks fed by bulk
 // copies, and 72.2 us with a ring of rows in shared memory. A plain copy takes 66.1 us.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(RowArgs<T> args) {
@@ -349,20 +347,20 @@ constexpr int RowClusterBytes() {
   return kRowsAhead * kThreads * kVectors * static_cast<int>(sizeof(Vector<T>));
 }
 
-// Returns how many blocks of RowClusterKernel fit on an SM at once. Two arrays of weights leave too
-// few registers for as many blocks as RowKernel has.
+// Returns how many blocks of RowClusterKernel fit on an SM at once. With two arrays of weights,
+// there are too few registers for as many blocks as RowKernel has.
 template <typename Op>
 constexpr int RowClusterBlocksPerSm(int threads) {
   return Op::kWeights == 2 && threads == 256 ? 3 : RowBlocksPerSm(threads);
 }
 
 // Processes rows that are too long for the registers of one block. A cluster of blocks processes
-// one row after another, and each of its blocks holds `part` columns of the current row in
-// registers. Meanwhile, the same columns of the cluster's next rows are copied to shared memory.
-// `part` is a multiple of the vector length. Requires compute capability 9.0.
+// one row after another, with each block holding `part` columns of the current row in registers.
+// Meanwhile, the same columns of the cluster's next rows are copied to shared memory. `part` is a
+// multiple of the vector length. Requires compute capability 9.0.
 //
-// The blocks of a cluster send each other their results for a row by asynchronous stores. A barrier
-// of the cluster would also wait until all stores to global memory are visible.
+// The blocks of a cluster send each other their results for a row by asynchronous stores, because a
+// cluster barrier would also wait until all stores to global memory are visible.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
     RowClusterKernel(RowArgs<T> args, int part) {
@@ -373,9 +371,9 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
   extern __shared__ uint4 row_memory[];
   __shared__ uint64_t row_arrived[kRowsAhead];
   __shared__ Partial of_warp[kThreads / 32];
-  // Results of all blocks of the cluster, for rows with even and with odd numbers. A block sends
-  // its result for a row only after it has read those for the previous row. So no result arrives
-  // before this block has read the one that it replaces.
+  // Results of all blocks of the cluster, for even-numbered and odd-numbered rows. A block sends
+  // its result for a row only after reading those for the previous row, so no result arrives before
+  // this block has read the one that it replaces.
   __shared__ Partial of_block[2][kMostRowBlocks];
   __shared__ uint64_t results_arrived[2];
   const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
@@ -448,8 +446,8 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
 
 // One chunk of a row that is too long for registers. Each block processes one chunk. Blocks are
 // numbered by row and, within a row, by chunk. A block can hold kThreads * kVectors vectors, but a
-// chunk is one vector shorter: it may start within a vector, and then it touches one more vector
-// than its length needs.
+// chunk is one vector shorter, because if it starts within a vector, it touches one more vector
+// than its length requires.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:
@@ -490,8 +488,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
 
-// Writes the result for one chunk per block. This is the second of two passes: it reads the chunk
-// again and merges the partial results of the chunk's row, which the first pass has computed.
+// Writes the result for one chunk per block. As the second of two passes, it rereads the chunk and
+// merges the partial results that the first pass has computed for the chunk's row.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     ChunkFinishKernel(RowArgs<T> args, const typename Op::Partial* partials) {

@@ -1,6 +1,6 @@
-// Kernels for rows of up to about 1,000 elements. A group of 1 to 32 neighboring lanes processes a
-// row. The size of the group is chosen at run time, so that few lanes are idle for any length of
-// the rows, and a kernel need not be compiled for each size.
+// Kernels for rows of up to about 1,000 elements. Each row is processed by a group of 1 to 32
+// neighboring lanes. The group size is chosen at run time, so that few lanes are idle, whatever the
+// row length, and no separate kernel is needed for each size.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,8 +26,8 @@ class LaneGroup {
   __device__ int lanes() const { return lanes_; }
   __device__ int lane() const { return lane_; }
 
-  // Return the sum or the maximum of `value` over the group. Each lane of the group gets the
-  // result. All lanes of a warp must call these functions together.
+  // Return the sum or the maximum of `value` over the group, all lanes of which receive the result.
+  // All lanes of a warp must call these functions together.
   __device__ float Sum(float value) const {
 #pragma unroll
     for (int mask = 1; mask < 32; mask *= 2) {
@@ -48,7 +48,7 @@ class LaneGroup {
   int lane_;
 };
 
-// The number of lanes that process a row, and the number of units (vectors or elements) of the row
+// The number of lanes that process a row, and the number of the row's units (vectors or elements)
 // that each lane holds.
 struct LaneShare {
   int log_lanes;
@@ -57,8 +57,8 @@ struct LaneShare {
   int lanes() const { return 1 << log_lanes; }
 
   // Divides a row of `units` units among a group of lanes. Returns the smallest group of at least
-  // `fewest` lanes in which each lane holds at most `most` units. The group is smaller if the row
-  // has fewer units. It has at most 32 lanes, even if each lane then holds more than `most` units.
+  // `fewest` lanes in which no lane holds more than `most` units. The group is smaller if the row
+  // has fewer units. It has at most 32 lanes, even if each then holds more than `most` units.
   static LaneShare Of(int64_t units, int64_t fewest, int64_t most) {
     LaneShare share{0, 0};
     while (share.log_lanes < 5 && units > share.lanes() * (share.lanes() < fewest ? 1 : most)) {
@@ -115,8 +115,8 @@ class VectorPiece : public LaneGroup {
 inline constexpr int kMostRowVectors = 128;
 inline LaneShare ShareVectors(int64_t vectors) { return LaneShare::Of(vectors, 4, 3); }
 
-// Returns how many blocks of kShortRowThreads threads must fit on an SM, so that at least 32 KB of
-// loads are in flight per SM.
+// Returns how many blocks of kShortRowThreads threads must fit on an SM to keep at least 32 KB of
+// loads in flight.
 constexpr int VectorRowBlocks(int vectors) { return vectors == 1 ? 8 : vectors == 2 ? 5 : 4; }
 
 // Processes one row per group of lanes. The number of columns must be a multiple of the vector
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kShortRowThreads, VectorRowBlocks(kVectors))
     VectorRowKernel(RowArgs<T> args, int log_lanes) {
   using Piece = VectorPiece<T, kVectors>;
   const int64_t row = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) >> log_lanes;
-  // Groups of lanes without a row compute the last row too, but do not store it. This is cheaper
+  // Groups of lanes without a row also compute the last row, but do not store it, which is cheaper
   // than a check before each vector.
   const Piece piece(min(row, args.rows - 1) * args.columns, static_cast<int>(args.columns),
                     log_lanes, row < args.rows);
@@ -163,14 +163,14 @@ class ElementPiece : public LaneGroup {
   int elements_;  // Columns of this lane.
 };
 
-// Limits for TileRowKernel. A lane holds at most 24 elements, or 32 if a row has more elements than
-// 32 lanes with 24 elements each can hold.
+// Limits for TileRowKernel. A lane holds at most 24 elements, or 32 if the row is too long for 32
+// lanes with 24 elements each.
 inline constexpr int kMostTileColumns = 1024;
 inline LaneShare ShareElements(int64_t columns) { return LaneShare::Of(columns, 1, 24); }
 
 // The rows that a block of TileRowKernel processes. They are consecutive in memory and form a tile,
 // which the block keeps in shared memory, followed by the weights. The tile may begin and end
-// within a vector of 16 bytes. All other vectors are read and written whole.
+// within a vector of 16 bytes; all other vectors are read and written whole.
 template <typename T>
 struct RowTile {
   static constexpr int kLength = Vector<T>::kLength;
@@ -236,16 +236,15 @@ __device__ T& SharedAt(int offset) {
   return *reinterpret_cast<T*>(reinterpret_cast<char*>(row_tile_memory) + offset);
 }
 
-// Adds `step` to `offset` in inline assembly, which hides the addition from the compiler. The
-// compiler might otherwise replace this one addition per element by a multiplication and an
-// addition.
+// Adds `step` to `offset` in inline assembly, to hide the addition from the compiler. Otherwise the
+// compiler might replace this one addition per element with a multiplication and an addition.
 __device__ inline void Advance(int* offset, int step) {
   asm("add.s32 %0, %0, %1;" : "+r"(*offset) : "r"(step));
 }
 
-// Processes a tile of rows per block, and one row per group of lanes. Rows may have any length and
+// Processes one tile of rows per block and one row per group of lanes. Rows may have any length and
 // alignment. Global memory is read and written in whole vectors. In shared memory, neighboring
-// lanes access neighboring elements, so that there are no bank conflicts wherever rows begin.
+// lanes access neighboring elements, so there are no bank conflicts, wherever rows begin.
 // kElements, kComplete and log_lanes must be the values that ShortRowProgram chooses.
 template <typename Op, typename T, int kElements, int kComplete>
 __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThreads))
@@ -283,8 +282,8 @@ __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThre
   }
   const typename Op::Partial total = Op::Summarise(x, piece);
   const typename Op::Scale scale = Op::ScaleOf(total, total, args.columns);
-  // Computes all results before storing any, so that the compiler can issue the loads of all
-  // weights without waiting for stores in between.
+  // Compute all results before storing any, so that the compiler can issue the loads of all weights
+  // without waiting for stores in between.
   const int weights_step = piece.lanes() * static_cast<int>(sizeof(Weights));
   offset = weights_offset + piece.lane() * static_cast<int>(sizeof(Weights));
 #pragma unroll
@@ -317,13 +316,13 @@ __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThre
 template <typename Op, typename T>
 class ShortRowProgram {
  public:
-  // Chooses the kernel for the rows. Returns false if no kernel of this file can process them.
+  // Chooses the kernel for the rows. Returns false if no kernel in this file can process them.
   // Before calling Launch, the caller must check that blocks() is at most 2^31 - 1.
   bool Plan(int64_t rows, int64_t columns) {
     const bool aligned = columns % Vector<T>::kLength == 0;
     if (!(aligned ? PlanVectors(columns / Vector<T>::kLength) : PlanTiles(columns))) return false;
-    // Smaller blocks spread a small matrix over all SMs. However, blocks of TileRowKernel have at
-    // least 128 threads, because each block reads all weights.
+    // Smaller blocks spread a small matrix over all SMs, but blocks of TileRowKernel have at least
+    // 128 threads, because each block reads all weights.
     const int fewest_threads = aligned ? 64 : 128;
     threads_ = kShortRowThreads;
     while (threads_ > fewest_threads && Blocks(rows) < kFewBlocks) threads_ /= 2;
@@ -362,8 +361,8 @@ class ShortRowProgram {
   }
 
   // Chooses the kernel by the largest number of elements per lane. For rows of more than 12
-  // columns, this number exceeds 12: if it did not, half as many lanes would suffice, since a lane
-  // can hold 24 elements.
+  // columns, this number exceeds 12: otherwise half as many lanes would suffice, since a lane can
+  // hold 24 elements.
   bool PlanTiles(int64_t columns) {
     if (columns > kMostTileColumns) return false;
     const LaneShare share = ShareElements(columns);

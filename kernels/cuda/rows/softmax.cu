@@ -28,8 +28,8 @@ struct SoftmaxOp {
 
   __device__ static Partial None() { return {-INFINITY, 0}; }
 
-  // Replaces each x by exp(x - max), where max is the maximum of this group of lanes. Each
-  // exponential is thus computed only once, and Finish() only has to scale it.
+  // Replaces each x with exp(x - max), where max is the maximum of this group of lanes. Each
+  // exponential is thus computed only once, and Finish() only needs to scale it.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, -INFINITY);
@@ -66,16 +66,16 @@ struct SoftmaxOp {
 
   __device__ static float Finish(float x, Scale scale, float, float) { return x * scale; }
 
-  // Compute the reference in fp64. Unlike the kernels, they do not subtract the maximum. The
-  // exponentials cannot overflow, because inputs are within +-3.47.
+  // Compute the reference in fp64. Unlike the kernels, these functions do not subtract the maximum:
+  // inputs are within +-3.47, so the exponentials cannot overflow.
   __host__ __device__ static void AddToSums(double x, double* sums) { sums[0] += exp(x); }
   __host__ __device__ static double Reference(double x, const double* sums, double, double,
                                               double) {
     return exp(x) / sums[0];
   }
 
-  // Returns the limits for errors. For fp16, adds half of the type's smallest step, 2^-24, because
-  // even a correctly rounded result may be off by that much.
+  // Returns the error limits. For fp16, adds half of the type's smallest step (2^-24), because even
+  // a correctly rounded result may be off by that much.
   static ErrorLimits Limits(const std::string& dtype, int64_t columns) {
     ErrorLimits limits = RowErrorLimits(dtype, 1 / static_cast<double>(columns));
     if (dtype != "fp16") return limits;
@@ -129,8 +129,8 @@ __global__ void __launch_bounds__(kWarpSoftmaxThreads) WarpSoftmaxKernel(RowArgs
 }
 
 // Sizes of the kernels of the `unfused` variant. Like the operators of a deep-learning framework,
-// each kernel reads its inputs from memory and writes its result to memory. Intermediate results
-// are fp32.
+// each kernel reads its inputs from memory and writes its result back. Intermediate results are
+// fp32.
 constexpr int kPassThreads = 256;
 constexpr int kPassColumns = 4096;  // Columns of a row that one block processes.
 
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kPassThreads)
 
 enum class Pass { kSubtract, kExponential, kDivide };
 
-// Applies `pass` to each element, using the operand of its row: the maximum (kSubtract) or the sum
+// Applies `pass` to each element, using its row's operand: the maximum (kSubtract) or the sum
 // (kDivide).
 template <Pass pass, typename In, typename Out>
 __global__ void __launch_bounds__(kPassThreads)

@@ -4,7 +4,7 @@
 namespace assay {
 namespace {
 
-// Operations per element: max, subtract, exp, add, divide. In the variant `unfused`, each operation
+// Operations per element: max, subtract, exp, add, divide. In the `unfused` variant, each operation
 // is a kernel of its own.
 constexpr int kSteps = 5;
 
@@ -24,8 +24,8 @@ Work OfFifteenElements(double fixed_seconds) {
 
 Declaration SoftmaxDeclaration() {
   return Declaration("softmax", Resource::kGpu)
-      // 2: long rows are read once. 3: short rows leave few lanes idle. 4: long rows are read
-      // ahead.
+      // Version 2 reads long rows only once, version 3 leaves few lanes idle for short rows, and
+      // version 4 reads long rows ahead.
       .Version(4)
       .Summary("softmax of each row: fused, by warps, or one kernel per step")
       .Parameters(RowParameters(
