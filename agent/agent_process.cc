@@ -148,8 +148,8 @@ Result<identity::Enrolled> RenewByCall(const AgentOptions& options) {
 }  // namespace
 
 // The coordinators that this agent can never connect to, for example because of a wrong
-// certificate. The object is shared with the threads that find this out, because they may outlive
-// the agent.
+// certificate. The threads that find this out may outlive the agent, so they share ownership of
+// this object.
 struct AgentProcess::Explanations {
   Mutex mutex;
   bool running ASSAY_GUARDED_BY(mutex) = false;
@@ -380,8 +380,8 @@ Status AgentProcess::Attach() {
 void AgentProcess::OnCallEnded(const std::string& address, const Status& why, bool had_session) {
   if (!events_.refused) return;
   if (const auto expulsion = ExpulsionOf(why)) return events_.refused(*expulsion);
-  // Keep trying to connect if the agent has ever had a session, or if its certificate has expired,
-  // because the renewer will replace it.
+  // Do not give up if the agent has had a session before, because the coordinator may come back. Do
+  // not give up because of an expired certificate either, because the renewer will replace it.
   const bool expired =
       options_.enrolled && options_.enrolled->expire_time <= Clock::Real().WallNow();
   if (had_session || expired) return;

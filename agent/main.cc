@@ -97,10 +97,9 @@ int Report(const Status& error) {
   return ExitCodeOf(error);
 }
 
-// Runs the agent or a simulated fleet until it ends, and returns the exit code. `start` returns the
-// running object or an error. Once the object is running, writes the line returned by `ready_line`,
-// which describes the object, to `ready_fd`. Then waits for SIGTERM, SIGINT, or a request from the
-// object to end.
+// Runs the agent or a simulated fleet until it ends, and returns the exit code. `start` creates the
+// object to run. Once that has succeeded, writes a line about the object, the result of
+// `ready_line`, to `ready_fd`. Then waits for SIGTERM, SIGINT, or a request from the object to end.
 template <typename StartFunction, typename LineFunction>
 int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFunction& start,
                    const LineFunction& ready_line) {

@@ -40,8 +40,8 @@ struct ParsedOptions {
   std::optional<AgentOptions> options;
   int exit_code = 0;
 };
-// Parses the command line. Returns the options or, after printing all output, the exit code with
-// which the program must end: 0 for --help and --version, 2 for an error.
+// Parses the command line. If the program must end, returns its exit code instead of the options: 0
+// after printing --help or --version, 2 after printing an error.
 ParsedOptions ParseOptions(int argc, char** argv);
 
 // The command line of `assay-agent join`.

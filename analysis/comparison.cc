@@ -13,8 +13,8 @@ namespace {
 using Runs = std::vector<TimedValue>;
 
 constexpr size_t kLeastPlaces = 3;
-// The minimum number of values for LimitOutliers() to have an effect. It limits values to
-// kNormalDeviations standard deviations from the median.
+// The number of values from which LimitOutliers() limits them to kNormalDeviations standard
+// deviations from their median. It leaves fewer values as they are.
 constexpr size_t kPlacesToLimit = 6;
 constexpr double kNormalDeviations = 3;
 // The maximum number of additional runs or places that Advise() recommends. If a verdict needs
@@ -182,9 +182,10 @@ struct Outlook {
   double alpha = 0;
 };
 
-// Returns the smallest number n of runs or places, greater than `from`, for which `at(n)`, the half
-// width of the confidence interval, is at most `half_width`. Returns nullopt if this would take
-// more than kMostAdvised additional runs or places.
+// Returns the smallest number of runs or places, greater than `from`, that makes the confidence
+// interval narrow enough. `at(n)` is the half width of the interval with n of them, and must be at
+// most `half_width`. Returns nullopt if this takes more than kMostAdvised additional runs or
+// places.
 template <typename HalfWidthAt>
 std::optional<size_t> SmallestNumber(size_t from, double half_width, const HalfWidthAt& at) {
   size_t low = from;

@@ -67,11 +67,9 @@ struct Comparison {
 // Compares the two sides of a case. If some places (GPUs or nodes) have runs of both sides, uses
 // only those and compares each with itself. The confidence interval comes from
 // - a paired t test of the places' medians, if there are at least three such places;
-// - Welch's t test of the places' medians, if there are no such places, but at least three on each
-//   side;
-// - Welch's t test of single runs otherwise. The verdict then holds for these places only. Each
-//   side needs two runs. Where a place has runs of both sides, they must alternate in time: A B B A
-//   alternates, A A B B does not.
+// - Welch's t test of the places' medians, if there are none, but at least three on each side;
+// - Welch's t test of single runs otherwise, at least two per side. The verdict then holds for
+//   these places only. Runs of both sides at one place must alternate in time, such as A B B A.
 Comparison Compare(const std::vector<PlaceRuns>& places, const ComparisonRule& rule);
 
 // Corrects the verdicts of several cases for multiple testing, using the Benjamini-Hochberg

@@ -21,9 +21,9 @@ struct ConditionChange {
 };
 
 // Returns the conditions that differ between the runs before and after a step (a lasting change of
-// performance). Includes any text that changed, and numbers whose median changed by more than they
-// usually vary between runs and by more than a threshold: 1% for clocks, 50% for loads, and 3% for
-// others such as power and temperature. Lists texts first, then clocks, then the others.
+// performance). A text differs if it changed. A number differs if its median changed by more than
+// it usually varies between runs, and by more than a threshold: 1% for clocks, 50% for loads, and
+// 3% for others such as power and temperature. Lists texts first, then clocks, then the others.
 std::vector<ConditionChange> ExplainStep(const std::vector<RunConditions>& before,
                                          const std::vector<RunConditions>& after);
 

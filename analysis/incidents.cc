@@ -121,9 +121,9 @@ class Grouping {
     return in_one || CountGpuSets(members) > 1;
   }
 
-  // Finds the causes of the steps (performance changes) of each node: one GPU that is involved in
-  // most of them or, failing that, the node itself. Both need steps of several benchmark cases,
-  // because a single case may have slowed down on other nodes too.
+  // Finds the cause of the steps (performance changes) of each node: one GPU that is involved in
+  // most of them or, failing that, the node itself. Either is blamed only for steps of several
+  // benchmark cases, because a single case may have slowed down on other nodes too.
   void GroupByNode() {
     const auto nodes = [](const SteppedCase& step) { return step.nodes; };
     size_t before = 0;

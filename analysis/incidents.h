@@ -31,7 +31,6 @@ struct IncidentGroup {
 // Groups steps (lasting changes of performance) into incidents. Steps form an incident if they
 // share a cause and overlap in time. Steps with the same change of driver or agent need not
 // overlap, because upgrades take weeks.
-//
 // Causes are tried in the order of CauseKind, so a new driver is blamed before a node, and a GPU
 // before its node. A GPU must be involved in most of the node's steps and in at least two cases. A
 // node also needs two cases, or one that changed on several of its GPUs and on no other node.

@@ -18,9 +18,9 @@ double SpreadAround(double median, std::vector<double> values) {
   return kMadToDeviation * MedianOf(std::move(values));
 }
 
-// Returns whether `rule` holds for a place (a GPU or node): for at least two of its newest three
-// runs or, if it has a single run, for that run. If the level of the place (its median over more
-// runs) is known, `rule` must hold for it as well.
+// Returns whether a place (a GPU or node) satisfies `rule`, a condition on a value. At least two of
+// its newest three runs must satisfy it, or the only run if there is just one. If the level of the
+// place (its median over more runs) is known, the level must satisfy it as well.
 template <typename Rule>
 bool HoldsForPlace(const PeerRuns& peer, const Rule& rule) {
   if (peer.level && !rule(*peer.level)) return false;

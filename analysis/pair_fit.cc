@@ -68,11 +68,10 @@ double PairFit::Noise() const {
                     [](const std::vector<size_t>& equations) { return !equations.empty(); }));
   const size_t sides = second_side_ < effects_.size() ? 2 : 1;
   const size_t fitted = measured - sides + 1;
-  // A fit by medians passes exactly through about as many equations as there are effects
-  // (parameters of the model). The residuals of these equations are 0 and say nothing about the
-  // noise, so omit them. However, if this would leave fewer than kFew residuals, a single bad link
-  // could dominate the estimate. In that case, use all residuals and correct for the degrees of
-  // freedom.
+  // A fit by medians passes exactly through about as many equations as the model has effects. The
+  // residuals of these equations are 0 and say nothing about the noise, so omit them. However, if
+  // fewer than kFew residuals would be left, a single bad link could dominate the estimate. In that
+  // case, use all residuals and correct for the degrees of freedom.
   constexpr size_t kFew = 4;
   double correction = 1;
   if (residuals.size() >= fitted + kFew) {
@@ -120,9 +119,9 @@ void PairFit::Sweep(double mean) {
   }
 }
 
-// Returns the change of one effect that minimizes Cost() while all other effects stay fixed. This
-// is the median of the residuals of the effect's equations together with the negated effect. Among
-// equally good changes, prefers the one that brings the effect closest to 0.
+// Returns the change of one effect that minimizes Cost() while all other effects stay fixed: the
+// median of the residuals of the effect's equations and of the negated effect. Among equally good
+// changes, prefers the one that brings the effect closest to 0.
 double PairFit::Step(size_t index) const {
   if (occurrences_[index].empty()) return 0;
   std::vector<double> residuals = {-effects_[index]};

@@ -23,10 +23,11 @@ struct PairEquation {
 // residuals, and a bad link causes one large residual instead of two large effects.
 class PairFit {
  public:
-  // Fits the model to `equations`. Effects are numbered from 0 to `effects` - 1. If nodes have
-  // separate effects as senders and receivers, those of receivers begin at `second_side`, and
-  // `first` is the sender and `second` the receiver in each equation. Otherwise, `second_side`
-  // equals `effects`. Without equations, all effects are 0.
+  // Fits the model to `equations`. Effects are numbered from 0 to `effects` - 1. Without equations,
+  // all effects are 0.
+  // If nodes have separate effects as senders and receivers, those of receivers begin at
+  // `second_side`. In each equation, `first` is then the sender and `second` the receiver.
+  // Otherwise, `second_side` equals `effects`.
   PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
   // Returns the noise: the standard deviation of the scores around the fitted model. It is the

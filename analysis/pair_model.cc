@@ -85,9 +85,9 @@ class Scale {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
-  // Converts a difference of scores to the unit of ErrorOf(). Scores are usually logarithms, in
-  // which case the result is a fraction of the measured value. In the additive model, the result is
-  // the difference itself.
+  // Converts a difference of scores to the unit of ErrorOf(). If the scores are logarithms, as they
+  // usually are, this is a fraction of the measured value. In the additive model, it is the
+  // difference itself.
   double Distance(double below) const {
     if (additive_) return below;
     return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);
@@ -156,8 +156,8 @@ class PairModel {
 
   size_t LinksOf(size_t side) const { return fit_->EquationsOf(side).size(); }
 
-  // Returns the smallest effect that is significant for a node with `links` links if each measured
-  // value has the standard error `error`.
+  // Returns the smallest effect of a node that noise is unlikely to explain. The node has `links`
+  // measured links, and each measured value has the standard error `error`.
   static double NodeLimit(double error, size_t links) {
     return kNodeErrors * kMedianToMeanError * error / std::sqrt(static_cast<double>(links));
   }

@@ -49,9 +49,9 @@ std::string DescribeFailure(const PairFailure& failure) {
          ": " + failure.reason;
 }
 
-// Returns true if further repetitions would not reduce the noise: every value was measured
-// repeatedly, and its error is much smaller than the differences between the values, which are then
-// due to the links themselves.
+// Returns whether repetitions cannot reduce the noise further, because the links themselves differ.
+// This is the case if every value was measured repeatedly, and its error is much smaller than the
+// differences between the values.
 bool RepetitionsAreEnough(const PairCase& one) {
   constexpr double kMuchBetter = 3;
   std::vector<double> errors;

@@ -28,8 +28,8 @@ double MedianOf(std::vector<double> values);
 
 // Returns the median of one or more repetitions of a measurement, with its standard error. The
 // error is the larger of two estimates: one from the errors of the repetitions, the other from the
-// spread between them. The second is enlarged by Student's t, so that value +- kHalfInterval *
-// error is a 95% confidence interval even if there are few repetitions.
+// spread between them. The spread of a few repetitions is uncertain, so the second estimate is
+// enlarged by Student's t. Then value +- kHalfInterval * error is a 95% confidence interval.
 Estimate CombineRepetitions(const std::vector<Estimate>& repetitions);
 
 }  // namespace assay::analysis

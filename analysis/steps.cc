@@ -13,8 +13,8 @@ namespace {
 using Values = std::span<const double>;
 
 constexpr double kPermutationLevel = 0.01;
-// The significance level of candidates, which are possible steps. It is more lenient than that of
-// steps, because two steps in opposite directions hide each other until both are known. Once all
+// The significance level of candidates (possible steps). It is more lenient than that of steps,
+// because two steps in opposite directions hide each other until both are known. Once all
 // candidates are known, MergeWeak() removes the weak ones.
 constexpr double kWeakLevel = 10 * kPermutationLevel;
 constexpr int kPermutations = 199;
@@ -34,8 +34,8 @@ constexpr size_t kClearRuns = 6;
 constexpr double kSuspectLevel = 1e-4;
 constexpr double kLeastDeviation = 0.01;
 constexpr size_t kLeastSegment = 10;
-// The accepted probability that the maximum number of reruns confirms a change that does not exist.
-// It is divided by 10 for every three fewer reruns.
+// The accepted probability that reruns confirm a change that does not exist, if all kMostReruns
+// reruns have been made. For every three reruns fewer, it is divided by 10.
 constexpr double kConfirmLevel = 1e-4;
 // One of this many reruns may fail to repeat the change.
 constexpr size_t kRerunsPerException = 8;
@@ -213,9 +213,9 @@ double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
 // change is too small for a step.
 double CandidatePValue(Values left, Values right, const StepRule& rule) {
   const double spreads = ChangeInSpreads(left, right, rule);
-  // Welch's test, corrected for autocorrelation, mistakes a smaller shift within a segment for
-  // autocorrelation and then gives a higher p value. This must not hide a change that noise cannot
-  // explain.
+  // Noise cannot explain such a clear change, so skip Welch's test. The test might reject the
+  // change if there is another, smaller shift within a segment, because it mistakes this shift for
+  // autocorrelation.
   if (spreads >= kClearChange && std::min(left.size(), right.size()) >= kClearRuns) return 0;
   return spreads >= kLeastSpreads ? WelchPValue(left, right) : 1;
 }
@@ -277,10 +277,10 @@ std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed
 
 enum class RerunVerdict { kUnclear, kChanged, kUnchanged };
 
-// Returns the amount by which the mean of reruns may differ from that of the earlier values in
-// `segment` by chance. If nothing has changed, the reruns exceed it only with the probability that
-// kConfirmLevel allows for this number of reruns. Assumes that the reruns are as autocorrelated as
-// the segment.
+// Returns the amount by which the mean of reruns may differ by chance from that of the earlier
+// values in `segment`. If nothing has changed, the difference is larger only with the probability
+// that kConfirmLevel allows for this number of reruns. Assumes that the reruns are as
+// autocorrelated as the segment.
 double NoiseLimit(const std::vector<double>& segment, const Moments& expected, size_t reruns) {
   if (segment.size() < 2) return 0;
   const auto values = static_cast<double>(segment.size());
@@ -295,11 +295,12 @@ double NoiseLimit(const std::vector<double>& segment, const Moments& expected, s
   return StudentQuantile(1 - level, n - 1) * std::sqrt(expected.variance * (1 / n + 1 / k));
 }
 
-// Judges whether reruns repeat a change of performance. Returns kUnchanged if their mean differs
-// from that of the earlier runs by less than half of the change. Returns kChanged if there are
-// enough reruns, nearly all of them repeat half of the change, and noise cannot explain the
-// difference of the means. Nearly all must repeat it, because some runs of a case may be slow
-// anyway, even if none of the earlier ones were.
+// Judges whether reruns repeat a change of performance.
+// - kUnchanged: The mean of the reruns differs from that of the earlier runs by less than half of
+//   the change, or even kMostReruns reruns do not meet the conditions of kChanged.
+// - kChanged: There are enough reruns, nearly all of them repeat half of the change, and noise
+//   cannot explain the difference of the means. Nearly all must repeat it, because some runs of a
+//   case may be slow anyway, even if none of the earlier ones were.
 RerunVerdict JudgeReruns(double change, const RerunEvidence& evidence) {
   const std::vector<double>& reruns = evidence.reruns;
   if (reruns.size() < kReruns) return RerunVerdict::kUnclear;

@@ -33,18 +33,19 @@ struct StepRule {
 };
 
 // Returns the steps (lasting changes of performance) in the newest kStepWindow values, oldest
-// first. Finds candidates by E-divisive (Matteson and James 2014) with permutation tests, whose
-// random numbers depend only on `seed` and the number of values. Confirms them by Welch's t test,
-// corrected for autocorrelation. To avoid false alarms, a step must also be found (at most two
-// positions away) when the newest value is omitted.
+// first. To avoid false alarms, a step must also be found (at most two positions away) when the
+// newest value is omitted.
+// Finds candidates by E-divisive (Matteson and James 2014) with permutation tests, whose random
+// numbers depend only on `seed` and the number of values. Confirms the candidates by Welch's t
+// test, corrected for autocorrelation.
 std::vector<Step> FindSteps(std::span<const double> values, const StepRule& rule, uint64_t seed);
 
 // The difference between the newest value of a history and the values before it.
 struct Deviation {
   double change = 0;  // Newest value minus the mean of the segment.
-  // True if the value is slower than earlier ones by more than chance explains (p = 1e-4), by at
-  // least 1%, and by at least three times the noise of a run. Reruns should then confirm the
-  // change.
+  // True if the value is so much slower than earlier ones that reruns should confirm the change: by
+  // more than chance explains (p = 1e-4), by at least 1%, and by at least three times the noise of
+  // a run.
   bool suspect = false;
 };
 
@@ -59,9 +60,9 @@ struct RerunEvidence {
   std::vector<double> reruns;
 };
 
-// The numbers of reruns after which a suspected change can be dismissed, can be confirmed, and must
-// be decided either way. Three slow reruns do not confirm a change: if a case has always been slow
-// in 30% of its runs, the probability of three slow reruns is 3%.
+// The numbers of reruns of a suspected change: kReruns are enough to dismiss it, kConfirmingReruns
+// are enough to confirm it, and kMostReruns must decide. Three slow reruns do not confirm a change:
+// if a case has always been slow in 30% of its runs, the probability of three slow reruns is 3%.
 inline constexpr size_t kReruns = 3;
 inline constexpr size_t kConfirmingReruns = 5;
 inline constexpr size_t kMostReruns = 9;
@@ -76,10 +77,10 @@ enum class Confirmation {
 };
 
 // Decides what to do next about a suspected change (negative: slower) at a place (a GPU or node),
-// from reruns spaced out in time. The reruns repeat the change if nearly all of them differ from
-// the earlier runs by half of the change, and if noise cannot explain the difference of the means.
-// `peer` is the evidence of another place that serves as a reference, or null if no peer has enough
-// runs.
+// from reruns spaced out in time. `peer` is the evidence of another place that serves as a
+// reference, or null if no peer has enough runs.
+// The reruns repeat the change if nearly all of them differ from the earlier runs by half of the
+// change, and if noise cannot explain the difference of the means.
 Confirmation Confirm(double change, const RerunEvidence& place, const RerunEvidence* peer);
 
 }  // namespace assay::analysis

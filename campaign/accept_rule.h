@@ -48,10 +48,11 @@ struct AcceptRule {
 // Parses one rule. An error names the position (counted from 1) and what was expected there.
 Result<AcceptRule> ParseAcceptRule(std::string_view text);
 
-// Checks a rule against the schema of its benchmark. The metric and the parameters must exist, and
-// the rule's unit must be convertible to that of the metric. A limit in `% of spec` is allowed only
-// for GPU benchmarks, and only if higher values of the metric are better. Unless `cases` is null,
-// the rule must apply to at least one of these cases. Returns INVALID_ARGUMENT if a check fails.
+// Checks a rule against the schema of its benchmark. Returns INVALID_ARGUMENT unless
+//   - the metric and the parameters exist,
+//   - the rule's unit can be converted to that of the metric,
+//   - for a limit in `% of spec`, the benchmark runs on GPUs and higher values are better, and
+//   - the rule applies to at least one of `cases`, unless `cases` is null.
 Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
                        const std::vector<ParameterMap>* cases);
 

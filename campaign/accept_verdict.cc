@@ -65,8 +65,8 @@ std::string Listed(const std::string& title, const std::vector<std::string>& nam
   return names.empty() ? "" : "; " + title + " " + JoinSome(names, kMostCases);
 }
 
-// Returns the result as a percentage of the stored value for the same case in the rule's baseline,
-// or nullopt if the baseline does not exist or lacks the case.
+// Returns the result as a percentage of the baseline value (the stored value for the same case).
+// Returns nullopt if the rule's baseline does not exist or lacks the case.
 std::optional<double> PercentOfBaseline(const AcceptRule& rule, const v1::StoredResult& stored,
                                         const VerdictContext& context) {
   const auto baseline = context.baselines.find(rule.baseline);
@@ -78,8 +78,8 @@ std::optional<double> PercentOfBaseline(const AcceptRule& rule, const v1::Stored
   return std::nullopt;
 }
 
-// Returns the value of a result that the accept rule compares with its limit, in the rule's unit.
-// Returns nullopt if there is none, for example because the GPU has no spec sheet.
+// Returns the value to compare with the rule's limit, in the rule's unit. Returns nullopt if the
+// result has no such value, for example because the GPU has no spec sheet.
 std::optional<double> ValueOf(const AcceptRule& rule, const v1::StoredResult& stored,
                               const VerdictContext& context) {
   const v1::CaseResult& result = stored.case_result();

@@ -29,9 +29,9 @@ struct VerdictContext {
 };
 
 // Returns the verdict on a finished campaign (a set of benchmark jobs with accept rules). The
-// campaign passes if all its accept rules hold and no job failed or was cancelled. A rule holds if
-// the medians of all results to which it applies are within its limit. It fails if there are no
-// such results, or if a required spec sheet or baseline is missing.
+// campaign passes if all its rules hold and no job failed or was cancelled. A rule holds if the
+// median of each result to which it applies is within its limit. It fails if there are no such
+// results, or if a required spec sheet or baseline is missing.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const VerdictContext& context);
 

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxExpressionBytes = 200;
 constexpr size_t kMaxZoneBytes = 64;
-// Number of years after which the search for the next time gives up. The longest wait is for 29
-// February on a given weekday: usually 28 years, but 40 years around 2100, which is not a leap
-// year.
+// Number of years after which the search for the next time gives up. The rarest schedule is 29
+// February on a given weekday. It occurs every 28 years, but only after 40 years around 2100, which
+// is not a leap year.
 constexpr int kMostYears = 41;
 
 using Numbers = std::bitset<60>;
@@ -146,7 +146,7 @@ std::string SimilarZone(const std::string& name) {
   return found == lower.end() ? "" : names[static_cast<size_t>(found - lower.begin())];
 }
 
-// Returns true if `name` can refer only to a file inside the time zone folder: it is not an
+// Returns true if `name` cannot refer to a file outside of the time zone folder: it is not an
 // absolute path and contains no "..".
 bool IsZoneName(const std::string& name) {
   return name.size() <= kMaxZoneBytes && name[0] >= 'A' && name[0] <= 'Z' &&
@@ -160,8 +160,8 @@ Result<absl::TimeZone> LoadZone(const std::string& name) {
   if (name.empty() || name == "UTC") return absl::UTCTimeZone();
   std::error_code ignored;
   absl::TimeZone zone;
-  // Check that the file exists before loading it. Abseil keeps an entry for each name that it is
-  // asked to load, even for unknown zones, so user input could otherwise fill the memory.
+  // Check that the file exists before asking Abseil to load it. Abseil remembers every name, even
+  // those of unknown zones, so users could fill the memory with invented names.
   if (IsZoneName(name) && fs::is_regular_file(ZoneFolder() + "/" + name, ignored) &&
       absl::LoadTimeZone(absl::string_view(name.data(), name.size()), &zone)) {
     return zone;
@@ -243,9 +243,9 @@ struct Cron::Fields {
     }
   }
 
-  // Finds the next time for an expression that fires in certain hours by trying all matching local
-  // times in order. The answer is the first one after `after`, because moments never decrease from
-  // one local time to the next.
+  // Finds the next time for an expression that fires only in certain hours. Tries all matching
+  // local times in order and returns the first one after `after`. This is correct because a later
+  // local time never means an earlier moment.
   absl::Time NextLocalTime(absl::Time after) const {
     const absl::CivilMinute begin(zone.At(after).cs);
     const int last_year = static_cast<int>(begin.year()) + kMostYears;

@@ -77,8 +77,8 @@ class Expander {
     for (const v1::Node& node : fleet) slim.push_back(WithoutSchemas(node));
     SelectNodes(slim);
     AddSchemas(fleet, nodes_);
-    // The benchmark schemas of nodes that do not match the campaign's filter are added only for
-    // error messages, and never replace the schema of a matching node.
+    // If some connected nodes do not match the campaign's filter, add their benchmark schemas too,
+    // for better error messages. They never replace the schema of a matching node.
     const int connected = coverage_.node_count() - coverage_.absent_node_count();
     if (static_cast<size_t>(connected) < connected_.size()) AddSchemas(fleet, connected_);
     CheckCampaignFields(spec_, schemas_, violations_);
@@ -135,8 +135,8 @@ class Expander {
     }
     const v1::AbsentPolicy policy = AbsentPolicyOf(spec_);
     CheckCoverage(policy);
-    // Unless absent nodes cause only a warning, check the campaign as if all nodes were connected,
-    // so that the user sees the errors that would remain if the absent nodes returned.
+    // Check the campaign as if absent nodes were connected, unless they cause only a warning. The
+    // user then sees at once all errors that would remain if these nodes returned.
     if (policy != v1::ABSENT_POLICY_WARN) nodes_ = known_;
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);
@@ -261,7 +261,8 @@ class Expander {
     error += Quote(matrix.benchmark());
     const std::string closest = ClosestName(matrix.benchmark(), names);
     // List all known benchmarks only in the first error about an unknown one. A campaign written
-    // for GPUs can name dozens of benchmarks that a fleet without GPUs does not have.
+    // for GPUs can name dozens of benchmarks that are unknown in a fleet without GPUs, and each
+    // error would repeat the list.
     if (!std::exchange(benchmarks_listed_, true)) {
       error += "; " + Suggest(matrix.benchmark(), names);
     } else if (!closest.empty()) {
@@ -417,8 +418,8 @@ class Expander {
         continue;
       }
       if (schema == schemas_.end()) continue;  // Its entry has the error.
-      // If another error prevented the creation of the benchmark's cases, check the rule without
-      // comparing it with them.
+      // If another error prevented the creation of the benchmark's cases, there are none to compare
+      // the rule with, so check only the rest of it.
       const auto cases = cases_.find(parsed->benchmark);
       const Status sound = CheckAcceptRule(*parsed, schema->second,
                                            cases == cases_.end() ? nullptr : &cases->second);

@@ -38,14 +38,15 @@ bool IsAbsent(const v1::Node& node);
 
 // Creates the jobs of the campaign `spec` for the nodes in `fleet` that match it. Absent nodes get
 // jobs only with `absent: wait`. If the spec has errors, returns INVALID_ARGUMENT with one
-// violation per error, each with its line in the campaign file. If all errors concern absent or
-// missing nodes, returns FAILED_PRECONDITION with reason NODES_ABSENT. If they all concern nodes
-// that should run a job together but share no network, the reason is NO_SHARED_NETWORK.
+// violation per error, each with its line in the campaign file. Two kinds of errors have their own
+// result if there are no others:
+//   FAILED_PRECONDITION, NODES_ABSENT    nodes are absent or missing
+//   INVALID_ARGUMENT, NO_SHARED_NETWORK  nodes should run a job together but share no network
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
 // Checks the parts of a campaign that do not depend on nodes, such as parameters and accept rules.
-// `benchmarks` are those of the fleet. Returns the number of cases, each counted once regardless of
-// how often it runs, or the same errors as ExpandCampaign.
+// `benchmarks` are those of the fleet. Returns the number of cases, without repetitions, or the
+// same errors as ExpandCampaign.
 Result<int64_t> CheckCampaign(const v1::CampaignSpec& spec,
                               const std::vector<v1::BenchmarkSchema>& benchmarks);
 

@@ -9,10 +9,10 @@
 
 namespace assay::campaign {
 
-// Returns the schema of one version of each benchmark, sorted by name. Chooses the version that
-// most nodes can run, so that a single new, old or hostile node cannot exclude the others.
-// Considers only nodes for which `counts` returns true. Clears `unsupported_reason`, which
-// describes a single node, and skips malformed schemas.
+// Returns the schema of each benchmark in the fleet, sorted by name. If there are several versions,
+// chooses the one that most nodes can run, so that a single new, old or hostile node cannot exclude
+// the others. Considers only nodes for which `counts` returns true. Skips malformed schemas, and
+// clears `unsupported_reason`, which describes a single node.
 std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes,
                                               const std::function<bool(const v1::Node&)>& counts);
 

@@ -21,8 +21,8 @@ Result<int64_t> ParseEnd(const std::string& which, const std::string& text,
   return ParseInteger(*canonical);
 }
 
-// Parses the factor or step of a range of parameter values. Both are plain numbers, but the step of
-// a range of sizes may also be written as a size, such as "4KiB".
+// Parses the factor or the step of a range of parameter values. Both are plain numbers, except that
+// the step of a range of sizes may also have a unit, such as "4KiB".
 Result<int64_t> ParseStride(const std::string& which, const std::string& text,
                             const ParameterSpec& spec, int64_t least) {
   const bool size = spec.type == ParameterType::kBytes && which == "step";

@@ -52,11 +52,10 @@ class Matrix {
   // the number may exceed the range of any integer type.
   double case_count() const { return case_count_; }
 
-  // Returns the parameters of every case (every combination of values), with the first-listed
-  // parameter varying slowest. Call this only if case_count() is within the limit. Appends one
-  // error for each parameter whose values conflict with others in the same case. Returns no cases
-  // if a parameter that copies another one (such as `n: =m`) would get a value outside its own
-  // bounds.
+  // Returns the parameters of every case (every combination of values). The first-listed parameter
+  // varies slowest. Call this only if case_count() is within the limit. Appends one error for each
+  // parameter whose values conflict with others in the same case. If a parameter copies another one
+  // (such as `n: =m`) and would get a value outside its own bounds, returns no cases.
   std::vector<ParameterMap> Cases(Violations& violations) const;
 
  private:

@@ -100,8 +100,9 @@ Placements Listed(std::vector<Placement> list) {
   return {std::move(list), count, {}, {}};
 }
 
-// Returns no placements, only a `shortage` of nodes or GPUs. `field` is the field of the campaign
-// file that requests too many of them, such as ".ranks", or "" if no single field does.
+// Returns no placements, only the error `shortage`, which says that there are too few nodes or
+// GPUs. `field` is the field of the campaign file that asks for too many, such as ".ranks", or
+// empty if no single field does.
 Placements TooFew(const PlacementRequest& request, const std::string& field,
                   std::string description) {
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}, {}};
@@ -261,9 +262,9 @@ std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
 std::vector<Ids> TournamentPairs(const Ids& nodes) {
   std::vector<Ids> pairs;
   if (nodes.size() < 2) return pairs;
-  // Generate the rounds of the tournament by the circle method: the last place stays fixed while
-  // all others rotate. If the number of nodes is odd, the last place is empty, and the node paired
-  // with it sits out that round.
+  // Generate the rounds by the circle method: put the nodes in a circle of places, keep the last
+  // place fixed and rotate all others. If the number of nodes is odd, the last place is empty, and
+  // the node that would be paired with it sits out the round.
   const size_t places = nodes.size() + nodes.size() % 2;
   const size_t turning = places - 1;
   for (size_t round = 0; round < turning; ++round) {
@@ -323,9 +324,9 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) 
   });
 }
 
-// Returns the largest set of nodes that can run one job together. They share a network, and have
-// the same software versions and the same GPU model at all `gpu_indices`. If this set is too small
-// for the job and mixed GPUs are allowed, the models may differ.
+// Returns the largest set of nodes that can run one job together: they share a network, and have
+// the same software versions and the same GPU model at all `gpu_indices`. If `mixed_gpus` is set
+// and the set is too small for the job, the models may differ.
 Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
                      const std::vector<int>& gpu_indices) {
   const Nodes one_model = Where(nodes, [&](const v1::Node& node) {
@@ -340,9 +341,9 @@ Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
   }));
 }
 
-// Splits `nodes` into sets for which `text_of` returns the same text. Sets with fewer than `size`
-// nodes are merged into a final set, which is filled up with nodes from other sets if it is still
-// too small. Requires at least `size` nodes.
+// Splits `nodes` into sets for which `text_of` returns the same text. Merges sets with fewer than
+// `size` nodes into a final set. If that is still too small, adds nodes from other sets to it.
+// Requires at least `size` nodes.
 std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
                           const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;
@@ -388,8 +389,8 @@ std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
   return sets;
 }
 
-// Returns the placements, on `count` nodes each, that the policy makes within each of `sets`. If
-// there are more than `request.most`, returns only their number.
+// Places jobs on `count` nodes each, separately within each of `sets`, as the policy demands. If
+// there would be more than `request.most` placements, returns only their number.
 Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets, int count,
                      const std::vector<int>& gpu_indices) {
   Placements all;
@@ -403,11 +404,12 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
   return all;
 }
 
-// Places a GPU collective on several nodes with the same number of ranks each. The EACH policy
-// groups the nodes of each network and GPU model by name. ANY selects from the largest set of nodes
-// with the same network, software and GPU model. PAIRS covers every pair of nodes. Adds a violation
-// unless at least one group has the same software on all its nodes. Other groups are placed even
-// with different software, but their jobs fail with an explanation when scheduled.
+// Places a GPU collective on several nodes with the same number of ranks each.
+//   - EACH groups the nodes of each network and GPU model by name.
+//   - ANY selects from the largest set of nodes with the same network, software and GPU model.
+//   - PAIRS covers every pair of nodes.
+// Adds a violation unless the nodes of at least one group have the same software. Groups with
+// different software are placed too, but their jobs fail with an explanation when scheduled.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
@@ -455,9 +457,11 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Places a network benchmark with one rank (process) per node. The EACH policy splits the nodes of
-// each network into groups by name. ANY makes one placement on any nodes of the largest network.
-// PAIRS covers every pair of nodes. Jobs on nodes that share no network fail when scheduled.
+// Places a network benchmark with one rank (process) per node. Jobs on nodes that share no network
+// fail when scheduled.
+//   - EACH splits the nodes of each network into groups by name.
+//   - ANY makes one placement on any nodes of the largest network.
+//   - PAIRS covers every pair of nodes.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};

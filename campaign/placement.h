@@ -53,9 +53,9 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
                                     int line, Violations& violations);
 
 // Returns the placements of a job with `request.ranks` ranks (processes). `nodes` is the result of
-// EligibleNodes and must not be empty. The EACH policy covers every node or GPU, ANY makes one
-// placement that allows any suitable nodes, and PAIRS covers every pair of nodes. If there are too
-// few nodes or GPUs, sets `shortage` or `no_shared_network`. Adds a violation for any other error,
+// EligibleNodes and must not be empty. EACH covers every node or GPU, ANY makes one placement that
+// allows any suitable nodes, and PAIRS covers every pair of nodes. Sets `shortage` or
+// `no_shared_network` if there are too few nodes or GPUs. Adds a violation for any other error,
 // such as a GPU index that no node has.
 Placements PlaceJobs(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                      Violations& violations);

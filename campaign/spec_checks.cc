@@ -26,8 +26,9 @@ bool UsesNccl(const v1::BenchmarkSchema& schema) {
 
 bool ReadsCounters(const v1::BenchmarkSchema& schema) { return schema::CheckCounters(schema).ok(); }
 
-// Returns true if `holds` returns true for at least one benchmark of the campaign. Also returns
-// true if a benchmark is unknown or none is listed, because other checks report those errors.
+// Returns true if `holds` returns true for at least one benchmark of the campaign. To avoid a
+// second error about the same mistake, also returns true if no benchmark is listed or one is
+// unknown.
 bool MayHold(const v1::CampaignSpec& spec, const Schemas& schemas,
              bool (*holds)(const v1::BenchmarkSchema&)) {
   return spec.benchmarks().empty() ||

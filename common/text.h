@@ -57,9 +57,8 @@ std::string ClosestName(std::string_view name, const std::vector<std::string>& n
 std::string Suggest(std::string_view name, const std::vector<std::string>& names);
 
 // Describes how values that should be equal differ, for example "NCCL is 2.28.9 on a, c and 2.27.3
-// on b". Calls `say` once per distinct value, with the positions of that value in `values`. `say`
-// must return the text for that value, such as "2.28.9 on a, c". Returns "" if all values are
-// equal.
+// on b". For each distinct value, calls `say` with the positions of that value in `values`. `say`
+// returns the text for that value, such as "2.28.9 on a, c". Returns "" if all values are equal.
 std::string DifferenceText(
     const std::string& what, const std::vector<std::string>& values,
     const std::function<std::string(const std::string& value,

@@ -57,9 +57,9 @@ struct CoordinatorOptions {
   int ready_fd = -1;
 };
 
-// Returns the address at which agents and other coordinators can reach this one: `given` or, if
-// that is absent, the address it listens on. Returns an empty string if only an address such as
-// 0.0.0.0 is known, to which nothing can connect.
+// Returns the address at which agents and other coordinators can reach this one. Uses `given` or,
+// if that is absent, `listens`, the address of this coordinator's own port. Returns an empty string
+// if only an address such as 0.0.0.0 is known, because nothing can connect to it.
 std::string AdvertisedAddress(const std::optional<HostPort>& given, const HostPort& listens);
 
 // Parses and checks the command line and the environment. Returns nullopt if the program must exit,

@@ -12,18 +12,19 @@
 namespace assay {
 
 // The ranks (processes of one benchmark) connected to this rank, grouped by whether their hosts
-// still answer. Rank 0 is connected to all others, and every other rank only to rank 0. A rank is
-// in none of the groups if its host last answered neither recently nor long ago, because the host
-// or this process may merely be slow.
+// still answer. Rank 0 is connected to all others, and every other rank only to rank 0. If a host
+// has been quiet for longer than kHeardWithin but not for kSilentAfter, it may merely be slow, so
+// its rank is in none of the groups.
 struct Contacts {
   std::vector<int> heard;   // Answered within kHeardWithin.
   std::vector<int> silent;  // Has not answered for kSilentAfter.
   std::vector<int> absent;  // Never connected, or was never reached.
 };
 
-// Limits on the time since a host's last answer. A host is considered to be answering within the
-// first limit, and silent after the second. PeerWatch sends a heartbeat every second, which the
-// kernel of a running host acknowledges even if the processes on the host are busy or frozen.
+// Limits on the time since a host's last answer. Up to the first limit, the host is considered to
+// be answering, and from the second on, to be silent. The kernel of a running host acknowledges the
+// heartbeat that PeerWatch sends every second, even if the processes on the host are busy or
+// frozen.
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 

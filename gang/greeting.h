@@ -71,11 +71,11 @@ struct AcceptWatch {
   Duration greeting_patience = std::chrono::seconds(5);
 };
 
-// Waits until each of `callers` has connected to `listener` and sent a valid greeting. Drops all
-// other connections. Stores the accepted connections in `*arrived`, even on failure. If callers are
-// missing at the deadline, the error lists their ranks, and Status::peer is the lowest of them.
-// Strangers cannot keep callers from connecting: a connection without a greeting is dropped after
-// `watch.greeting_patience`, or sooner if there are too many of them.
+// Waits until each of `callers` has connected to `listener` and sent a valid greeting. Stores their
+// connections in `*arrived`, even on failure, and drops all others. If callers are missing at the
+// deadline, the error lists their ranks, and Status::peer is the lowest of them. So that strangers
+// cannot block callers, a connection without a greeting is dropped after `watch.greeting_patience`,
+// or sooner if there are too many such connections.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
@@ -91,8 +91,9 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
 // Connects to the rank that listens at `point` and sends a greeting, encrypted unless `tls` is
-// null. Retries until `deadline`. On failure after reaching the other host, sets `*host_answers`
-// (unless null) to whether that host still answers, in which case only the process on it is silent.
+// null. Retries until `deadline`. If the other host was reached but the greeting failed, sets
+// `*host_answers` (unless null) to true if only the process on that host is silent, and to false
+// otherwise.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr,
                                const GangTls* tls = nullptr);

@@ -37,9 +37,10 @@ struct HeartbeatRule {
 class PeerWatch {
  public:
   // The callback for the loss of a rank, whose number is in Status::peer. It is called at most
-  // once, on the watching thread, and may end the process. The status's reason is PEER_FROZEN if
-  // only the rank is silent, PEER_UNREACHABLE if its host is silent too, and PEER_LOST if the
-  // connection has ended.
+  // once, on the watching thread, and may end the process. The status's reason is one of these:
+  //   - PEER_FROZEN: the rank is silent, but its host answers.
+  //   - PEER_UNREACHABLE: the host is silent, too.
+  //   - PEER_LOST: the connection has ended.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` must come from Peers::Heartbeats() and stay open until this object is destroyed.
@@ -49,10 +50,10 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // Sets whether the end of a connection is reported as the loss of a rank. The default is false.
-  // Use true while ranks wait for each other without exchanging messages, as in NCCL. Use false
-  // while they exchange messages: a rank may end after its last message, and if one is lost, a
-  // message fails anyway.
+  // Sets whether the end of a connection is reported as the loss of a rank. Use true while ranks
+  // wait for each other without exchanging messages, as in NCCL. Use false, the default, while they
+  // exchange messages: a rank may end normally after its last message, and if a rank is lost
+  // earlier, the exchange fails anyway.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:

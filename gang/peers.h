@@ -59,9 +59,11 @@ class Peers {
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
 // Exchanges statuses so that all ranks return the same result. Returns OK if `mine` is OK on every
-// rank. Otherwise, returns the error of the lowest failing rank, with its number in Status::rank.
-// An error from an earlier Agree() keeps its rank number. PEER_LOST is returned only if there is no
-// other error, because losing a rank is usually the consequence of another error.
+// rank. Otherwise, returns the error of the lowest failing rank, with its number in Status::rank,
+// except that:
+//   - An error from an earlier Agree() keeps its rank number.
+//   - PEER_LOST is returned only if there is no other error, because losing a rank is usually the
+//     consequence of another error.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
 // Time limit for ranks to wait for each other outside the timed measurement. It is long, because a

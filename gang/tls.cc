@@ -65,8 +65,8 @@ class Wire {
 };
 
 // Returns the OpenSSL transport type (BIO) that sends and receives with class Wire. OpenSSL's own
-// socket BIO writes without MSG_NOSIGNAL, so that a write to a closed connection would raise
-// SIGPIPE.
+// type for sockets is unsuitable: it does not use MSG_NOSIGNAL, so writing to a closed connection
+// would raise SIGPIPE.
 const BIO_METHOD* WireMethod() {
   static BIO_METHOD* const method = [] {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "rank");
@@ -135,9 +135,9 @@ class TlsCipher : public Cipher {
     return PeerLost(error == SSL_ERROR_ZERO_RETURN ? "the connection was closed" : WhyTlsFailed());
   }
 
-  // Returns OK if the other end has proven that it knows the gang's key. This checks for a resumed
-  // session, which is how OpenSSL treats a connection with a pre-shared key. A handshake without
-  // the key fails anyway, because neither end has or accepts a certificate.
+  // Returns OK if the other end has proven that it knows the gang's key. OpenSSL treats a
+  // connection with a pre-shared key as a resumed session, so this is what the function checks for.
+  // A handshake without the key fails anyway, because neither end has or accepts a certificate.
   Status Proven() const {
     return SSL_session_reused(ssl_.get()) == 1 ? Status::Ok() : PeerLost("TLS: without the key");
   }

@@ -56,9 +56,9 @@ struct NvmlSource {
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// A meter of the CPU time used by programs other than Assay. Assay's processes form a tree, whose
-// root is found by following the parents of this process for as long as their names begin with
-// "assay". Not thread-safe.
+// A meter of the CPU time used by programs other than Assay. To recognize Assay's processes, it
+// follows the parents of this process for as long as their names begin with "assay". The last of
+// these and all its descendants are Assay's. Not thread-safe.
 class HostLoad {
  public:
   // `cpus` lists the CPUs that this process may use. `proc` replaces the folder /proc.

@@ -22,9 +22,9 @@ struct CudaFolders {
 //   1. the toolkits named by the variables CUDA_HOME and CUDA_PATH,
 //   2. `built_with`, the library folder of the toolkit that the program was built with,
 //   3. /usr/local/cuda,
-//   4. the NVIDIA packages installed by pip in a virtual environment, for the python3 on PATH, for
-//      the user, or for the distribution's Python.
-// Omits packages that do not exist. `root`, which only tests set, replaces "/".
+//   4. NVIDIA's pip packages, if installed: those of the virtual environment, of the python3 on
+//      PATH, of the user, and of the distribution's Python.
+// `root`, which only tests set, replaces "/".
 CudaFolders FindCudaFolders(const std::string& built_with, const ReadVariable& variable,
                             const std::string& root = "");
 

@@ -1,5 +1,5 @@
-// The interface to this machine's GPUs, which tells which of them this process may use and reads
-// their state. kernels/cuda/frame implements it with CUDA, and kernels/builtin.cc selects the
+// The interface to this machine's GPUs. It lists the GPUs that this process may use and reads their
+// state. kernels/cuda/frame implements it with CUDA, and kernels/builtin.cc selects the
 // implementation at build time.
 #pragma once
 
@@ -68,7 +68,7 @@ struct GpuTrouble {
   bool context_broken = false;  // CUDA refuses all further work of this process.
   int other_processes = 0;      // Other processes that compute on it.
   int64_t other_bytes = 0;      // GPU memory of those processes.
-  // The number of bytes by which GPU memory fell short when an allocation by this process last
+  // The number of bytes of GPU memory that were missing when an allocation by this process last
   // failed, or 0 if none has failed. If a benchmark runs in several processes, only the one whose
   // allocation failed reports this number.
   int64_t missing_bytes = 0;

@@ -102,10 +102,10 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// NVML's field numbers for the speed of an NVLink, in MB/s (unsigned int). The first,
-// NVML_FI_DEV_NVLINK_GET_SPEED, is the speed of a single link, whose number is passed as the scope.
-// The second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, is the common speed of all active links, and
-// the only one available on GPUs older than Hopper.
+// NVML's field numbers for the speed of NVLinks, in MB/s (unsigned int):
+//   - NVML_FI_DEV_NVLINK_GET_SPEED is the speed of a single link, whose number is passed as the
+//     scope. GPUs older than Hopper do not report it.
+//   - NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is the common speed of all active links.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 

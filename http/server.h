@@ -48,11 +48,12 @@ class Exchange {
   virtual void Begin(Response head) = 0;
   virtual void Write(std::string part) = 0;
   virtual void End() = 0;
-  // Calls `gone` once if the connection ends before the response is complete, because the client
-  // closed it or did not read a part in time, or because the server is stopping. While a streamed
-  // response waits for its next part, the server checks every second whether the client has closed
-  // the connection. `gone` runs on a server thread or, if the connection has already ended, before
-  // OnGone returns.
+  // Calls `gone` once if the connection ends before the response is complete. Reasons are that the
+  // client closed it or did not read a part in time, or that the server is stopping. `gone` runs on
+  // a server thread or, if the connection has already ended, before OnGone returns.
+  //
+  // While a streamed response waits for its next part, the server checks every second whether the
+  // client has closed the connection.
   virtual void OnGone(std::function<void()> gone) = 0;
   // Calls `drained` once all parts written so far have been handed to the network, either on a
   // server thread or before OnDrained returns. Replaces any earlier `drained` that has not been

@@ -84,9 +84,9 @@ bool IsIpAddress(const std::string& text) {
   return address != nullptr;
 }
 
-// Adds the subject alternative names: first `uri`, then the names in `leaf`. A coordinator's names
-// are the DNS names and IP addresses to which clients connect. A node's name is always added as a
-// DNS name, even if it looks like an IP address.
+// Adds the names for which the certificate is valid (subject alternative names): first `uri`, then
+// the names in `leaf`. For a coordinator, these are the DNS names and IP addresses to which clients
+// connect. A node's name is added as a DNS name even if it looks like an IP address.
 bool AddNames(X509* certificate, const std::string& uri, const Leaf& leaf) {
   const Names names(GENERAL_NAMES_new());
   if (!names || !AddName(names.get(), GEN_URI, uri)) return false;
@@ -191,9 +191,9 @@ Result<std::unique_ptr<Authority>> Authority::Open(const std::string& folder,
   }
   ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder));
   ASSAY_RETURN_IF_ERROR(CheckFolder(folder));
-  // The key is always created before the certificate. If a process is killed in between, the next
-  // one creates the certificate from the existing key. Therefore, if the certificate exists, so
-  // must its key.
+  // Fail if there is a certificate without a key. The key is always created first, so even a
+  // process that is killed in between leaves only a key, from which the next process creates the
+  // certificate.
   if (Exists(At(folder, "ca.pem")) && !Exists(At(folder, "ca.key"))) {
     return BadAuthority(folder + " has the authority's certificate ca.pem, but not its key ca.key",
                         "bring back ca.key, or give an empty folder to make a new authority, which "

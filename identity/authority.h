@@ -38,12 +38,11 @@ struct ServerCertificate {
 class Authority {
  public:
   // Opens the authority in `folder`. If there is none, creates one for `fleet` that is valid for
-  // ten years. Several processes may do this at once; all of them get the same authority. The
-  // folder contains
-  //   ca.key, ca.pem              the authority
-  //   server.key, server-ID.pem   the coordinators' own; see IssueServer
-  // Returns FAILED_PRECONDITION if other users can access the key or change the folder, or if the
-  // certificate is not valid at `now`, does not match the key, or is for another fleet.
+  // ten years. Several processes may do this at once; all of them get the same authority. The files
+  // ca.key and ca.pem hold the authority; server.key and server-ID.pem belong to the coordinators
+  // (see IssueServer). Returns FAILED_PRECONDITION if
+  //   - other users can access the key or change the folder, or
+  //   - the certificate is not valid at `now`, does not match the key, or is for another fleet.
   static Result<std::unique_ptr<Authority>> Open(const std::string& folder,
                                                  const std::string& fleet, WallTime now);
 
@@ -63,9 +62,9 @@ class Authority {
   // users reach the coordinator.
   Result<ServerCertificate> IssueServer(const std::string& id,
                                         const std::vector<std::string>& names, WallTime now) const;
-  // Returns the PIN for `curl --pinnedpubkey sha256//PIN`: the SHA-256 digest, in base64, of the
-  // coordinators' public key. All coordinators that share the folder use the same key, which is
-  // created if it does not exist.
+  // Returns the PIN for `curl --pinnedpubkey sha256//PIN`, by which clients recognize a
+  // coordinator: the SHA-256 digest, in base64, of its public key. All coordinators that share the
+  // folder use the same key. Creates the key if it does not exist.
   Result<std::string> ServerPin() const;
 
  private:

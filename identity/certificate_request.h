@@ -24,10 +24,9 @@ struct RequestedKey {
 };
 
 // Checks a peer's certificate request and returns its key. The request must be one PEM block of at
-// most 16 KiB, signed with its own key, which must be P-256, P-384, Ed25519, or RSA with 2048 to
-// 4096 bits. The subject and extensions of the request are ignored. If the request is invalid,
-// returns INVALID_ARGUMENT with reason BAD_CERTIFICATE and a violation for the field
-// `certificate_request`.
+// most 16 KiB, signed with its own key. The key must be P-256, P-384, Ed25519, or RSA with 2048 to
+// 4096 bits. Ignores the subject and extensions of the request. If the request is invalid, returns
+// INVALID_ARGUMENT (BAD_CERTIFICATE) with a violation for the field `certificate_request`.
 Result<RequestedKey> CheckCertificateRequest(const std::string& pem);
 
 }  // namespace assay::identity

@@ -48,9 +48,8 @@ Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const st
 // Reads a folder. Returns nullopt if its node or user has not joined a fleet yet.
 Result<std::optional<Enrolled>> LoadEnrolled(const std::string& folder);
 
-// Renews the certificate of a node or user. Proves possession of the key instead of presenting the
-// old certificate, so it works even after the certificate has expired. Returns the same errors as
-// Join.
+// Renews the certificate of a node or user, even after it has expired: the owner proves possession
+// of the key and does not need the old certificate. Returns the same errors as Join.
 Result<Enrolled> RenewByKey(const Enrolled& enrolled);
 
 // Stores a certificate (PEM, the leaf first) that the coordinator has issued for the folder's key.

@@ -19,8 +19,8 @@ InviteToken NewInviteToken();
 std::string InviteTokenText(const InviteToken& token);
 
 // Parses the token of an invitation to a fleet. Ignores spaces and line breaks around it. If the
-// token is invalid, returns INVALID_ARGUMENT with an error that says whether it is truncated or
-// mistyped, is not an Assay token, or is from a newer version of Assay.
+// token is invalid, returns INVALID_ARGUMENT. The error tells the user why: the token is truncated
+// or mistyped, is not an Assay token, or is from a newer version of Assay.
 Result<InviteToken> ParseInviteToken(std::string_view text);
 
 // Returns the SHA-256 digest of a secret. The digest is stored instead of the secret.

@@ -83,8 +83,8 @@ class Connection {
         "POST " + path + " HTTP/1.1\r\nHost: " + address_ +
         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
         "\r\nConnection: close\r\n\r\n" + body;
-    // Try to read a response even if sending failed, because a server may respond and close the
-    // connection before it has read the whole request.
+    // Read the response even if sending failed. A server that refuses a request may respond and
+    // close the connection before it has read the whole request.
     const rpc::TlsOutcome sent = socket_.Write(request);
     if (sent.failure == rpc::TlsFailure::kTimeout) return NoAnswer(sent.message);
     return ReadResponse();

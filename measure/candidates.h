@@ -22,11 +22,11 @@ struct CandidateRule {
   // A candidate is chosen only if its total time over all rounds is less than this fraction of the
   // first candidate's total time.
   double clearly = 0.997;
-  // The duration of a candidate's run in each round, in seconds. A run begins with an untimed part,
-  // `follow_seconds`, in which the clocks settle after the previous candidate. The defaults are
-  // meant for work that drives a GPU to its power limit. Shorter times (0.08 s and 0.1 s, in two
-  // rounds) selected a slow algorithm for an fp16 GEMM of size 8192 on one of two H200s: 621
-  // instead of 653 TFLOP/s.
+  // The duration of a candidate's run in each round, in seconds. During the untimed first part,
+  // `follow_seconds`, the clocks settle after the previous candidate. The defaults are long enough
+  // for work that drives a GPU to its power limit. Shorter times (0.08 s and 0.1 s, in two rounds)
+  // selected a slow algorithm for an fp16 GEMM of size 8192 on one of two H200s: 621 instead of 653
+  // TFLOP/s.
   double follow_seconds = 0.3;
   double timed_seconds = 0.5;
 };

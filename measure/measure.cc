@@ -12,9 +12,9 @@ constexpr int64_t kMaxBatch = int64_t{1} << 20;
 // The minimum number of windows (series of samples) in the warm-up: the first window, which has
 // only one sample, plus the three windows whose medians are compared.
 constexpr size_t kSettleWindows = 4;
-// A limit on the damage from inaccurate times, which occur if samples are too short for the timer.
-// The number of iterations per sample grows by at most this factor at a time. A series of samples
-// takes at most this factor times its planned duration.
+// A safeguard for samples that are too short for the timer, whose times are inaccurate. The number
+// of iterations per sample grows by at most this factor at a time, and a series of samples takes at
+// most this factor times its planned duration.
 constexpr int64_t kMaxGrowth = 10;
 // The maximum number of times that the timed window restarts because samples are too short.
 constexpr int kMostNewBatches = 3;
@@ -56,8 +56,8 @@ class Engine {
       readings_.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin_);
       const int64_t batch = BatchFor(windows_.back());
-      // If the number of iterations per sample (the batch) has changed, another window is needed.
-      // The time limit keeps noise from changing the batch over and over.
+      // If the number of iterations per sample (the batch) has changed, take another window (series
+      // of samples). The time limit keeps noise from changing the batch over and over.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
@@ -218,9 +218,9 @@ class Engine {
     return Agree(medians);
   }
 
-  // Returns true if every hardware reading, such as power, has settled: the values read after the
-  // last `windows` warm-up windows (or all of them, if there were fewer) agree. A reading that is
-  // sometimes missing has not settled.
+  // Returns true if every hardware reading, such as power, has settled. Readings are taken after
+  // each warm-up window, and the last `windows` of them must agree (or all of them, if there are
+  // fewer). A reading that is sometimes missing has not settled.
   bool ReadingsAgree(size_t windows) const {
     const auto& last = readings_.back();
     const auto first =

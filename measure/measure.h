@@ -14,16 +14,15 @@
 namespace assay {
 
 // The conditions for starting and stopping the timing of a benchmark. Durations are in seconds of
-// the host's clock and include the time between samples. The number of iterations in a window (a
-// series of samples) is planned from the times of the previous window, which may be wrong, for
-// example if samples are too short for the timer. As a safeguard, a window takes at most ten times
-// as long as planned, according to the host's clock.
+// the host's clock and include the time between samples. Samples are taken in series called
+// windows. The number of iterations in a window is planned from the times in the previous one. In
+// case these are wrong, a window takes at most ten times as long as planned.
 struct MeasureRule {
   // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
   // The warm-up is complete when both of these have settled:
-  //   - Times: the median samples of three consecutive windows, each of `settle_window_seconds`,
-  //     differ by at most the fraction `settle_tolerance`.
+  //   - Times: the medians of three consecutive windows, each of `settle_window_seconds`, differ by
+  //     at most the fraction `settle_tolerance`.
   //   - Hardware readings, such as power: the values read after these windows differ by at most the
   //     fraction `settle_reading_tolerance`.
   double settle_window_seconds = 0.05;
@@ -108,13 +107,13 @@ struct MeasuredTimes {
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
   // True if times and hardware readings were stable at the end of the warm-up, or if the rule has
-  // no warm-up. If the warm-up had too few windows to decide this, or the timed window was
-  // restarted, the timed samples decide instead: the medians of their first, second and last thirds
-  // must agree, and so must the readings after the last two warm-up windows.
+  // no warm-up. If the warm-up was too short to tell, or the timed window was restarted, the timed
+  // samples decide instead: the medians of their first, second and last thirds must agree, and so
+  // must the hardware readings after the last two warm-up windows.
   bool settled = false;
   // True if most samples are too short to be timed accurately (less than half the minimum
-  // duration), even after restarting the measurement with more iterations per sample as often as
-  // allowed.
+  // duration), even though the measurement has been restarted with more iterations per sample as
+  // often as allowed.
   bool short_samples = false;
   // The condition that ended the measurement: "confidence", "noise_stable", "time_budget" or
   // "max_samples".

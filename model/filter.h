@@ -54,16 +54,18 @@ bool Mentions(const Filter& filter, std::string_view field);
 using FieldLookup = std::function<Result<std::vector<std::string>>(const std::string& field)>;
 
 // Returns true if the object matches `filter`. If a field has several values, a condition holds if
-// any of them meets it, except that != requires all of them to differ. Numbers are compared as
-// numbers, versions part by part ("580.95" < "580.105"), and anything else as text. `field = abc*`
-// matches values that start with "abc", `field = *abc` those that end with it, and `field:abc`
-// those that contain it. `field:*` matches if the field has a value.
+// any of them meets it; only != requires all of them to differ. Numbers are compared as numbers,
+// versions part by part ("580.95" < "580.105"), and anything else as text.
+//   - `field = abc*` matches values starting with "abc", and `field = *abc` those ending with it.
+//   - `field:abc` matches values that contain "abc", and `field:*` matches any value.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
-// Compares two values as Matches() does. Returns a negative number, 0 or a positive number. If both
-// consist of digits and dots, compares them as versions, part by part: "2.5" < "2.49" because
-// 5 < 49. Otherwise, if both are numbers, for example because one has a sign or an exponent,
-// compares them numerically. Compares all other values as text.
+// Compares two values as Matches() does. Returns a negative number, 0 or a positive number.
+//   - If both consist of digits and dots, they are versions, compared part by part. For example,
+//     "2.5" < "2.49" because 5 < 49.
+//   - Otherwise, if both are numbers (one may have a sign or an exponent), they are compared as
+//     such.
+//   - All other values are compared as text.
 int CompareValues(std::string_view a, std::string_view b);
 
 // Like CompareValues(), but returns nullopt for values that CompareValues() would compare as text.

@@ -59,8 +59,8 @@ double MeasuredSeconds(const MeasuredProduct& measured) {
   return Flops(measured.m, measured.n, measured.k) / measured.flops_per_second.value;
 }
 
-// Returns the fixed cost, in seconds, of any matrix product of this type: the smallest difference
-// between the measured time of a product and its ideal time on the roofline.
+// Returns the fixed cost, in seconds, of a matrix product of this type. It is the smallest amount
+// by which a measured product took longer than its ideal time on the roofline.
 double FixedSeconds(const Hardware& gpu, const std::string& dtype, const SheetRoof& roof) {
   // A longer time is not a fixed cost. It occurs only if all measured products are large.
   constexpr double kMost = 10e-6;

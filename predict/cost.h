@@ -37,9 +37,9 @@ struct ProductTime {
   std::string source;  // Of the peak or the bandwidth that decides.
 };
 
-// Estimates the time of one matrix product from the GPU's peak rate and bandwidth. If products of
-// the same type and similar size (m, n and k within a factor of 8) were measured, applies their
-// efficiency and fixed cost. Returns an error if the peak or the bandwidth is unknown.
+// Estimates the time of one matrix product from the GPU's peak rate and bandwidth. Also uses
+// measurements of similar products if there are any: the same type, with m, n and k within a factor
+// of 8. Returns an error if the peak or the bandwidth is unknown.
 Result<ProductTime> Estimate(const Hardware& gpu, const Product& product);
 
 // The time of an all-reduce of `bytes` between `ranks` GPUs of one node.
@@ -51,10 +51,10 @@ struct AllReduceTime {
   std::string source;
 };
 
-// Estimates the time of an all-reduce. Interpolates linearly between measured sizes. Up to a factor
-// of 8 beyond them, uses a line (latency plus size divided by bandwidth) fitted to all
-// measurements. Without suitable measurements, computes the time from the bandwidth of the link
-// between GPUs, or returns an error if that is unknown.
+// Estimates the time of an all-reduce, in one of these ways:
+//   - Between two measured sizes, interpolates linearly.
+//   - Up to a factor of 8 beyond the measured sizes, uses a line fitted to all measurements.
+//   - Otherwise, uses the bandwidth of the link between GPUs. Returns an error if it is unknown.
 Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64_t ranks);
 
 }  // namespace assay::predict

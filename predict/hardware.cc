@@ -13,8 +13,8 @@ Figure SheetFigure(double value, const GpuSpec& spec) {
 }
 
 // Returns the columns of gpu_specs.csv that may contain the peak for a type, in order of
-// preference. For example, the peak for fp64 is that of the matrix units or, if they do not support
-// fp64, that of the vector units.
+// preference. For fp64, for example, these are the column for matrix units and then, because the
+// matrix units of some GPUs do not support fp64, the one for vector units.
 std::vector<std::string> PeakColumns(const std::string& dtype) {
   if (dtype == "fp16") return {"fp16", "bf16"};
   if (dtype == "int4") return {"bf16", "fp16"};

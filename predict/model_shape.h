@@ -49,14 +49,13 @@ int64_t CountActiveParameters(const ModelShape& shape);
 // routed.
 int64_t MultiplyingParameters(const ModelShape& shape, bool active_only = true);
 
-// Returns the number of weights read by a decode step for `tokens` tokens. In a mixture of experts,
-// only experts to which at least one token is routed are read. If tokens choose experts evenly and
-// independently, the expected number of these is experts x (1 - (1 - active/experts)^tokens).
+// Returns the number of weights that are read in a decode step for `tokens` tokens. In a mixture of
+// experts, these include only the experts to which at least one token is routed. Assumes that
+// tokens choose experts evenly and independently.
 double ReadParameters(const ModelShape& shape, double tokens);
 
-// Returns the bytes per token that the KV cache takes on each of `ranks` tensor-parallel GPUs, at
-// `bytes` bytes per element. Treats all layers as if they attended to the whole context, whereas
-// KvBytes() takes sliding windows into account.
+// Returns the bytes per token that the KV cache takes on each of `ranks` tensor-parallel GPUs.
+// `bytes` is the size of one element. Ignores sliding windows, unlike KvBytes().
 double KvBytesPerToken(const ModelShape& shape, double bytes, int64_t ranks = 1);
 
 // Returns the bytes that the KV cache of a sequence of `context` tokens takes on each of `ranks`
@@ -67,8 +66,8 @@ double KvBytes(const ModelShape& shape, double context, double bytes, int64_t ra
 // sliding window attend to at most `window` tokens.
 double AttentionFlops(const ModelShape& shape, double context);
 
-// Returns the attention FLOPs for a prompt of T = `tokens` tokens: 4 L h e T^2, or half of that
-// with a causal mask. Layers with a sliding window need fewer.
+// Returns the attention FLOPs for a prompt of `tokens` tokens. In layers without a sliding window,
+// they are proportional to the square of `tokens`, and a causal mask halves them.
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal = true);
 
 // Returns all shapes, in the order of data/models.csv.

@@ -36,10 +36,10 @@ struct RooflineFit {
   double Roof(double intensity) const;
 };
 
-// Fits a roofline min(B I, P), where I is the intensity, to the points. Splits them into a slope
-// and a flat part so as to minimize the sum of relative residuals. B and P are medians, so a single
-// slow point affects neither. Returns an error about the input "points" if either part would have
-// fewer than two distinct intensities, or if the ridge would lie outside the points.
+// Fits a roofline to the points: a slope, limited by bandwidth, and a flat part, limited by
+// arithmetic. The height of each part is a median, so a single slow point affects neither. Returns
+// an error about the input "points" if either part would have fewer than two distinct intensities,
+// or if the ridge would lie outside the points.
 Result<RooflineFit> FitRoofline(std::vector<IntensityPoint> points);
 
 // Returns the fit as terms, with a table of the points and their residuals.

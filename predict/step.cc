@@ -279,8 +279,9 @@ Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const
     begin = end;
     end = std::min(end + step, tokens);
   }
-  // Elements read and written per token and layer by elementwise kernels: two residual adds fused
-  // with norms (4 d each), the activation function (3 f), and the rotation of queries and keys.
+  // The number of elements that elementwise kernels read and write per token and layer: 4 d for
+  // each of two residual adds (fused with norms), 3 f for the activation function, and the rest for
+  // the rotation of queries and keys.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   const double elements = 8 * StepDouble(shape.d) + 3 * active / p +
                           2 * StepDouble(shape.heads + shape.kv_heads) * e / p;
@@ -295,8 +296,8 @@ MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double
   MemoryNeed need;
   need.weights = WeightBytes(shape, serving.weights) / (p * stages);
   need.kv = batch * KvBytes(shape, context, BytesOf(serving.kv), serving.tp) / stages;
-  // The activations in memory: the residual stream, its normalized copy, and the largest
-  // intermediate result of the MLP (gate, up and their product). The logits are fp32.
+  // The activations in memory are the residual stream, its normalized copy, and the largest
+  // intermediate result of the MLP (gate, up and their product). The logits are also kept, in fp32.
   const double active = StepDouble(shape.active_experts * shape.expert_ff + shape.ff);
   need.activations = std::max(in_flight, batch) * (2 * StepDouble(shape.d) + 3 * active / p) *
                          kStepActivationBytes +

@@ -42,8 +42,8 @@ double WeightBytes(const ModelShape& shape, const std::string& dtype);
 std::string ArithmeticOf(const Hardware& gpu, const std::string& weights);
 
 // Returns a copy of `gpu` with the bandwidth of the link between `tp` GPUs. If the spec sheet lists
-// no link, or only an NVLink bridge for fewer GPUs, assumes PCI Express x16 of the sheet's
-// generation and notes this in the source. If the generation is unknown, leaves the link unchanged.
+// no link for that many GPUs, assumes PCI Express x16 of the generation in the sheet, and notes
+// this in the source. If the generation is unknown, leaves the link unchanged.
 Hardware WithLink(Hardware gpu, int64_t tp);
 
 // One phase of a step, summed over the layers, on one GPU.
@@ -77,10 +77,10 @@ struct StepTime {
   std::string source;     // Of the product that takes longest.
 };
 
-// Estimates one decode step of `batch` sequences, each with `context` tokens in the cache,
-// including the new token. The step computes `tokens` tokens per sequence: 1, or K + 1 in the
-// verify pass of speculative decoding. Assumes that activations stay in the L2 cache. Returns an
-// error if a required figure of the GPU is unknown.
+// Estimates one decode step of `batch` sequences, each with a context of `context` tokens,
+// including the new token. `tokens` is the number of tokens computed per sequence: normally 1, but
+// K + 1 when speculative decoding verifies K proposed tokens. Assumes that activations stay in the
+// L2 cache. Returns an error if a required figure of the GPU is unknown.
 Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                             double batch, double context, double tokens = 1);
 

@@ -56,9 +56,9 @@ struct Input {
   Input AtMost(double value) &&;
 };
 
-// Returns the inputs with which a user can supply or override figures of the GPU. `names` is a
-// subset of peak, bandwidth, link, both_directions and memory. Topics with the input Input::Gpu()
-// add the ones they use.
+// Returns the inputs with which a user can supply or override figures of the GPU. `names` selects
+// from "peak", "bandwidth", "link", "both_directions" and "memory". Every topic that has the input
+// Input::Gpu() should also declare the ones it uses.
 std::vector<Input> HardwareInputs(const std::vector<std::string>& names);
 
 // A function that returns the figures of the GPU with this name.

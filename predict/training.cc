@@ -95,8 +95,8 @@ double BubbleShare(double stages, double micro_batches, double chunks) {
 }
 
 double LeastMicroBatches(double stages, double share, double chunks) {
-  // With `equal` micro-batches, the bubble is exactly `share`, so the result must be greater. The
-  // factor compensates for rounding errors, which could put `equal` just below a whole number.
+  // With `equal` micro-batches, the bubble is exactly `share`, so return the next larger whole
+  // number. If `equal` should be whole but was rounded to just below, the factor corrects this.
   const double equal = (stages - 1) * (1 - share) / share / chunks;
   return std::floor(equal * (1 + 1e-12)) + 1;
 }

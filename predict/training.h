@@ -28,9 +28,11 @@ struct TrainingState {
 };
 
 // Returns the memory for a model's weights, gradients and optimizer state: 16 bytes per parameter
-// in either precision. Tensor and pipeline parallelism divide all of it. Data parallelism divides
-// the optimizer state with ZeRO-1, that and the gradients with ZeRO-2, and everything with ZeRO-3
-// (Rajbhandari 2020).
+// in either precision. Tensor and pipeline parallelism divide all of it. Data parallelism divides a
+// part that depends on the level of ZeRO (Rajbhandari 2020):
+//   - ZeRO-1: the optimizer state.
+//   - ZeRO-2: the optimizer state and the gradients.
+//   - ZeRO-3: everything.
 TrainingState TrainingStateOf(double parameters, const Parallelism& parallelism,
                               Precision precision = Precision::kMixed);
 
@@ -51,9 +53,8 @@ struct ActivationShape {
 // Returns the activations of a GPT block: 10 d and 24 d bytes (Korthikanti 2022).
 ActivationShape GptActivations(double d, double heads);
 
-// Returns the bytes of activations per token of a block with this shape. With SwiGLU and without
-// dropout, these are 8 d for the inputs of norms and projections, plus 4 h e + 4 g e + 6 f for Q,
-// K, V, the attention output and the MLP.
+// Returns the bytes of activations per token that a block of this shape keeps for the backward
+// pass. For models of kind "llama", assumes SwiGLU and no dropout.
 ActivationShape ActivationsOf(const ModelShape& shape);
 
 struct ActivationPlan {
@@ -65,9 +66,9 @@ struct ActivationPlan {
   Recompute recompute = Recompute::kNone;
 };
 
-// Returns the activation bytes per layer and GPU. These are B T d (10 + 24/p + 5 h T/(p d)) for a
-// GPT block, without the last term if attention scores are not kept (Korthikanti 2022). Sequence
-// parallelism divides all terms by p. With full recomputation, the result is 2 B T d.
+// Returns the bytes of activations that each GPU keeps per layer for the backward pass (Korthikanti
+// 2022). With sequence parallelism, all of them are divided across the tensor-parallel GPUs. With
+// full recomputation, only the inputs of the layer are kept.
 double ActivationBytesPerLayer(const ActivationShape& shape, const ActivationPlan& plan);
 
 // The training FLOPs per token, by each definition in common use. The definitions differ in which
@@ -87,23 +88,23 @@ struct TokenFlops {
 
 // Returns the FLOPs for a model of this shape. Counts only active experts in N.
 TokenFlops TrainingFlops(const ModelShape& shape, double sequence, Recompute recompute);
-// Returns the FLOPs for a model of which only the size is known. `width` is h e, the total width of
-// all attention heads, which usually equals d. If it is 0, attention is not counted.
+// Returns the training FLOPs per token of a model of which only the size is known. `width` is the
+// total width of all attention heads, which usually equals the hidden size. If `width` is 0,
+// attention is not counted.
 TokenFlops TrainingFlops(double parameters, double layers, double width, double sequence,
                          Recompute recompute);
 
-// Returns the fraction of a step that pipeline stages spend waiting for each other. With m
-// micro-batches and v chunks of layers per stage, this is (pp - 1)/(v m + pp - 1) for both GPipe
-// and 1F1B (Narayanan 2021).
+// Returns the bubble: the fraction of a step that pipeline stages spend waiting for each other. It
+// is the same for the schedules GPipe and 1F1B (Narayanan 2021). `chunks` is the number of chunks
+// of layers per stage.
 double BubbleShare(double stages, double micro_batches, double chunks = 1);
 
 // Returns the smallest number of micro-batches at which the bubble is strictly below `share`.
 double LeastMicroBatches(double stages, double share, double chunks = 1);
 
-// Returns the number of bytes that each of n data-parallel ranks sends per step. `bytes` is the
-// size of the gradients, which equals that of the weights. Up to ZeRO-2, the result is 2 (n-1)/n
-// times `bytes`. With ZeRO-3, it is (2 m + 1) (n-1)/n times `bytes`, because each of m
-// micro-batches gathers the weights twice.
+// Returns the number of bytes that each data-parallel rank sends per step. `bytes` is the size of
+// the gradients, which equals that of the weights. With ZeRO-3 (`zero` = 3), the result grows with
+// the number of micro-batches, because each of them gathers the weights twice.
 double DataParallelBytes(double bytes, double ranks, int zero, double micro_batches = 1);
 
 }  // namespace assay::predict

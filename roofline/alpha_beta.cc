@@ -25,8 +25,8 @@ struct Line {
   double inverse = 0;  // 1 / beta: seconds per byte.
 };
 
-// Fits the line seconds = alpha + bytes * inverse to the points by least squares, minimizing the
-// sum of squared relative errors, ((alpha + bytes * inverse) / seconds - 1)^2.
+// Fits the line seconds = alpha + bytes * inverse to the points. Minimizes the sum of the squared
+// relative errors, ((alpha + bytes * inverse) / seconds - 1)^2.
 Line LeastSquares(const std::vector<SizedTime>& points) {
   double xx = 0, xy = 0, yy = 0, x_sum = 0, y_sum = 0;
   for (const SizedTime& point : points) {
@@ -61,9 +61,10 @@ std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
   return model;
 }
 
-// Fits a model to all sizes except `bytes`, predicts the times for that size, and appends the
-// relative errors of the predictions to `errors`. If no model can be fitted, appends 1 for each
-// time. Appends nothing if the size is too far from the others to be predicted.
+// Tests how well a model predicts a size to which it was not fitted. Fits a model to all sizes
+// except `bytes`, predicts the times for that size, and appends the relative errors to `errors`. If
+// no model can be fitted, appends 1 for each time. Appends nothing if the size is too far from the
+// others to be predicted.
 void AddErrors(const std::vector<SizedTime>& points, double bytes, std::vector<double>* errors) {
   std::vector<SizedTime> others;
   std::copy_if(points.begin(), points.end(), std::back_inserter(others),

@@ -33,8 +33,8 @@ struct AlphaBeta {
   }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
   // Returns true if `seconds` exceeds the prediction by more than the model's inaccuracy can
-  // explain. The limit is (1 + max(1, 6 * error)) times the predicted time. It is this high because
-  // even healthy hardware deviates: on two healthy H200s, an all-reduce of 1 MiB took 1.6 times the
+  // explain. The limit is high, (1 + max(1, 6 * error)) times the predicted time, because even
+  // healthy hardware deviates: on two healthy H200s, an all-reduce of 1 MiB took 1.6 times the
   // predicted time, although `error` was 0.05. Returns false for sizes outside the fitted range.
   bool LeavesUnexplained(double bytes, double seconds) const {
     constexpr double kLeast = 1;

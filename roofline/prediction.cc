@@ -5,9 +5,9 @@
 namespace assay {
 namespace {
 
-// Returns the key in GpuSpec::flops of the peak rate that limits `work`. GPUs without fp64 tensor
-// cores compute fp64 matrix products on their vector units. Peak::kBf16 also covers fp16, the only
-// 16-bit type supported by GPUs before Ampere.
+// Returns the key in GpuSpec::flops of the peak rate that limits `work`. If the GPU has no rate for
+// this kind of work, returns a substitute: GPUs without fp64 tensor cores compute fp64 matrix
+// products on their vector units, and the only 16-bit type of GPUs before Ampere is fp16.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   const std::string column(ToText(work.peak));
   if (spec.flops.count(column) > 0) return column;
@@ -42,9 +42,11 @@ std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
   return *peaks.flops / *peaks.bytes;
 }
 
-// Returns the dominant part of an iteration's time. This is "launch" if the fixed cost, such as a
-// kernel launch, is at least the ideal time or at least half of the measured time. Otherwise, it is
-// the resource that limits the ideal time, such as "memory", or "" if the ideal time is unknown.
+// Returns the dominant part of an iteration's time:
+// - "launch" if the fixed cost, such as a kernel launch, is at least the ideal time or at least
+//   half of the measured time;
+// - otherwise, the resource that limits the ideal time, such as "memory";
+// - an empty string if the ideal time is unknown.
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
   if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";

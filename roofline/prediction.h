@@ -40,11 +40,13 @@ struct Prediction {
   // and `ridge_measured` from the highest measured rates.
   std::optional<double> ridge_point;
   std::optional<double> ridge_measured;
-  // The dominant part of an iteration's time: "launch" if the fixed cost, such as a kernel launch,
-  // is at least the ideal time or at least half of the measured time. Otherwise, the resource that
-  // limits the ideal time: "compute", "memory", "link" or "cache" (caches or shared memory). The
-  // ideal time is based on measured peak rates if they cover all of the work, otherwise on the spec
-  // sheet. Empty if unknown.
+  // The dominant part of an iteration's time, or empty if unknown:
+  // - "launch" if the fixed cost, such as a kernel launch, is at least the ideal time or at least
+  //   half of the measured time;
+  // - otherwise, the resource that limits the ideal time: "compute", "memory", "link" or "cache"
+  //   (caches or shared memory).
+  // The ideal time is based on measured peak rates if they cover all of the work, otherwise on the
+  // spec sheet.
   std::string regime;
   // A latency and bandwidth model fitted to this machine's times for other message sizes, and the
   // time it predicts for this size. Predict() does not set these fields.
@@ -57,19 +59,19 @@ struct IdealTime {
   std::string bound;  // The term that determines it, as in Prediction::bound.
 };
 // Returns the shortest time that the roofline model allows (Williams, Waterman & Patterson 2009).
-// It is the longest of the times for FLOPs, bytes in memory, bytes over links, and other work of
-// the multiprocessors (Work::sm_amount), where each time is the amount of work divided by the peak
-// rate. Returns nullopt if a required peak is unknown, because it might determine the longest time.
+// Divides each kind of work (FLOPs, bytes in memory, bytes over links, and other work of the
+// multiprocessors) by its peak rate, and returns the longest of these times. Returns nullopt if a
+// required peak is unknown, because it might determine the longest time.
 std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 
 // Returns the peak rates for `work` from a GPU's spec sheet: arithmetic, memory bandwidth, and link
-// bandwidth in one direction. Also computes the peak rate for Work::sm_amount as the number of SMs
-// x the rate per SM and clock cycle x the clock at which the GPU reaches its fp32 peak.
+// bandwidth in one direction. Also computes the peak rate for Work::sm_amount, at the clock at
+// which the GPU reaches its fp32 peak.
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 
-// Returns the same as SheetPeaks(), except that arithmetic peaks are those at an SM clock of `mhz`:
-// the number of SMs x the rate per SM and clock cycle x the clock. Peaks with an unknown rate are
-// nullopt.
+// Returns the same as SheetPeaks(), but with the arithmetic peaks that the GPU can reach at an SM
+// clock of `mhz`. These are the number of SMs (multiprocessors) x the rate per SM and clock cycle x
+// the clock, or nullopt if the rate is unknown.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
 // Returns the bandwidth of a GPU's 16-lane PCI Express link, in one direction. Generations 3, 4 and
@@ -92,9 +94,9 @@ struct Evidence {
 // times. Uses the peak rates of the spec sheet or, if there is none, the highest measured rates.
 Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
 
-// Returns a line that tells users how times are predicted for a benchmark on `resource`. Returns
-// `own`, the benchmark's own explanation, unless it is empty. Otherwise, describes the roofline
-// model or, for networks, which have no spec sheet, the model fitted to measured times.
+// Returns a line that tells users how times are predicted for a benchmark on `resource`. This is
+// the benchmark's own explanation, `own`, unless it is empty. Otherwise, the line describes the
+// roofline model or, for networks, the model fitted to measured times. Networks have no spec sheet.
 std::string DescribePrediction(const std::string& own, Resource resource);
 
 }  // namespace assay

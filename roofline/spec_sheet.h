@@ -46,10 +46,10 @@ const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.
 const GpuSpec* SheetNamed(std::string_view name);
 
-// Returns the amount of work that an SM does per clock cycle, from data/sm_rates.csv. `gpu` is a
-// GpuSpec::name. `column` is the name of an SmRate or a key of GpuSpec::flops, whose rates are in
-// dense FLOP (in operations for int8). Returns nullopt if NVIDIA's white papers do not state the
-// rate.
+// Returns the amount of work that an SM (multiprocessor) does per clock cycle, from
+// data/sm_rates.csv. `gpu` is a GpuSpec::name. `column` is the name of an SmRate or a key of
+// GpuSpec::flops. For a key, the result is in dense FLOP, or in operations for int8. Returns
+// nullopt if NVIDIA's white papers do not state the rate.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay

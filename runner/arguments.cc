@@ -18,8 +18,8 @@ std::vector<std::string> OptionsOf(const std::string& command) {
   return {"--help"};
 }
 
-// Adds a self-test of the benchmark with the given parameters to `selection`. If none are given,
-// also adds the variants that the benchmark declares for self-tests.
+// Adds a self-test of the benchmark with the parameters in `given` to `selection`. If `given` is
+// empty, also adds one test for each variant that the benchmark declares for self-tests.
 Status Add(const Benchmark& benchmark, const ParameterMap& given, Selection* selection) {
   const BenchmarkInfo& info = benchmark.Info();
   std::vector<ParameterMap> changes = {given};

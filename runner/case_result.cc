@@ -34,8 +34,8 @@ void SetError(const Status& error, ExecutedCase* executed) {
   failure->set_failure_class(user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_JOB);
   failure->set_reason(error.reason() == Reason::kNone ? v1::REASON_INTERNAL
                                                       : ToWire(error.reason()));
-  // The message type has no field for the hint, which tells the user what would work, so append it
-  // to the text.
+  // Append the hint, which tells the user what would work, to the message text, because the
+  // protobuf message has no field for it.
   failure->set_message(error.Text() + (error.hint().empty() ? "" : "; " + error.hint()));
   failure->set_evidence(error.ToString());
 }

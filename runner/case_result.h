@@ -17,9 +17,8 @@
 namespace assay {
 
 struct ExecutedCase {
-  // The result of the case, except for the fields that only the caller or the agent knows: case
-  // index, job, epoch and node. `gpu_model` is the GPU's name as reported by CUDA. The form factor
-  // and the topology are empty.
+  // The result of the case. Case index, job, epoch, node, form factor and topology are still empty,
+  // to be filled in by the caller or the agent. `gpu_model` is the GPU's name as reported by CUDA.
   v1::CaseResult result;
   // Why the outcome is not OK.
   Status error;
@@ -52,8 +51,8 @@ void Fill(const CounterReport& counters, v1::Counters* message);
 void Fill(const WindowConditions& conditions, v1::Conditions* message);
 void Fill(const GangReport& gang, v1::CaseResult* result);
 
-// Adds the GPUs of all ranks to a result. `gpus` has one entry per rank. UUIDs are added only if
-// all of them are known, and models only if all of them are known and they differ.
+// Adds the GPUs of all ranks to a result. `gpus` has one entry per rank. Omits the UUIDs unless all
+// of them are known. Omits the models unless all of them are known and they differ.
 void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result);
 
 }  // namespace assay

@@ -24,8 +24,9 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
 // parameters on machines that cannot run the benchmark.
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// Implements `assay-runner rank NAME k=v...`, which runs one of the processes that RunCaseCommand
-// starts for a collective benchmark (see local_gang.h).
+// Implements `assay-runner rank NAME k=v...`, which runs one rank of a collective benchmark. Not
+// called by users: RunCaseCommand starts one such process for each rank except its own (see
+// local_gang.h).
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 struct SelftestTimes {

@@ -108,9 +108,9 @@ class Execution {
     return Status::Ok();
   }
 
-  // Adds the wire bandwidth to the metrics of the result. It counts all bytes that cross the link,
-  // including protocol overhead, and is computed from the benchmark's primary metric, which is also
-  // a bandwidth.
+  // Adds the wire bandwidth to the metrics of the result. Unlike the benchmark's primary metric,
+  // which is also a bandwidth, it counts all bytes that cross the link, including protocol
+  // overhead.
   void AddWireMetrics(double wire_bytes) {
     if (result_.measurements_size() == 0 || work_.link_bytes <= 0) return;
     const Summary on_wire = Scaled(primary_, wire_bytes / work_.link_bytes);
@@ -284,9 +284,9 @@ class Execution {
     evidence.in_cache = !on_gpu_ && cache_ == "hot";
     evidence.ceilings = ceilings_;
     Prediction prediction = Predict(work_, evidence, median_seconds_);
-    // The highest plausible ratio of a result to the measured limit of the hardware. If a correct
-    // result exceeds it, either other programs were using the GPU while the limit was measured, or
-    // the data came from a cache.
+    // A result that exceeds the measured limit of the hardware by more than this factor is
+    // implausible. If it is correct nevertheless, other programs were using the GPU while the limit
+    // was measured, or the data came from a cache.
     constexpr double kAbove = 1.1;
     const auto above = [&] { return prediction.efficiency_measured.value_or(0) > kAbove; };
     if (above() && probed && cache_ == "cold") {
@@ -312,10 +312,10 @@ class Execution {
     series_.Add({bytes, median_seconds_}, ProcessCache());
   }
 
-  // Chooses the ceilings (the highest rates measured on this machine) for the prediction. Those
-  // that the case measured itself take precedence. Returns true if the ceilings come from
-  // CeilingsFor(). Ceilings apply only to cases that use random data, because a GPU that processes
-  // zeros draws less power and runs faster.
+  // Chooses the ceilings (the highest rates measured on this machine) for the prediction: those
+  // that the case measured itself, or those of CeilingsFor(). Returns true for the latter. Uses no
+  // ceilings unless the case uses random data, because a GPU that processes zeros draws less power
+  // and runs faster.
   bool ChooseCeilings() {
     if (fill_ != "random") {
       const auto fixed_seconds = ceilings_.fixed_seconds;

@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-// An order from rank 0 to the other ranks: to run and time `samples` samples of `batch` iterations
-// each, or to stop.
+// An order from rank 0 to the other ranks. They must either run and time `samples` samples of
+// `batch` iterations each, or stop.
 struct Order {
   int64_t samples = 0;  // 0 means stop.
   int64_t batch = 0;
@@ -62,8 +62,8 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
 // hide a NaN from another.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
-// Runs and times samples on all ranks at once. Appends the time of each sample to `seconds`: the
-// slowest rank's time on rank 0, and the rank's own time on all other ranks.
+// Runs and times samples on all ranks at once. Appends the time of each sample to `seconds`. On
+// rank 0, this is the time of the slowest rank. On all others, it is the rank's own time.
 Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
                    std::vector<double>* seconds) {
   std::vector<double> mine;

@@ -16,10 +16,11 @@ struct GangVerdict {
   int failed_rank = -1;  // The first rank that failed; -1 if all passed, or without a gang.
 };
 
-// Combines the verification results of all ranks into one and returns it on every rank. The
-// combined result passes if all ranks passed. Its error is the largest error on any rank, or NaN if
-// any is NaN. Its number of checked elements is the sum over all ranks, and its detail is that of
-// the first rank that failed.
+// Combines the verification results of all ranks, and returns the combined result on every rank:
+//   - It passes if all ranks passed.
+//   - Its error is the largest error on any rank, or NaN if any is NaN.
+//   - Its number of checked elements is the sum over all ranks.
+//   - Its detail is that of the first rank that failed.
 Result<GangVerdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
 // Measures the case on all ranks. Rank 0 decides how many samples are taken. The time of a sample

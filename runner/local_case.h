@@ -29,9 +29,9 @@ Status CheckCounters(const LocalCase& one);
 // result says so. Returns an error only if one of the processes was lost.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
-// Adds the GPU model, the form factor and the topology to a result of RunHere(), by the same rules
-// as an agent. The model and the form factor are derived from the GPU's name, and the topology from
-// the links that NVML lists.
+// Adds the GPU model, the form factor and the topology to a result of RunHere(), as an agent would
+// do. Derives the model and the form factor from the GPU's name, and the topology from the links
+// that NVML, NVIDIA's library for querying GPUs, lists.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
 // Returns the exit code for a runner that has run this case.

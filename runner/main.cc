@@ -59,8 +59,8 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
-    // The list shows GPU benchmarks as supported even if no GPU can be used, so print the error
-    // with which they would fail.
+    // Print why GPU benchmarks would fail on this machine, if no GPU can be used. The list above
+    // shows them as supported even then.
     if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
       std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
     }

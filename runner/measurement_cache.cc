@@ -113,8 +113,8 @@ std::map<MeasurementCache::Key, double> MeasurementCache::Find(const std::string
   return values;
 }
 
-// The values of one owner (the hardware and software on which they were measured) are stored in one
-// file, with one line per value: size in bytes, value, time in Unix seconds, and name of the
+// Adds the value to the file of its owner (the hardware and software on which it was measured).
+// Each line of the file has a size in bytes, a value, its time in Unix seconds, and the name of its
 // series.
 void MeasurementCache::Add(const std::string& owner, const Key& key, double value) {
   if (!std::isfinite(value) || value <= 0) return;

@@ -18,8 +18,8 @@ namespace assay {
 // Not thread-safe, but several processes may share the folder.
 class MeasurementCache {
  public:
-  // The age at which values are removed from the cache, and the maximum number of values per owner
-  // (the hardware and software on which they were measured), above which the oldest are removed.
+  // Limits of the cache. Values older than kMaxAge are removed. If an owner (the hardware and
+  // software on which values were measured) has more than kMaxValues, its oldest are removed.
   static constexpr Duration kMaxAge = std::chrono::hours(24 * 30);
   static constexpr size_t kMaxValues = 400;
   // The name of a series, and a size in bytes. The size is 0 if the series has a single value.
@@ -43,7 +43,8 @@ class MeasurementCache {
   using Entries = std::map<Key, Entry>;
 
   // Returns the entries of one owner (the hardware and software on which they were measured), from
-  // memory and from the owner's file. Removes expired and surplus entries.
+  // memory and from the owner's file. Removes entries that are too old, and the oldest if there are
+  // too many.
   Entries& Load(const std::string& owner);
   std::string PathOf(const std::string& owner) const;
 
@@ -58,14 +59,14 @@ MeasurementCache& ProcessCache();
 
 // Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
 // and arithmetic throughput. Uses cached values if they are at most 24 hours old and the driver,
-// the power limit and the libraries have not changed. Otherwise measures them, which takes up to a
-// second and up to 2 GiB of GPU memory per ceiling. A ceiling that cannot be measured is nullopt.
+// the power limit and the libraries have not changed. Otherwise, measuring each ceiling takes up to
+// a second and up to 2 GiB of GPU memory. A ceiling that cannot be measured is nullopt.
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
-// Measures the ceilings that limit `work` again. Stores and returns the greater of the old and new
-// values. Call this if a correct result exceeds its ceiling, which is then probably too low because
-// another program was using the GPU when it was measured.
+// Measures the ceilings (the highest rates of the GPU) that limit `work` again, and keeps the
+// greater of the old and new values. Call this if a correct result exceeds its ceiling. The ceiling
+// is then probably too low, because another program was using the GPU when it was measured.
 Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                        MeasurementCache& cache);
 
@@ -79,8 +80,9 @@ struct LinkSeries {
   // The case without its size: benchmark, version, and all parameters except "bytes".
   std::string name;
 
-  // Fits the model to the cached times of all message sizes except `bytes`, the size to predict.
-  // Returns nullopt if the cache has times for too few sizes.
+  // Fits the model to the cached times of all message sizes except `bytes`. That is the size to
+  // predict, so its own times must not be used. Returns nullopt if there are times for too few
+  // sizes.
   std::optional<AlphaBeta> Fit(double bytes, MeasurementCache& cache) const;
 
   // Adds a measured time. It replaces an earlier time of the same message size.

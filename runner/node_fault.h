@@ -22,9 +22,10 @@ namespace assay {
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
 // Returns the status with which this rank must end. All ranks must call this, each with its own
-// result of NodeFault() as `mine`. If a GPU caused the failure, its rank returns the GPU's error,
-// and all other ranks return PEER_LOST with a message such as "rank 2: the GPU is lost". If no GPU
-// did but a CUDA context is broken, all ranks return GPU_CONTEXT_LOST. `peers` may be null.
+// result of NodeFault() as `mine`. `peers` may be null.
+//   - If a GPU caused the failure, its rank returns the GPU's error, and all other ranks return
+//     PEER_LOST with a message such as "rank 2: the GPU is lost".
+//   - If no GPU caused it but a CUDA context is broken, all ranks return GPU_CONTEXT_LOST.
 Status FaultInGang(Peers* peers, const Status& mine);
 
 // Returns true if this GPU error may have affected the result of the case, which must then be
@@ -53,9 +54,9 @@ struct RequiredGpus {
   std::vector<std::string> notes;  // Differences that are not errors.
 };
 
-// Finds missing GPUs: those that CUDA should offer to this process but does not. `offered` are the
-// GPUs that CUDA does offer. `visible` is the value of CUDA_VISIBLE_DEVICES. GPUs excluded by this
-// variable are not considered missing.
+// Finds GPUs that CUDA should offer to this process but does not. `offered` lists the GPUs that
+// CUDA offers. `visible` is the value of CUDA_VISIBLE_DEVICES. GPUs excluded by this variable do
+// not count as missing.
 RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
                                const std::optional<std::string>& visible);
 

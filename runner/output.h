@@ -19,8 +19,8 @@ std::string ResultAsJson(const v1::CaseResult& result);
 // Returns one line per benchmark. If this machine cannot run the benchmark, its line says why.
 std::string ListBenchmarks(const Registry& registry);
 
-// Formats an error for the command line: its message, any violations that the message does not
-// mention, and the hint. Omits the error code, because the exit status already indicates the kind
+// Formats an error for the command line: its message, the hint, and any violations that the message
+// does not mention. Omits the error code, because the program's exit status already tells the kind
 // of error.
 std::string ErrorText(const Status& error);
 

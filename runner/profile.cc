@@ -8,12 +8,13 @@
 namespace assay {
 namespace {
 
-// The duration, in seconds, of a run for reading hardware counters. It is long enough for the start
-// and end of the run to change the measured rates by less than 1%.
+// The duration, in seconds, of a run for reading hardware counters. The counters also cover the
+// start and end of the run, but in such a long run, this changes the measured rates by less than
+// 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostProfiledIterations = 2000;
-// The time, in seconds, for which the GPU is kept busy while NVML is read. It must exceed NVML's
-// averaging period of hundreds of milliseconds.
+// The time, in seconds, for which the GPU is kept busy while NVML is read. NVML reports averages
+// over hundreds of milliseconds, and this time must be longer.
 constexpr double kMonitoredSeconds = 1.0;
 
 int64_t IterationsOfPass(const ProfiledCase& profiled) {

@@ -12,16 +12,17 @@
 
 namespace assay {
 
-// Statistics of the time, in seconds, that one rank spent in the collective operation over the
-// iterations of DiagnoseRanks().
+// Statistics of the time, in seconds, that one rank spent in the collective operation. They cover
+// all iterations of DiagnoseRanks().
 struct RankTimes {
   int rank = 0;
   double median = 0;
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // The median time, in seconds, that this rank waited for others. Its wait in one iteration is its
-  // time in the collective operation minus the shortest time of any rank.
+  // The median time, in seconds, that this rank waited for others. In each iteration, the rank with
+  // the shortest time in the collective operation is taken not to have waited. Each rank's wait is
+  // its own time minus that shortest time.
   double wait = 0;
 };
 
@@ -59,10 +60,9 @@ struct GangReport {
   std::optional<CollectiveChoice> choice;  // Rank 0's.
 };
 
-// Runs additional iterations on all ranks to find out whether one rank is slower than the others.
-// All ranks must call this. The iterations take about one second, based on rank 0's
-// `iteration_seconds`, but there are at least 16 and at most 64. Only rank 0 receives the complete
-// report.
+// Runs more iterations on all ranks to find out whether one rank is slower than the others. All
+// ranks must call this. Runs for about one second, but for at least 16 and at most 64 iterations.
+// Rank 0's `iteration_seconds` determines their number. Only rank 0 receives the complete report.
 Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds);
 

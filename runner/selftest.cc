@@ -287,9 +287,9 @@ class SelftestRun {
     }
   }
 
-  // Handles the end of a worker (a thread or child process that runs tests). Any tests that a child
-  // process left unfinished fail. However, if SIGINT or SIGTERM ended it, the whole self-test ends,
-  // because the signal was probably sent to all processes.
+  // Handles the end of a worker (a thread or child process that runs tests). If a child process has
+  // left tests unfinished, they fail. If SIGINT or SIGTERM ended the child process, the whole
+  // self-test ends instead, because the signal was probably sent to all processes.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;
@@ -431,8 +431,9 @@ class SelftestRun {
   int contradictions_ = 0;  // Failures by parameters that contradict each other.
   bool lacks_named_ = false;
   std::set<int> failed_gpus_;
-  // The number of the signal that stopped the run, or 0 if none did. After a signal, `running_` and
-  // `not_started_` count the tests that had not ended.
+  // The number of the signal that stopped the run, or 0 if none did. If a signal stopped it,
+  // `running_` is the number of tests that were running at that time, and `not_started_` the number
+  // of tests that had not begun.
   int stopped_by_ = 0;
   int running_ = 0;
   size_t not_started_ = 0;

@@ -41,9 +41,9 @@ void LogGangError(const Status& status) {
   if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
 }
 
-// The stream of commands from the agent. It is read on a separate thread, so that its end is
-// noticed at once, even while a benchmark runs. The thread runs until the process exits, so this
-// object must never be destroyed.
+// The stream of commands from the agent. A separate thread reads it, so that this process notices
+// at once if the agent closes the stream, even while a benchmark runs. The thread runs until the
+// process exits, so this object must never be destroyed.
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {
@@ -59,9 +59,9 @@ class CommandStream {
     return command;
   }
 
-  // Declares that no more commands are needed. Until this is called, the end of the command stream
-  // ends the process. The agent closes the stream once it has read the Finished event, and this
-  // process must then exit normally.
+  // Declares that no more commands are needed, so that the agent may close the command stream.
+  // Before this call, the end of the stream ends the process. After it, the process goes on and
+  // exits normally.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
     needed_ = false;
@@ -170,8 +170,8 @@ class RankSession {
     ready.mutable_ready();
     const int world_size = start_.world_size();
     if (world_size > 1) {
-      // Check on every rank that it can listen at this address, because ranks other than 0 may also
-      // need to listen there later, when the ranks exchange data.
+      // Check on every rank that it can listen at this address. Only rank 0 needs to listen now,
+      // but other ranks may have to do so later, when the ranks exchange data.
       auto listens = ListenForPeers(start_.advertise_address());
       if (!listens.ok()) {
         return Unavailable(listens.status().message() +
@@ -215,8 +215,8 @@ class RankSession {
     return Status::Ok();
   }
 
-  // Records which ranks did not connect. On rank 0, `rendezvous` holds the connections of those
-  // that did. On other ranks, `rendezvous` is null, and rank 0 is the absent one.
+  // Records which ranks did not connect. On rank 0, these are the ranks whose connections
+  // `rendezvous` lacks. On other ranks, `rendezvous` is null, and the absent rank is rank 0.
   void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
     if (rendezvous == nullptr) {
       // A rank 0 that is frozen is not absent, because its host still answers.
@@ -259,9 +259,11 @@ class RankSession {
     return last ? Status::Ok() : fault;
   }
 
-  // Returns the GPU error that affects this case, or OK. If the case failed, asks all ranks whether
-  // their GPUs are to blame, because a case must fail on all ranks or on none. If profiling broke
-  // the CUDA context, which happens only in jobs with a single rank, returns that error.
+  // Returns the GPU error that affects this case, or OK:
+  //   - If profiling broke the CUDA context, returns that error. This happens only in jobs with a
+  //     single rank.
+  //   - If the case failed, asks all ranks whether their GPUs are to blame, so that the case fails
+  //     on all ranks or on none.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;

@@ -47,8 +47,8 @@ std::vector<std::string> ValuesOf(const std::string& name, const std::vector<Ver
   return values;
 }
 
-// Describes which ranks have which of `values`, for example "NCCL is 2.28.9 at ranks 0, 1, 3 and
-// 2.27.3 at rank 2". Returns "" if all values are equal. `values` has one entry per rank.
+// Describes how `values`, which has one entry per rank, differ, for example "NCCL is 2.28.9 at
+// ranks 0, 1, 3 and 2.27.3 at rank 2". Returns an empty string if all values are equal.
 std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values) {
   return DifferenceText(what, values,
                         [](const std::string& value, const std::vector<size_t>& ranks) {

@@ -69,10 +69,10 @@ RegressionPosition PositionOf(const v1::Regression& regression);
 std::string PositionText(const RegressionPosition& position);
 Result<RegressionPosition> ParsePosition(const std::string& token);
 
-// Merges outliers of the same place and kind that were found in several benchmark cases. Sorts the
-// result by number of cases and the cases of each outlier by deviation, both largest first.
-// `judged_counts` gives, by PlaceKey, the number of cases in which a place could be compared with
-// others.
+// Merges the outliers that a place (GPUs or nodes) has in several benchmark cases into one outlier
+// per kind. Sorts the result by number of cases, and the cases of each outlier by deviation, both
+// largest first. `judged_counts` maps a place's PlaceKey to the number of cases in which the place
+// could be compared with others.
 std::vector<v1::Outlier> MergeOutliers(const std::vector<v1::Outlier>& outliers,
                                        const std::map<std::string, int>& judged_counts);
 

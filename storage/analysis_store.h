@@ -59,9 +59,9 @@ struct Runs {
   int failed = 0;
 };
 
-// Flags of results that analyses ignore. Runs on throttled GPUs, or on GPUs shared with other
-// processes, are not ignored, because both conditions make a GPU slow, which analyses must detect.
-// See docs/decisions/0011-judge-throttled-runs.md.
+// The flags that make analyses ignore a result. Runs on throttled GPUs, or on GPUs shared with
+// other processes, are not ignored, because analyses must detect GPUs that are slow for these
+// reasons. See docs/decisions/0011-judge-throttled-runs.md.
 inline constexpr const char* kExcludingFlags[] = {"unverified"};
 
 // The lineages with results that were stored after an earlier call of ListChangedLineages.
@@ -200,18 +200,19 @@ class AnalysisStore {
   virtual Result<ChangedLineages> ListChangedLineages(const std::string& cursor) = 0;
 
   virtual Result<JudgeState> GetJudgeState() = 0;
-  // Stores findings, along with the cursor and judged_until that GetJudgeState returns. An empty
-  // cursor or an absent judged_until leaves the stored value unchanged. Does not overwrite
-  // acknowledgements that people have made. Returns FAILED_PRECONDITION and stores nothing if
-  // another coordinator has become the scheduler since `term`. A `term` of 0 skips this check.
+  // Stores findings without overwriting acknowledgements that people have made. Also stores the
+  // cursor and judged_until, which GetJudgeState returns. An empty cursor or an absent judged_until
+  // leaves the stored value unchanged.
+  // Stores nothing and returns FAILED_PRECONDITION if another coordinator has become the scheduler
+  // since `term`, the number of an election. A `term` of 0 skips this check.
   virtual Status PutFindings(const Findings& findings, int64_t term) = 0;
 
   // Returns the regressions that match `query`, the most recently detected first.
   virtual Result<Page<v1::Regression>> ListRegressions(const RegressionQuery& query,
                                                        const PageRequest& page) = 0;
-  // Counts the open regressions (neither RESOLVED nor CLEARED) of each place (GPUs or nodes). Omits
-  // regressions that the place did not cause: those due to a driver, an agent, or a case that
-  // became slower at many places. Returns the `limit` places with the most regressions.
+  // Returns the `limit` places (GPUs or nodes) with the most open regressions, and their numbers.
+  // An open regression is neither RESOLVED nor CLEARED. Omits regressions that the place did not
+  // cause: those due to a driver, an agent, or a case that became slower at many places.
   virtual Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) = 0;
   // Counts open incidents and outliers. Returns the `limit` GPU models with the most outliers.
   virtual Result<FindingCounts> CountFindings(int limit) = 0;

@@ -19,7 +19,7 @@ struct IdentityLookup {
   std::function<std::vector<std::string>(const std::string& base)> similar_names;
 };
 
-// Decides whether to enrol a key, which gives it an identity in the fleet. If the outcome is
+// Decides whether to enrol a key, that is, to give it an identity in the fleet. If the outcome is
 // kEnrolled, the caller must store its `identity` and `invite`, replacing any with the same ids.
 EnrolOutcome DecideEnrolment(const Enrolling& enrolling, const std::optional<v1::Invite>& invite,
                              const IdentityLookup& lookup);

@@ -67,10 +67,10 @@ class IdentityStore {
   // Does nothing if the invite has been revoked already. Returns NOT_FOUND if it does not exist.
   virtual Status RevokeInvite(const std::string& invite_id, WallTime now) = 0;
 
-  // Enrols a key using an invite. Creates an identity with the scope of the invite (its role,
-  // labels and so on) or, if the key already has an identity, gives it that scope. An invite is
-  // bound to the first key that uses it. If that key uses it again, it receives the same identity.
-  // The call is atomic.
+  // Enrols a key using an invite, atomically: gives the key an identity with the scope of the
+  // invite (its role, labels and so on). If the key already has an identity, only changes its
+  // scope. An invite is bound to the first key that uses it. If that key uses it again, it receives
+  // the same identity.
   virtual Result<EnrolOutcome> Enrol(const Enrolling& enrolling) = 0;
 
   // Returns the identity with this id or name. If there is none, returns NOT_FOUND with the most

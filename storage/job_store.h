@@ -47,18 +47,19 @@ class JobStore {
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 
-  // The result of ListJobChanges: the campaign's jobs that changed since `revision` (0 for all
-  // jobs), and the revision to pass to the next call. A change may be returned twice, but is never
-  // missed. ListJobChanges returns NOT_FOUND if the campaign does not exist.
+  // The result of ListJobChanges: the jobs of a campaign that changed since `revision`, and the
+  // revision to pass to the next call. The first call passes 0 and returns all jobs. No change is
+  // missed, but some may be returned twice. ListJobChanges returns NOT_FOUND if the campaign does
+  // not exist.
   struct JobChanges {
     std::vector<v1::Job> jobs;
     int64_t revision = 0;
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
-  // The time without heartbeats after which a node is considered absent: `stale` for nodes
-  // connected to a coordinator, and `grace` for all others, because their agents need time to
-  // reconnect.
+  // The time without heartbeats after which a node is considered absent. `stale` applies to nodes
+  // that are connected to a coordinator. `grace` applies to all others, because their agents need
+  // time to reconnect.
   struct Silence {
     Duration grace{0};
     Duration stale{0};
@@ -90,12 +91,14 @@ class JobStore {
     int repetitions = 1;
     std::string requested_by;
   };
-  // Reruns jobs of the latest run of an ended campaign. The campaign becomes active again and loses
-  // its verdict. If `failed_only`, requeues the jobs that FAILED or were CANCELLED and lack a
-  // result for some case. Otherwise, adds a copy of each job, with a new seed and its repetition
-  // number increased by `repetitions`. Records the request in Campaign.reruns. Returns NOT_FOUND if
-  // the campaign does not exist, and FAILED_PRECONDITION if it is active, has not been judged yet,
-  // has no job to rerun, or has been rerun kMaxReruns times.
+  // Reruns jobs of an ended campaign, which becomes active again and loses its verdict. Records the
+  // request in Campaign.reruns.
+  // - If `failed_only`, requeues the jobs of the latest run that FAILED or were CANCELLED and lack
+  //   a result for some case.
+  // - Otherwise, adds a copy of each job of the latest run, with a new seed and its repetition
+  //   number increased by `repetitions`.
+  // Returns NOT_FOUND if the campaign does not exist, and FAILED_PRECONDITION if it is active, has
+  // not been judged yet, has no job to rerun, or has been rerun kMaxReruns times.
   virtual Status RerunCampaign(const RerunRequest& request) = 0;
 
   struct ClaimRequest {
@@ -109,20 +112,18 @@ class JobStore {
     // The caller's term as scheduler, as in FinishedAttempt.
     int64_t term = 0;
   };
-  // Leases queued jobs to `owner`, on free nodes among `node_ids`. Prefers jobs with higher
-  // priority, then campaigns with fewer running jobs, then older jobs. A job receives either all
-  // the nodes it needs or none. No job or exclusive node is ever leased to two owners. Ignores
-  // nodes that are unknown, quarantined or cordoned. To limit the work, examines only the first
-  // jobs in each campaign's queue.
-  //
-  // Reserves nodes for a job that has waited for `patience`, so that small jobs cannot delay a
-  // large job indefinitely.
+  // Leases queued jobs to `owner`, on free nodes among `node_ids`. A job receives either all the
+  // nodes it needs or none. No job or exclusive node is ever leased to two owners. Ignores nodes
+  // that are unknown, quarantined or cordoned.
+  // Prefers jobs with higher priority, then campaigns with fewer running jobs, then older jobs. To
+  // limit the work, examines only the first jobs in each campaign's queue. Reserves nodes for a job
+  // that has waited for `patience`, so that small jobs cannot delay a large job indefinitely.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
-  // Extends the leases of running jobs that agents have reported, and makes `owner` their owner.
-  // This is how a restarted coordinator adopts running jobs. Returns, once each, the jobs that are
-  // still running on the reporting node in the reported attempt. All other reported attempts have
-  // ended or belong to other nodes, so the agents must stop them.
+  // Extends the leases of running jobs that agents have reported, and makes `owner` their owner, so
+  // that a restarted coordinator adopts running jobs. Returns, once each, the jobs that are still
+  // running on the reporting node in the reported attempt. All other reported attempts have ended
+  // or belong to other nodes, so the agents must stop them.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<ReportedJob>& jobs) = 0;
 

@@ -13,9 +13,8 @@ namespace assay::storage {
 // True if the job holds whole nodes: it asks for them, or it has no GPUs.
 bool HoldsWholeNodes(const NewJob& job);
 
-// The candidate nodes that a job's next attempt should use or avoid, for example because a node
-// failed. Ignored if too few of the preferred nodes are reachable. Busy nodes are considered
-// reachable.
+// The nodes that a job prefers among its candidates, for example because it failed on another.
+// Ignored if too few of the preferred nodes are reachable. A busy node is considered reachable.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.

@@ -79,10 +79,9 @@ class ResultStore {
   // Returns the results that match `filter`, without samples, sorted by `order` or newest first.
   // See schema::ParseResultFilter and ParseResultOrder for the syntax and possible errors.
   // Conditions on the benchmark, parameters, hardware, software, campaign, job, node, GPU and time
-  // are fast, because they use database indexes. All others are checked only for the newest
-  // kMaxExaminedResults results that an index finds. Returns INVALID_ARGUMENT with reason
-  // TOO_MANY_RESULTS if these do not fill the page although older ones exist, or if sorting would
-  // involve more results than that.
+  // are fast, because they use database indexes. All other conditions are checked only for the
+  // newest kMaxExaminedResults results that an index finds. Returns INVALID_ARGUMENT with reason
+  // TOO_MANY_RESULTS if more would have to be checked to fill the page, or would have to be sorted.
   virtual Result<ResultPage> List(const std::string& filter, const PageRequest& page,
                                   const std::string& order) = 0;
   Result<ResultPage> List(const std::string& filter, const PageRequest& page) {

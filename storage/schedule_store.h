@@ -43,9 +43,9 @@ class ScheduleStore {
 
   // Returns the schedules whose next_time has come, longest due first, at most `limit`.
   virtual Result<std::vector<v1::Schedule>> ListDue(WallTime now, int limit) = 0;
-  // Stores, atomically, a run and the time at which the schedule is next due. Changes nothing and
-  // returns false unless the schedule is still due at the run's time and no other scheduler has
-  // been elected since `term`.
+  // Stores a run and the time at which the schedule is next due, atomically. Changes nothing and
+  // returns false if the schedule is not due at the run's time any more, or if another scheduler
+  // has been elected since `term`.
   virtual Result<bool> RecordRun(const RecordedRun& recorded) = 0;
 };
 

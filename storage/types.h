@@ -131,13 +131,13 @@ struct FinishedAttempt {
   // once per node, even if several attempts fail. A job that succeeds resets the counts of its
   // nodes.
   std::vector<std::string> suspect_node_ids;
-  // True for a job that is not running and whose remaining results arrived after its last attempt
-  // failed or was requeued. The job is then marked as ended, and its campaign's verdict is removed
-  // so that the campaign is judged again. Has no effect if a newer attempt has begun or if a case
-  // still lacks a result.
+  // True to end a job that is not running, because its remaining results arrived after its last
+  // attempt failed or was requeued. Also removes the verdict of the job's campaign, so that the
+  // campaign is judged again. Has no effect if a newer attempt has begun or if a case still lacks a
+  // result.
   bool mend = false;
-  // The caller's term as scheduler, which is the number of its election, or 0 if it does not need
-  // one. If another scheduler has been elected since, FinishAttempt has no effect.
+  // The number of the election that made the caller the scheduler, or 0 if the caller need not be
+  // the scheduler. If another scheduler has been elected since, FinishAttempt has no effect.
   int64_t term = 0;
 };
 

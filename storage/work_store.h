@@ -48,8 +48,8 @@ class WorkStore {
     std::string benchmark;
     v1::BenchmarkCase one;
   };
-  // Returns the expected time of each case in seconds: the mean over a few of the case's newest
-  // results, on any hardware, that were measured with `effort`, such as "standard". The time is
+  // Returns the expected time of each case in seconds. This is the mean over a few of the case's
+  // newest results, on any hardware, that were measured with `effort`, such as "standard". It is
   // nullopt if there are no such results.
   virtual Result<std::vector<std::optional<double>>> CaseSeconds(
       const std::vector<CaseOfBenchmark>& cases, const std::string& effort) = 0;

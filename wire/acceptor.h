@@ -24,8 +24,9 @@ namespace assay::rpc {
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
-  // Upper limit for descriptor numbers. New connections whose descriptor is not below it are closed
-  // immediately. Higher numbers are reserved for files, the database and the HTTP port.
+  // Upper limit for the numbers of file descriptors. A new connection is closed immediately if its
+  // descriptor is not below the limit. Higher numbers are reserved for files, the database and the
+  // HTTP port.
   int descriptors = 0;
 
   // Returns limits based on the number of descriptors that this process may open. A quarter of

@@ -20,10 +20,11 @@ inline constexpr char kForwardedPeer[] = "x-assay-peer";
 // Returns an error if a caller must not call any method. Must be thread-safe and must not block.
 using CallerCheck = std::function<Status(const Identity&)>;
 
-// Returns a gRPC processor that checks each call before its handler runs. The caller's certificate
-// must name this `fleet` and must not have expired, and the caller's role must be allowed to call
-// the method (see wire/roles.h). If `check` is given, it must also return OK for the caller. Use
-// only with credentials that require client certificates.
+// Returns a gRPC processor that checks each call before its handler runs:
+// - The caller's certificate must name this `fleet` and must not have expired.
+// - The caller's role must be allowed to call the method (see wire/roles.h).
+// - If `check` is given, it must return OK for the caller.
+// Use this only with credentials that require client certificates.
 std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet,
                                                               CallerCheck check = {});
 

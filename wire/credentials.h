@@ -36,20 +36,21 @@ struct TlsFiles {
 // Returns an error with reason NO_IDENTITY if the certificate contains no identity.
 Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
 
-// Returns credentials for a server that listens on `address`. If `files` has authorities, clients
-// must present a certificate of this server's fleet, and may call only the methods that
-// wire/roles.h allows for their role. If `check` is given, it must also return OK for them. Without
-// authorities, any client may call every method, so `address` must be a loopback address unless
-// `insecure` is true; otherwise returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if any of the
-// files cannot be used.
+// Returns credentials for a server that listens on `address`. `files.authorities` decides who may
+// call the server:
+// - If set, only clients with a certificate of this server's fleet. Each call must be allowed for
+//   the client's role (see wire/roles.h) and, if `check` is given, must pass it.
+// - If empty, any client. In that case, returns FAILED_PRECONDITION unless `address` is a loopback
+//   address or `insecure` is true.
+// Returns INVALID_ARGUMENT if any of the files cannot be used.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
                                                                    bool insecure,
                                                                    CallerCheck check = {});
 
 // Returns credentials for a client that connects to `address`. Without any files, the connection is
-// not encrypted, which is allowed only for a loopback address or if `insecure` is true; otherwise
-// returns FAILED_PRECONDITION. Returns INVALID_ARGUMENT if any of the files cannot be used.
+// not encrypted. In that case, returns FAILED_PRECONDITION unless `address` is a loopback address
+// or `insecure` is true. Returns INVALID_ARGUMENT if any of the files cannot be used.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,
                                                                     bool insecure);

@@ -41,8 +41,8 @@ using FieldValue = nlohmann::ordered_json;
 
 // Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
 // become words, times become RFC 3339 text, and maps are sorted by key. Returns null for empty
-// texts, enum value 0, and absent fields and messages. If a field on the path is repeated, returns
-// the values of all elements for list types, and only that of the first element for other types.
+// texts, enum value 0, and absent fields and messages. If a field on the path is repeated, uses
+// only its first element, unless `type` is a list.
 FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
                     FieldType type);
 

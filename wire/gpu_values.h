@@ -36,9 +36,9 @@ struct GpuValue {
 // Sorted by name.
 const std::vector<GpuValue>& GpuValues();
 
-// Returns the number of NVLinks that the GPU should have: the largest number of active links on any
-// GPU of the same model on this node when the agent started. A link that was already down then is
-// noticed only if another GPU had more links.
+// Returns the number of NVLinks that the GPU should have. This is the largest number of links that
+// were active on any GPU of the same model on this node when the agent started. A link that was
+// already down at that time is noticed only if another GPU had more links.
 int ExpectedNvlinks(const v1::NodeInventory& inventory, const v1::GpuInventory& gpu);
 
 }  // namespace assay::schema

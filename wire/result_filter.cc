@@ -199,8 +199,8 @@ Status CheckSetting(Filter& restriction) {
         .WithHint(
             "write for example 4096, 0.5, 64KiB or 1MiB; words can only be compared by = and !=");
   } else if (restriction.value.find_first_not_of("0123456789") != std::string::npos) {
-    // Leave whole numbers unchanged, because they compare exactly. Reformat all other numbers;
-    // otherwise "1.5" would be compared as a version.
+    // Reformat numbers that are not whole; otherwise "1.5" would be compared as a version. Leave
+    // whole numbers unchanged, because they compare exactly.
     restriction.value = FilterNumber(std::abs(*number) < 1 / kNumberLimit ? 0 : *number);
   }
   return Status::Ok();

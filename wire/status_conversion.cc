@@ -17,8 +17,8 @@ namespace {
 // sent percent-encoded and details base64-encoded.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 5000;
-// ErrorDetail's share of the bytes that are left for violations. Violations are sent in both
-// messages, so BadRequest gets the rest.
+// The share of the space for violations that ErrorDetail may use. Violations are sent twice, in an
+// ErrorDetail and in a BadRequest, which gets the rest of the space.
 constexpr double kShareOfErrorDetail = 0.6;
 // Room for an Any's type and for the lengths of its fields.
 constexpr size_t kAnyBytes = 60;

@@ -252,8 +252,8 @@ TlsOutcome TlsSocket::WhyFailed() {
 }
 
 // Repeats `operation`, an OpenSSL call, until it succeeds, fails or reaches the end of the stream.
-// OpenSSL reads from and writes to memory, so this function transfers the bytes: after each
-// attempt, it sends what OpenSSL has written and receives more input if OpenSSL needs it.
+// OpenSSL does not access the socket, but reads from and writes to memory. So after each attempt,
+// this function sends what OpenSSL has written, and receives more input if OpenSSL needs it.
 template <typename Operation>
 TlsOutcome TlsSocket::Drive(const Operation& operation) {
   while (true) {

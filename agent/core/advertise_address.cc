@@ -30,9 +30,9 @@ bool IsEveryAddress(const addrinfo& address) {
              &reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
 }
 
-// Returns the local address from which this machine reaches `peer`, or an empty string if the name
-// does not resolve or there is no route. Finds out by connecting a UDP socket, which makes the
-// kernel choose the local address without sending any packets.
+// Returns the local address from which this machine reaches `peer`, or an empty string if there is
+// no route or the name of `peer` does not resolve. Connects a UDP socket to find out: this sends no
+// packets, but makes the kernel choose the local address.
 std::string LocalAddressTowards(const HostPort& peer) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

@@ -8,10 +8,10 @@
 
 namespace assay::agent {
 
-// A generator of random delays between connection attempts. The randomness keeps thousands of
-// agents that lose their coordinator at once from all reconnecting at the same time. Each delay
-// lies between 0.2 s and an upper bound, which starts at 1 s and doubles with each attempt, up to
-// 60 s. Not thread-safe.
+// A generator of random delays between connection attempts. If thousands of agents lose their
+// coordinator at once, the random delays keep them from all reconnecting at the same time. Each
+// delay lies between 0.2 s and an upper bound. The bound starts at 1 s and doubles with each
+// attempt, up to 60 s. Not thread-safe.
 class Backoff {
  public:
   explicit Backoff(uint64_t seed) : random_(seed) {}

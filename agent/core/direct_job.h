@@ -9,9 +9,10 @@
 namespace assay::agent {
 
 // Turns a RunJob request into a job with a single case (one run of a benchmark with fixed
-// parameters). Fills in missing parameters, selects GPUs and creates a job id. Returns NOT_FOUND
-// with a list of the known benchmarks if the benchmark is unknown, INVALID_ARGUMENT with one
-// violation per invalid field, or FAILED_PRECONDITION if this node cannot run the benchmark.
+// parameters). Fills in missing parameters, selects GPUs and creates a job id. Errors:
+//   NOT_FOUND            The benchmark is unknown. The error lists the known ones.
+//   INVALID_ARGUMENT     The error has one violation per invalid field.
+//   FAILED_PRECONDITION  This node cannot run the benchmark.
 Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
                                   const v1::RunJobRequest& request);
 

@@ -26,14 +26,14 @@ struct JobOutcome {
   Duration runner_time{0};
 };
 
-// Callbacks for the events of a job, all of which must be set. They are called one at a time, on
-// the job's own thread, and `finished` is called last.
+// Callbacks for the events of a job. All of them must be set. They are called one at a time on the
+// job's own thread, and `finished` comes last.
 struct JobEvents {
   // Called when the job enters a phase: "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;
   // Called when all of the job's processes (ranks) on this node are ready and waiting for
-  // LaunchedJob::Go. If rank 0 is among them, `token` is what the ranks on other nodes need to
-  // connect to it. Otherwise `token` is empty.
+  // LaunchedJob::Go. On the node of rank 0, `token` tells the ranks on other nodes how to connect
+  // to rank 0. On all other nodes, `token` is empty.
   std::function<void(std::string token)> gang_ready;
   // Called with a result of the runner, completed with the agent's facts (see ResultContext).
   std::function<void(v1::CaseResult result)> result;

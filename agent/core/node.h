@@ -1,5 +1,5 @@
-// The agent's description of its node: the single source of facts about the node for messages to
-// coordinators, the inventory, results and metrics.
+// Describes the agent's node. Messages to coordinators, the inventory, results and metrics all take
+// their facts about the node from here.
 #pragma once
 
 #include <memory>
@@ -36,8 +36,9 @@ class Node {
   // Returns the description with the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Returns the message that introduces this node to a coordinator. It contains only a hash of the
-  // node's list of benchmarks, because most nodes in a fleet have the same list.
+  // Returns the Hello message, which introduces this node to a coordinator. To keep it small, it
+  // contains only a hash of the node's list of benchmarks: most nodes in a fleet have the same
+  // list.
   v1::Hello Greeting() const;
   // Returns the list of benchmarks whose hash is in the greeting.
   const v1::Schemas& Schemas() const { return benchmarks_->schemas; }

@@ -32,9 +32,9 @@ struct PreflightFacts {
 // Returns the findings, in the order of the GPUs and then of the host.
 std::vector<v1::HealthFinding> JudgePreflight(const PreflightFacts& facts);
 
-// Returns the health finding for a node whose NVML library failed to open with the error `opened`.
-// If a GPU driver is installed, the finding is an ERROR, because the agent cannot see the node's
-// GPUs. Returns nullopt if no driver is installed.
+// Returns the health finding for a node on which NVML, NVIDIA's library for querying GPUs, failed
+// to open with the error `opened`. The finding is an ERROR if a GPU driver is installed, because
+// there may be GPUs that the agent cannot see. Returns nullopt if no driver is installed.
 std::optional<v1::HealthFinding> JudgeNvml(const Status& opened);
 
 struct PreflightReport {
@@ -59,9 +59,9 @@ class Preflight {
   explicit Preflight(Reader reader) : reader_(std::move(reader)) {}
 
   // Checks the health of the given GPUs and of the host, which normally takes a few milliseconds.
-  // If the driver does not respond within twice `budget`, returns a report with an ERROR. As long
-  // as the driver hangs, later calls return the same report immediately: a thread that waits for a
-  // driver cannot be interrupted, so each new attempt would leave another thread blocked.
+  // If the driver does not respond within twice `budget`, returns a report with an ERROR. While the
+  // driver hangs, later calls return the same report at once instead of asking the driver again, so
+  // that at most one thread is blocked in it.
   PreflightReport Run(const std::vector<int>& gpu_indices, Duration budget) const;
 
  private:

@@ -35,8 +35,8 @@ Status ProtocolError(std::string message) {
 }
 
 // Returns true if a runner process may report `failure` as its reason for giving up. Accepts only
-// reasons that the agent cannot detect itself. Otherwise, a runner could cancel the job or prevent
-// its retry.
+// reasons that the agent cannot detect itself. With other reasons, a broken runner could cancel the
+// job or prevent its retry.
 bool MayAbortWith(const v1::Failure& failure, bool gang) {
   if (failure.message().size() > kMaxMessageBytes ||
       failure.evidence().size() > kMaxEvidenceBytes) {

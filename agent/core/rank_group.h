@@ -14,8 +14,8 @@
 namespace assay::agent {
 
 // Returns the name of a case (one set of benchmark parameters) for messages, such as "case 2
-// (bytes=1024, direction=reverse)". The number is `case_index` + 1. Only parameters whose values
-// differ between the job's cases are included.
+// (bytes=1024, direction=reverse)". The name contains `case_index` + 1 and the parameters in which
+// the job's cases differ.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
 // The processes (ranks) of one job on this node. The group has these states:
@@ -92,8 +92,8 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  // Returns the deadline for the ranks to become ready or, once they are, to be told to begin.
-  // Returns max() once they have begun.
+  // Returns the deadline of the current step of the preparation: first all ranks must become ready,
+  // then they must be told to begin. Returns max() once they have begun.
   MonotonicTime PrepareDeadline() const;
   // How much a failure says about the cause of the group's end, in ascending order.
   enum class Detail {

@@ -1,5 +1,5 @@
-// A runner process, which executes a benchmark, and its pipes: stdin for commands, a pipe for
-// events, and a pipe shared by stdout and stderr.
+// Runs a benchmark in a runner process and communicates with it through pipes: stdin for commands,
+// one pipe for events, and one for both stdout and stderr.
 #pragma once
 
 #include <poll.h>

@@ -30,10 +30,10 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
                                                    const std::string& host_id,
                                                    const std::string& advertise_address);
 
-// Returns the NCCL variables in effect for a job, to be recorded in its results: those in `given`
-// (from GangEnvironment) and the known NCCL variables of the agent's environment. Omits NCCL_HOSTID
-// if its value is the node's id, because that would make results of different nodes incomparable.
-// Returns an empty map unless the job uses several GPUs.
+// Returns the NCCL variables to record in a job's results: those in `given` (from GangEnvironment)
+// and the known NCCL variables of the agent's environment. Omits an NCCL_HOSTID that equals the
+// node's id, because results of different nodes could otherwise not be compared. Returns an empty
+// map unless the job uses several GPUs.
 std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
                                                  const std::map<std::string, std::string>& given,
                                                  const std::string& node_id);

@@ -203,17 +203,17 @@ class Session {
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
-  // Keeps a result on disk even though the coordinator does not know its job, because the
-  // coordinator's database may yet be restored from a backup that contains the job. The result is
-  // deleted once it is a week old.
+  // Keeps a result on disk even though the coordinator does not know the job that produced it. The
+  // coordinator's database may later be restored from a backup that contains the job. Deletes the
+  // result once it is a week old.
   void KeepUnknown(const ResultKey& key);
   bool DeleteIfOld(const ResultKey& key);
   void DeleteUnknown(MonotonicTime now);
   MonotonicTime NextDeadline() const;
   void Arm();
   AssignedJob* Find(const std::string& job_id, int64_t epoch);
-  // Returns the job if it was assigned by the current coordinator's fleet, and null otherwise. Use
-  // this for messages from a coordinator, which must not affect another fleet's jobs.
+  // Returns the job if the current coordinator's fleet assigned it, and null otherwise. Use this
+  // for messages from a coordinator, so that they cannot affect the jobs of another fleet.
   AssignedJob* FindOfFleet(const std::string& job_id, int64_t epoch);
   void Post(std::function<void()> task);
 
@@ -234,9 +234,9 @@ class Session {
   std::map<uint64_t, MonotonicTime> sent_states_;  // When each of the last States was sent.
 
   std::map<JobId, AssignedJob> jobs_;
-  // The final messages of the most recent jobs whose end the coordinator has acknowledged. If the
-  // coordinator assigns one of these jobs again, the agent resends the message instead of running
-  // the job.
+  // The JobFinished messages of the most recent jobs whose end the coordinator has acknowledged. If
+  // the coordinator assigns one of these jobs again, the agent resends the message instead of
+  // running the job again.
   std::deque<v1::JobFinished> recently_finished_;
   std::deque<ResultKey> unsent_;
   std::map<ResultKey, MonotonicTime> in_flight_;  // Sent but not acknowledged.

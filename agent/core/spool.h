@@ -40,11 +40,11 @@ class Spool {
   // A callback for results that could not be stored. Called on a thread of the spool.
   using OnLost = std::function<void(Status)>;
 
-  // Stores a result of a job assigned by the fleet `fleet_id`. Returns immediately. From then on,
-  // the result is considered stored, while a background thread writes it to disk (with fsync). If
-  // writing fails, the result is dropped and `on_lost` receives the error. Does nothing if a result
-  // with the same key is already stored. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the spool would
-  // exceed its size limit.
+  // Stores a result of a job assigned by the fleet `fleet_id`. Returns immediately. The result
+  // counts as stored at once, while a background thread writes it to disk (with fsync). If writing
+  // fails, drops the result and passes the error to `on_lost`. Does nothing if a result with the
+  // same key is already stored. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the spool would exceed
+  // its size limit.
   virtual Status Append(const v1::CaseResult& result, const std::string& fleet_id,
                         OnLost on_lost) = 0;
 

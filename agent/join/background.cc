@@ -190,8 +190,8 @@ class BackgroundProcess {
     return got < 0;
   }
 
-  // Passes the agent's report of success on to the process that started this background process.
-  // Failures are left to ReportFailure, which runs once the agent has ended and the data folder can
+  // Tells the process that started this background process that the agent has connected. Does not
+  // pass on failures: ReportFailure does so later, once the agent has ended and the data folder can
   // be used again.
   void PassOn(const FileDescriptor& report) {
     char bytes[4096];

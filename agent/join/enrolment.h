@@ -18,10 +18,10 @@ Status CheckRole(const identity::Enrolled& enrolled);
 // Fills options that were not given with the facts that this machine's cloud provider states.
 void UseRental(const Rental& rental, AgentOptions* options);
 
-// Uses the identity in the data folder, if there is one and the user gave no TLS files. Points
-// `options` at the identity's TLS files and, if the user named no coordinators, at its
-// coordinators. Renews an expired certificate. Fails if the identity cannot be used on this machine
-// or the coordinator refuses the renewal.
+// Uses the identity in the data folder, if there is one and the user gave no TLS files. Sets the
+// TLS files in `options` and, if the user named no coordinators, also the coordinators to those of
+// the identity. Renews the certificate if it has expired. Fails if the identity cannot be used on
+// this machine or the coordinator refuses the renewal.
 Status UseEnrolment(const Rental& rental, AgentOptions* options);
 
 }  // namespace assay::agent

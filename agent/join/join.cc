@@ -79,8 +79,9 @@ void SaySelfTest(const std::string& runner, bool gpus) {
   }
 }
 
-// Returns true for errors that are harmless if the node has already joined the fleet, such as a
-// used invite. They are common when a script runs the join command every time the machine starts.
+// Returns true if a failed attempt to join is harmless to a node that is already a member of the
+// fleet. For example, a script that runs the join command at every boot uses the same invite again,
+// which is then refused as used.
 bool IsNoMatterToMembers(const Status& error) {
   switch (error.reason()) {
     case Reason::kInviteExpired:

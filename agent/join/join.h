@@ -8,7 +8,7 @@
 namespace assay::agent {
 
 // Makes this node a member of a fleet, checks its GPUs and its runner program, and prints the
-// outcomes to stdout. A node without usable GPUs may also join, because it can run CPU benchmarks.
+// outcomes to stdout. Accepts a node without usable GPUs, which can still run CPU benchmarks.
 // Blocks for about a minute at most.
 Status JoinFleet(const Rental& rental, const JoinOptions& options);
 

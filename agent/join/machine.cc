@@ -33,9 +33,9 @@ MachineFacts ReadMachine(const Rental& rental, const std::string& root) {
   MachineFacts facts;
   facts.boot_id = FirstLineOf(root + "/proc/sys/kernel/random/boot_id");
   facts.instance = rental.instance;
-  // Use the machine id only if it survives reboots, which requires that systemd booted the machine
-  // and that /run contains no id. On a diskless machine, systemd generates a new id at each boot
-  // and keeps it in /run.
+  // Use the machine id only if it survives reboots. On a diskless machine, systemd generates a new
+  // id at each boot and keeps it in /run. Therefore, require that systemd booted the machine and
+  // that /run contains no id.
   std::error_code error;
   if (std::filesystem::exists(root + "/run/systemd/system", error) &&
       !std::filesystem::exists(root + "/run/machine-id", error)) {

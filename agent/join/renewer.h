@@ -12,8 +12,8 @@
 
 namespace assay::agent {
 
-// The two ways to renew the certificate, which may block, and the callbacks for the outcome. All of
-// them are called on the renewer's thread.
+// Two functions that renew the certificate, and two callbacks that report the outcome. All are
+// called on the renewer's thread. Only the first two may block.
 struct Renewal {
   // Renews with a gRPC call, which requires that the current certificate is valid.
   std::function<Result<identity::Enrolled>()> by_session;
@@ -25,12 +25,13 @@ struct Renewal {
   std::function<void(const Status&)> refused;
 };
 
-// A schedule for renewing a certificate. Renews after two thirds of the certificate's lifetime, or
-// randomly up to a tenth earlier, so that nodes that joined together do not all renew at once.
-// After a failure, tries again after one thirtieth of the lifetime (at least 1 s, at most 5 min).
-// Renews with Renewal::by_session, falls back to Renewal::by_key in the last sixth of the lifetime,
-// and uses only by_key after expiry. Runs on the monotonic clock, so changes to the system time
-// have no effect after the first renewal. Not thread-safe.
+// A schedule for renewing a certificate, based on the monotonic clock. Not thread-safe.
+//   - Renews after two thirds of the certificate's lifetime, or randomly up to a tenth earlier, so
+//     that nodes that joined together do not all renew at once.
+//   - After a failure, tries again after one thirtieth of the lifetime (at least 1 s, at most 5
+//     min).
+//   - Uses Renewal::by_session until the certificate expires. In the last sixth of the lifetime,
+//     falls back to Renewal::by_key. After expiry, uses only by_key.
 class RenewalSchedule {
  public:
   RenewalSchedule(const Clock& clock, const identity::Enrolled& enrolled, Renewal renewal,
@@ -66,8 +67,8 @@ class Renewer {
 };
 
 // Returns an error with reason BANNED or NO_IDENTITY if `status` means that a coordinator has
-// refused this node permanently, and nullopt otherwise. gRPC 1.51 drops the reason of some
-// refusals, in which case it is derived from the error code.
+// refused this node permanently, and nullopt otherwise. If `status` has no reason, because gRPC
+// 1.51 sometimes drops it, decides by the error code.
 std::optional<Status> ExpulsionOf(const Status& status);
 
 }  // namespace assay::agent

@@ -89,10 +89,10 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     if (stop_asked_) StopJob();
   }
 
-  // Ends the call with the error `lack`, which says why this node cannot run the benchmark, or with
-  // an error about the parameters if they are invalid. Only the runner program can check
-  // parameters. It is not started while a job is running, to avoid disturbing the measurement, and
-  // it runs on a separate thread to keep the executor free.
+  // Ends the call with the error `lack`, which says why this node cannot run the benchmark. If the
+  // parameters are invalid, reports that instead. Only the runner program can check them. It runs
+  // on a separate thread to keep the executor free, and not during a job, whose measurement it
+  // would disturb.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
     std::thread([self = shared_from_this(), request, lack] {

@@ -1,5 +1,5 @@
-// The agent's gRPC service. Coordinators use it to open sessions with the agent. Users can query
-// the node's inventory and benchmarks, or run single jobs, without a coordinator.
+// Implements the agent's gRPC service. Coordinators open sessions with the agent through it. Users
+// can also query the node's inventory and benchmarks, or run single jobs, without a coordinator.
 #pragma once
 
 #include <memory>

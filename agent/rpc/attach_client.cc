@@ -131,8 +131,8 @@ void AttachClient::BeginRound() {
 Result<v1::FleetService::Stub*> AttachClient::StubOf(const std::string& address) {
   const auto known = targets_.find(address);
   if (known != targets_.end()) {
-    // Skip gRPC's own reconnection delay, which may be long enough for this agent to lose its jobs.
-    // Backoff alone determines the delays.
+    // Skip gRPC's own reconnection delay, which may be so long that this agent loses its jobs. The
+    // class Backoff already limits how often the agent reconnects.
     grpc::experimental::ChannelResetConnectionBackoff(known->second.channel.get());
     return known->second.stub.get();
   }
@@ -180,8 +180,9 @@ void AttachClient::OnCallEnded(const CallEnd& end) {
 
   const auto session = session_.lock();
   std::optional<Duration> within;
-  // Do not limit the delay if another agent with the same node id may have taken over the session.
-  // Otherwise, the two agents would keep replacing each other.
+  // Reconnect soon enough to keep the session's jobs. But if another agent with the same node id
+  // may have replaced this session, accept any delay. Otherwise, the two agents would keep
+  // replacing each other.
   if (session != nullptr && !replaced) within = session->ReconnectWithin();
   Duration delay = end.reconnect ? end.reconnect->after : Duration::zero();
   if (round_.empty()) delay = std::max(delay, backoff_.Next(within));

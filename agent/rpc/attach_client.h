@@ -33,9 +33,9 @@ class AttachClient {
   using ChannelFactory =
       std::function<Result<std::shared_ptr<grpc::Channel>>(const std::string& address)>;
 
-  // `coordinators` is a non-empty list of addresses (HOST:PORT). `executor` must outlive
-  // AwaitEnd(). `fleet` is the fleet named in this node's certificate. If it is not empty, servers
-  // must present a certificate of a coordinator or proxy of the same fleet.
+  // `coordinators` is a non-empty list of addresses (HOST:PORT). `fleet` is the fleet named in this
+  // node's certificate. Unless it is empty, connects only to servers whose certificate is that of a
+  // coordinator or proxy of this fleet. `executor` must outlive AwaitEnd().
   AttachClient(std::vector<std::string> coordinators, ChannelFactory make_channel,
                std::string fleet, std::weak_ptr<Session> session, Executor* executor,
                uint64_t seed);
@@ -43,9 +43,9 @@ class AttachClient {
   AttachClient(const AttachClient&) = delete;
   AttachClient& operator=(const AttachClient&) = delete;
 
-  // Registers a callback to be called on the executor when a call to a coordinator ends. Its
-  // arguments are the coordinator's address, the error (OK if the coordinator ended the call
-  // normally), and whether there has been a session since Start. Call this before Start.
+  // Registers a callback for the end of each call to a coordinator. Call this before Start. The
+  // callback runs on the executor. `why` is OK if the coordinator ended the call normally.
+  // `had_session` says whether there has been a session since Start.
   using CallEnded =
       std::function<void(const std::string& address, const Status& why, bool had_session)>;
   void OnCallEnd(CallEnded callback) { call_ended_ = std::move(callback); }

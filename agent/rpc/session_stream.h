@@ -16,9 +16,9 @@
 
 namespace assay::agent {
 
-// A queue of outgoing messages. A new AgentState message replaces one that is still queued, and
-// keeps the old message's GPU state if it has none of its own. The queue has no size limit, but the
-// session limits the number of unacknowledged results. Not thread-safe.
+// A queue of outgoing messages. It holds at most one AgentState message: a new one replaces the old
+// one, but keeps the old one's GPU state if it has none of its own. The queue has no size limit,
+// but the session limits the number of unacknowledged results. Not thread-safe.
 class Outbox {
  public:
   void Push(v1::AgentMessage message) {
@@ -48,9 +48,9 @@ class Outbox {
 };
 
 // The gRPC stream of a session. `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor.
-// Set `kReadsToTheEnd` for a client, which notices the end of the call only if it keeps reading.
-// gRPC's callbacks merely post tasks to the executor, where the session runs. The stream keeps
-// itself alive until the last callback.
+// Set `kReadsToTheEnd` for a client, because gRPC tells it about the end of the call only while it
+// keeps reading. The session runs on the executor: gRPC's callbacks only post tasks there. The
+// stream keeps itself alive until the last callback.
 template <typename Reactor, bool kReadsToTheEnd>
 class SessionStream : public Reactor,
                       public Link,

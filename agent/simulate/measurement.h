@@ -20,9 +20,9 @@ class SimulatedMeasurements {
   // `first_run` is the number of runs of each case in simulations before this one.
   SimulatedMeasurements(uint64_t seed, std::vector<Fault> faults, uint64_t first_run = 0);
 
-  // Returns a simulated result for one case (a benchmark with fixed parameters) of `job`. The
-  // simulated time is the time predicted from the GPU's spec sheet, divided by an efficiency, plus
-  // noise. A job on several GPUs is only as fast as the slowest of them. `node` is rank 0's node.
+  // Returns a simulated result for one case (a benchmark with fixed parameters) of `job`. The time
+  // is derived from the GPU's spec sheet: the predicted time, divided by an efficiency, plus noise.
+  // A job on several GPUs is only as fast as the slowest of them. `node` is the node of rank 0.
   v1::CaseResult Measure(const v1::NodeDescription& node, const v1::JobSpec& job,
                          const v1::BenchmarkCase& one);
 

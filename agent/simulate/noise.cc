@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
-// The number of earlier runs on which a simulated value depends. The influence of older runs is
-// negligible: the highest correlation of consecutive runs is 0.8, and 0.8 to the power of 64 is
+// The number of earlier runs that influence the simulated noise of a run. Older runs can be
+// ignored: the highest correlation of consecutive runs is 0.8, and 0.8 to the power of 64 is only
 // 6e-7.
 constexpr uint64_t kMemory = 64;
 

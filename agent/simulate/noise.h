@@ -25,10 +25,10 @@ uint64_t HashOf(uint64_t seed, const std::string& text);
 
 // The random variation between runs of one case (a benchmark with fixed parameters) on one node.
 // The case determines the kind of noise and its strength:
-//   independent        normal, with a standard deviation of 0.3% to 1%
-//   autocorrelated     same strength, but AR(1) with a coefficient of 0.5 or 0.8
-//   spikes             independent, but 3% of the runs are slower by 6% on average (exponential)
-//   two modes          normal with 0.4%, but 30% of the runs are 3% slower
+//   independent     normal noise with a standard deviation of 0.3% to 1%
+//   autocorrelated  the same, but correlated with the previous run by 0.5 or 0.8
+//   spikes          independent noise, but 3% of the runs are slower, by 6% on average
+//   two modes       normal noise of 0.4%, but 30% of the runs are 3% slower
 class CaseNoise {
  public:
   // `case_seed` selects the kind of noise and its strength. `series_seed`, a hash of the case, the

@@ -189,8 +189,8 @@ void SimulatedFleet::Add(int number, const v1::NodeDescription& profile,
   }
   std::vector<Fault> faults;
   for (const Fault& fault : faults_) {
-    // A slow GPU or link slows down the whole job. Because rank 0's node simulates the result of
-    // the job, every node must know the slow GPUs and links of all nodes.
+    // Tell every node about the slow GPUs and links of all nodes. Rank 0's node simulates the
+    // result of the whole job, and a job is only as fast as the slowest GPU or link of any node.
     const bool of_jobs =
         fault.kind == Fault::Kind::kSlowGpu || fault.kind == Fault::Kind::kSlowLink;
     if (fault.IsOf(node.name()) || of_jobs) faults.push_back(fault);

@@ -49,9 +49,9 @@ class FieldReader {
 };
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
-// each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
-// Names and values must satisfy the coordinator's rules. Error messages refer to the map as
-// `field`.
+// each variable to `settings`. Also adds its line number to `lines`, where the key is `spec_field`,
+// a dot and the variable's name. Reports variables that the coordinator would reject. Error
+// messages call the map `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);

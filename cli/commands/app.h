@@ -75,9 +75,9 @@ void AddRunCommand(CLI::App& app, Context& context);
 void AddUpCommand(CLI::App& app, Context& context);
 void AddCompletionCommand(CLI::App& app);
 
-// Returns shell completions for the last of `words`, the arguments typed after "assay". Each line
-// of the result contains a command or option, a tab, and a description. Returns an empty string if
-// the last argument may be a file name.
+// Returns shell completions for the argument that the user is typing, the last of `words`. `words`
+// contains all arguments after "assay". Each line of the result contains a command or option, a
+// tab, and a description. Returns an empty string if the last argument may be a file name.
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
 
 // Prints an error about the campaign file `path` and returns the exit code. Errors that the

@@ -142,8 +142,8 @@ bool IsAboutGpus(const Filter& filter) {
 }
 
 // Checks the campaign as if the fleet consisted of nodes with the given hardware (option --like).
-// If the campaign's node filter uses other properties, such as node names, ignores the filter and
-// sets `assumed`.
+// The campaign's node filter may use properties that are not known from the hardware, such as node
+// names. In that case, ignores the filter and sets `assumed`.
 Result<v1::Campaign> CheckLike(const v1::CampaignSpec& spec, const Hardware& hardware,
                                const v1::RunnerDescription& runner, bool& assumed) {
   const std::vector<v1::Node> nodes = NodesLike(hardware, runner);

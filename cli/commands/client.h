@@ -44,9 +44,9 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// True if the client may repeat a request of this type without knowing whether a server has already
-// executed it. For example, a repeated RemoveNode or DeleteSchedule would fail with an error such
-// as "no such node", and a repeated CreateAnnotation would add a second annotation.
+// True if a request of this type can be sent again when it is unknown whether a server has already
+// executed it. False, for example, for RemoveNode, because a repeated request would fail with "no
+// such node", and for CreateAnnotation, because it would add a second annotation.
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest> &&
                                     !std::is_same_v<Request, v1::RemoveIdentityRequest> &&
@@ -54,15 +54,15 @@ inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeReque
                                     !std::is_same_v<Request, v1::DeleteScheduleRequest> &&
                                     !std::is_same_v<Request, v1::CreateAnnotationRequest>;
 
-// A client with a channel to each server. Sends all calls to one server until that server cannot be
-// reached, then switches to the next, where it also repeats the failed call. A failed call that is
-// not kRepeatable returns an error instead. As thread-safe as gRPC's stubs.
+// A client with a channel to each server. Sends all calls to one server. If that server cannot be
+// reached, switches to the next server and repeats the failed call there. If the call is not
+// kRepeatable, returns an error instead of repeating it. As thread-safe as gRPC's stubs.
 class Client {
  public:
-  // Creates a client for the coordinators in `options`, or by default those in the user's context,
-  // a stored configuration for one fleet (see cli/contexts). Does not connect yet, but may renew
-  // the context's certificate. Returns an error if an address, the TLS files or the context are
-  // invalid.
+  // Creates a client for the coordinators in `options`. If there are none, uses those in the user's
+  // context, which is the stored configuration for one fleet (see cli/contexts). Does not connect
+  // yet, but may renew the context's certificate. Returns an error if an address, the TLS files or
+  // the context are invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
   // Makes a client of the agent at HOST:PORT. Contexts do not apply.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);

@@ -20,8 +20,8 @@ constexpr char kSimulatedToo[] = "simulated = true";
 // The coordinator stops counting results at this number.
 constexpr int kMostCounted = 10'000;
 
-// Restricts `filter` by the end time of results. If `text` is an age, such as "12h", converts it to
-// a time only once, so that the requests for all pages of results use the same limit.
+// Adds a limit on the end time of results to `filter`. If `text` is an age, such as "12h", converts
+// it to a time, so that the requests for all pages of results use the same limit.
 Status AddTime(std::string& filter, const std::string& option, std::string_view comparator,
                const std::string& text) {
   if (text.empty()) return Status::Ok();

@@ -44,9 +44,9 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
 // filter contains the campaign's id, because names of campaigns need not be unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
-// Fetches the results that match `query`, in the query's order. Returns only the primary metric of
-// each benchmark case, unless the filter contains the field `metric`. Sets `left` to the number of
-// matching results beyond the query's limit, up to 10,000.
+// Fetches the results that match `query`, in the query's order and up to its limit. Sets `left` to
+// the number of further matching results, up to 10,000. Returns only the primary metric of each
+// benchmark case, unless the filter contains the field `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
                                                    int* left = nullptr);
 

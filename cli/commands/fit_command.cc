@@ -100,9 +100,9 @@ struct RooflineFitOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// Points of a roofline plot, grouped by the roofs (hardware limits) that apply to them. The key of
-// a group, such as "H200 SXM, bf16", names the GPU model (which determines the memory roof) and the
-// compute roof.
+// Points of a roofline plot, grouped by the roofs (hardware limits) that apply to them. Each key
+// consists of a GPU model and a compute roof, for example "H200 SXM, bf16". The memory roof follows
+// from the GPU model.
 using PointsByRoof = std::map<std::string, std::vector<predict::IntensityPoint>>;
 
 // Returns a label for a case, with the parameters that have several values in `values`.

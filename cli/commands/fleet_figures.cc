@@ -47,9 +47,9 @@ std::string ParameterOf(const v1::CaseResult& result, const char* name) {
   return found == result.parameters().end() ? "" : found->second;
 }
 
-// Returns true if the case shows the hardware's typical performance. Its data must not be all
-// zeros, nor its cache hot. A memory_bandwidth case must read or copy. A gemm must compute a single
-// product, and an all_reduce must run on a single node, one operation at a time.
+// Returns true if the case shows the typical performance of the hardware. Excludes special cases,
+// for example if the data is all zeros or already in the cache, or if a gemm computes a batch of
+// products.
 bool IsPlainCase(const v1::CaseResult& result) {
   if (ParameterOf(result, "fill") == "zeros" || ParameterOf(result, "cache") == "hot") return false;
   const std::string& benchmark = result.benchmark();
@@ -88,8 +88,8 @@ const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   return nullptr;
 }
 
-// Converts groups of results to measured cases. Each case has one group per driver version, of
-// which only the one with the newest result is used.
+// Converts groups of results to measured cases. A case has one group per driver version. Uses only
+// the group with the newest result.
 std::vector<MeasuredCase> CasesOf(const v1::GroupResultsResponse& response, const GpuSpec& spec,
                                   const FigureOptions& options) {
   using Case = std::pair<std::string, std::map<std::string, std::string>>;
@@ -167,8 +167,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
     const predict::Figure& rate = measured.figure;
     predict::MeasuredAllReduce& of_ranks = by_ranks[static_cast<int>(ranks)];
     of_ranks.ranks = static_cast<int>(ranks);
-    // The time depends on the number of bytes, but hardly on the type of the elements, so use only
-    // one data type per size.
+    // Use only one data type per size. The time of an operation depends on the number of bytes, but
+    // hardly on the type of the elements.
     if (std::any_of(of_ranks.sizes.begin(), of_ranks.sizes.end(),
                     [&](const auto& size) { return size.bytes == bytes; })) {
       continue;
@@ -232,8 +232,8 @@ class FleetWorld {
       ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context_.client));
       client_ = std::make_unique<Client>(std::move(client));
     }
-    // A plan may look up every GPU model, but the fleet has results for only a few of them. From
-    // the second lookup on, ask once which models have results, instead of querying each model.
+    // Avoid a separate query for every GPU model. A plan may look up all models, but the fleet has
+    // results for only a few of them. So on the second lookup, ask which models have results.
     if (++lookups_ > 1) {
       if (!measured_) {
         ASSAY_ASSIGN_OR_RETURN(measured_, MeasuredSheets(*client_, options_.simulated));

@@ -35,10 +35,10 @@ struct MeasuredCase {
   int results = 0;
 };
 
-// Fetches the results of gemm, memory_bandwidth and all_reduce from the last 30 days on GPUs with
-// this spec sheet, and summarizes them by case. If a case ran with several drivers, uses only the
-// driver with the newest result. Excludes doubtful results, for example those with the flag
-// "shared_gpu". The range of a figure extends from the 5th to the 95th percentile.
+// Fetches benchmark results from the last 30 days on GPUs with this spec sheet, and summarizes them
+// by case. Uses only gemm, memory_bandwidth and all_reduce. If a case ran with several drivers,
+// uses only the driver with the newest result. Excludes doubtful results, for example those with
+// the flag "shared_gpu". The range of a figure extends from the 5th to the 95th percentile.
 Result<std::vector<MeasuredCase>> FetchMeasuredCases(Client& client, const GpuSpec& spec,
                                                      const FigureOptions& options);
 

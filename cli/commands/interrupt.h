@@ -13,9 +13,10 @@
 namespace assay::cli {
 
 // A handler of SIGINT and SIGTERM, active while this object exists. The first signal is only
-// recorded; the second terminates the program. Create this object before starting any threads,
-// including those of a gRPC client. Only threads started later have the signals blocked, so an
-// earlier one could receive a signal instead. Thread-safe.
+// recorded; the second terminates the program. Thread-safe.
+//
+// Create this object before starting any threads, including those of a gRPC client. The signals are
+// blocked only in threads started later, so an earlier thread could receive them instead.
 class Interrupt {
  public:
   Interrupt();

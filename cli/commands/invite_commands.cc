@@ -214,9 +214,9 @@ Result<ExitCode> ListUsers(Context& context, const IdentityOptions& options) {
 
 Result<ExitCode> RemoveUser(Context& context, const IdentityOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Look up the identity first, because the client can retry this call at another coordinator if
-  // the current one does not answer. It cannot retry RemoveIdentity: if the first call succeeded
-  // after all, a second one would fail.
+  // Look up the identity first, so that the client switches to a coordinator that answers. The
+  // client cannot retry RemoveIdentity at another coordinator: if a call that seemed to fail has in
+  // fact succeeded, a second one would fail.
   ASSAY_ASSIGN_OR_RETURN(const auto all, FetchIdentities(client, ""));
   for (const v1::EnrolledIdentity& one : all) {
     if (one.name() == options.name && one.role() == "node") {

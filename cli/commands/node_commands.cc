@@ -112,9 +112,9 @@ Status RemoveUnattached(Client& client, const std::string& node) {
 
 Result<ExitCode> Remove(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Look up the node first, because the client can retry this call at another coordinator if the
-  // current one does not answer. It cannot retry RemoveNode: if the first call succeeded after all,
-  // a second one would fail.
+  // Look up the node first, so that the client switches to a coordinator that answers. The client
+  // cannot retry RemoveNode at another coordinator: if a call that seemed to fail has in fact
+  // succeeded, a second one would fail.
   v1::GetNodeRequest get;
   get.set_node(options.node);
   const Result<v1::GetNodeResponse> found = client.Call(&v1::NodeService::Stub::GetNode, get);

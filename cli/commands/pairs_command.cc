@@ -45,8 +45,9 @@ void PrintWaiting(const v1::Campaign& campaign, const std::string& name, size_t 
 Result<analysis::PairReport> FetchReport(Client& client, const PairsOptions& options) {
   ResultsQuery query;
   query.campaign = options.campaign;
-  // With --metric, fetch the results of all metrics, so that the error for an unknown metric can
-  // list the known ones. Failed cases have no metric, so the filter must include them explicitly.
+  // Even with --metric, fetch the results of all metrics, so that the error for an unknown metric
+  // can list the known ones. Failed cases have no metric, so the filter must include them
+  // explicitly.
   if (!options.metric.empty())
     query.filter = "primary = true OR primary = false OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));

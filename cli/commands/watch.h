@@ -21,9 +21,10 @@ enum class Summary {
 
 // Shows a campaign's progress until the campaign ends, then prints a summary. If the connection is
 // lost, tries each coordinator in turn for up to a minute. Set `created` if the campaign is known
-// to exist. Returns 0 if the campaign passed, 1 if it failed, 3 if no coordinator could be reached,
-// 4 if the campaign does not exist, 124 if `deadline` passed, or Interrupt::exit_code after a
-// signal. Stopping the watch early does not stop the campaign itself.
+// to exist. Stopping the watch early does not stop the campaign itself. Returns an exit code:
+// - 0 if the campaign passed, or 1 if it failed;
+// - 3 if no coordinator could be reached, or 4 if the campaign does not exist;
+// - 124 if `deadline` passed, or Interrupt::exit_code after a signal.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout,
                        std::optional<WallTime> deadline = std::nullopt);

@@ -22,10 +22,10 @@ struct Connection {
   rpc::TlsFiles tls;
 };
 
-// Chooses how to connect, from the given options and the user's contexts in `folder` (a context is
-// the stored configuration for one fleet). A given coordinator or TLS file overrides the context's.
-// If a coordinator but no context is given, ignores the current context, because its certificate is
-// for another fleet. Renews the context's certificate if necessary.
+// Chooses how to connect to a fleet, from the given options and the user's contexts in `folder`. A
+// context is the stored configuration for one fleet. A given coordinator or TLS file overrides the
+// context's. If a coordinator but no context is given, ignores the current context, because its
+// certificate is for another fleet. Renews the context's certificate if necessary.
 Result<Connection> ChooseConnection(const GivenConnection& given, const std::string& folder);
 
 // Returns the identity in `folder`. If its certificate has less than a third of its lifetime left,

@@ -92,10 +92,9 @@ Result<bool> IsConnected(Client& client, const std::string& name) {
   return response.status();
 }
 
-// Waits until the node has connected to the coordinator. `last` is the last line printed on the
-// host by the command for joining. The error message includes it, because the command may have
-// failed even if the shell reported success: in a pipe, the shell ignores the exit code of the
-// download.
+// Waits until the node has connected to the coordinator. If it does not, the error includes `last`,
+// the last line that the command for joining printed on the host. That command may have failed even
+// if the shell reported success: in a pipe, the shell ignores the exit code of the download.
 Status AwaitSession(Client& client, const std::string& name, const std::string& last) {
   const Clock& clock = Clock::Real();
   const MonotonicTime deadline = clock.Now() + kSessionTimeout;

@@ -18,9 +18,10 @@ struct Collective {
   bool rooted = false;
   // `count` is one rank's share of `size`, not the whole.
   bool shared = false;
-  // The factor in nccl-tests' definition of bus bandwidth for n ranks (processes):
+  // The factor in nccl-tests' definition of the bus bandwidth, busbw:
   //   busbw = algbw * passes * (n - 1) / n
-  // If it is 0, busbw equals algbw. See doc/PERFORMANCE.md and getBw in each program of nccl-tests.
+  // Here, n is the number of ranks (processes), and algbw is the size divided by the time. If the
+  // factor is 0, busbw equals algbw. See doc/PERFORMANCE.md and getBw in nccl-tests.
   int passes = 0;
 };
 

@@ -52,9 +52,11 @@ std::string HostDirection(const Matrix& matrix) {
 }
 
 // Returns true if a GPU-to-GPU test copies to the GPU of the table's row, and false if it copies
-// from it. Read and latency tests copy to the row's GPU. Write tests copy from it, except for
-// bidirectional ones within a node, which use the buffers of the read test. See testcases_ce.cpp,
-// testcases_sm.cpp and multinode_testcases.cpp in nvbandwidth.
+// from that GPU:
+// - Read and latency tests copy to it.
+// - Write tests copy from it, except for bidirectional ones within a node, which use the buffers of
+//   the read test.
+// See testcases_ce.cpp, testcases_sm.cpp and multinode_testcases.cpp in nvbandwidth.
 bool GoesToRow(const Matrix& matrix) {
   if (matrix.latency || matrix.Has("read")) return true;
   return !matrix.first.empty() && !matrix.IsMultinode();

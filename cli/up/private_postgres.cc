@@ -155,8 +155,8 @@ std::vector<std::string> LinesOf(const std::string& path) {
 }
 
 // Returns an error if a PostgreSQL server is running on the data folder. Otherwise, removes the
-// lock file that a crash may have left behind. PostgreSQL itself would refuse to start if a process
-// with the id in that file existed, although that id may since have been reused by another program.
+// lock file that a crash may have left behind. Another program may since have been started with the
+// process id in that file. PostgreSQL would mistake it for a server and refuse to start.
 Status CheckNotRunning(const std::string& data) {
   const std::string lock = data + "/postmaster.pid";
   const std::vector<std::string> lines = LinesOf(lock);

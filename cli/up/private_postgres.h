@@ -41,8 +41,9 @@ class PrivatePostgres {
   // Starts a server in `directory` and blocks until it accepts connections. Creates a database
   // cluster first if there is none. PostgreSQL refuses to run as root, so if this process runs as
   // root, the server runs as `options.account`, which becomes the owner of `directory`. Returns
-  // NOT_FOUND if PostgreSQL is not installed. Returns FAILED_PRECONDITION if a server is already
-  // running in `directory`, or if the server's user does not exist or cannot access `directory`.
+  // - NOT_FOUND if PostgreSQL is not installed;
+  // - FAILED_PRECONDITION if a server is already running in `directory`, or if the server's user
+  //   does not exist or cannot access `directory`.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 

@@ -39,13 +39,14 @@ struct Bandwidths {
 const std::vector<std::string>& BandwidthFields();
 std::string BandwidthFilter();
 
-// Groups the rows of a table into series, which differ in hardware, driver or parameters other than
-// the size. The table must have the columns BandwidthFields(). Uses only the benchmark with the
-// most distinct sizes, and only one metric, preferably the bus bandwidth.
+// Groups the rows of a table into series. All rows of a series have the same hardware, driver and
+// parameters, except for the size. The table must have the columns BandwidthFields(). Uses only the
+// benchmark with the most distinct sizes, and only one metric, preferably the bus bandwidth.
 Bandwidths BandwidthsOf(const v1::TabulateResultsResponse& table);
 
-// Plots each series as a line through points shown as letters. The legend below gives the name, the
-// best value and the knee of each series: the size at which latency accounts for half of the time.
+// Plots each series as a line through points shown as letters. The legend below gives the name of
+// each series, its best value and its knee, which is the size at which latency accounts for half of
+// the time.
 std::string BandwidthPlot(const Bandwidths& bandwidths, const PlotStyle& style);
 // Return one row or record per series and size.
 std::string BandwidthTable(const Bandwidths& bandwidths, const Style& style);

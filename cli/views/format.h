@@ -18,9 +18,10 @@ struct Quantity {
   std::string ToString() const { return unit.empty() ? number : number + " " + unit; }
 };
 
-// Formats `value` with four significant digits. Bytes, FLOPs and seconds below 0.1 or above 10,000
-// get an SI prefix, for example "4.100 us" for 4.1e-6 s. Other values keep their unit, so that the
-// numbers in a column are easy to compare. Counts are formatted as by FormatNumber.
+// Formats `value` with four significant digits. If the value is below 0.1 or above 10,000, bytes,
+// FLOPs and seconds get an SI prefix, for example "4.100 us" for 4.1e-6 s. Other values keep their
+// unit, so that the numbers in a column are easy to compare. Counts are formatted as by
+// FormatNumber.
 Quantity FormatQuantity(double value, std::string_view unit);
 
 // Returns 100 * part / whole as "0.42" or "12"; empty if `whole` is zero.

@@ -34,9 +34,9 @@ double Quantile(const std::vector<double>& values, double share) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-// Computes the moments of a plot by dividing the time from `begin` to `end` into `bins` intervals.
-// Returns one moment for each interval in which a run ended. GPUs or nodes without a run in that
-// interval contribute the value of their latest run.
+// Divides the time from `begin` to `end` into `bins` intervals. Returns one moment of the plot for
+// each interval in which a run ended. GPUs or nodes without a run in that interval contribute the
+// value of their latest run.
 std::vector<Moment> MomentsOf(const CaseHistory& places, double begin, double end, int bins) {
   std::map<int, std::map<size_t, double>> values;  // By bin and place.
   for (size_t i = 0; i < places.size(); ++i) {

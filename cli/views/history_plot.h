@@ -14,9 +14,10 @@ using CaseHistory = std::vector<const v1::PlaceHistory*>;
 
 // Plots the runs of one benchmark case over time. For one place (a GPU or node), plots the medians
 // of its runs. For several places, plots the median over the places, and shades the range from the
-// 10th to the 90th percentile. Along the time axis, digits mark steps (lasting changes of the
-// value), "D" marks driver changes, and letters mark `annotations`. Omits excluded runs. Returns an
-// empty string if there are no runs.
+// 10th to the 90th percentile. Omits excluded runs. Returns an empty string if there are no runs.
+//
+// Marks along the time axis are digits for steps (lasting changes of the value), "D" for driver
+// changes, and letters for `annotations`.
 std::string HistoryPlot(const CaseHistory& places,
                         const std::vector<const v1::Annotation*>& annotations,
                         const PlotStyle& style);

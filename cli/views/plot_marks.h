@@ -20,9 +20,9 @@ struct PlotMark {
 // Returns seconds since 1970, clamped to the years 1970 to 2200.
 double SecondsOf(const google::protobuf::Timestamp& time);
 
-// Returns the marks for the time axis in chronological order. Steps (lasting changes) in the same
-// direction share a mark if they are less than `resolution` seconds apart, as do changes to the
-// same driver. Returns at most 9 marks of steps, 5 of drivers and 10 of annotations.
+// Returns the marks for the time axis in chronological order: at most 9 for steps (lasting
+// changes), 5 for driver changes and 10 for annotations. Steps in the same direction that are less
+// than `resolution` seconds apart share a mark. The same applies to changes to the same driver.
 std::vector<PlotMark> FindPlotMarks(const CaseHistory& places,
                                     const std::vector<const v1::Annotation*>& annotations,
                                     double resolution);

@@ -12,8 +12,9 @@
 
 namespace assay::cli {
 
-// The limit above which a result is noisy, applied to half the 95% confidence interval of the
-// median, divided by the median. Two noisy results that differ by 5% cannot be told apart.
+// The relative uncertainty above which a result is noisy. The relative uncertainty is half the
+// width of the median's 95% confidence interval, divided by the median. Two noisy results that
+// differ by 5% cannot be told apart.
 inline constexpr double kNoisy = 0.025;
 
 // A flag that tables show as a letter.
@@ -30,9 +31,9 @@ std::span<const Mark> AllMarks();
 // vendor's data sheet, "recalled" if not, or "" if there is no spec sheet with this name.
 std::string SpecCertainty(const std::string& spec);
 
-// Returns the names of everything that makes a result special or questionable: first the flags
-// recorded with the result, then those of "hot_cache", "zeros", "quick", "graph", "noisy" (see
-// kNoisy), "recalled_spec" (see SpecCertainty), "imported" and "simulated" that apply.
+// Returns the names of everything that makes a result special or questionable. First come the flags
+// recorded with the result, then any of these names that apply: "hot_cache", "zeros", "quick",
+// "graph", "noisy" (see kNoisy), "recalled_spec" (see SpecCertainty), "imported" and "simulated".
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 
 // The marks of one table. Equal flags have equal letters, and equal notes have equal numbers.

@@ -15,11 +15,10 @@ class SeriesMedians {
  public:
   explicit SeriesMedians(const std::vector<v1::StoredResult>& results);
 
-  // Returns true if the median of `result` differs from that of the other listed results of its
-  // series (comparable results) by more than both kNoisy and the uncertainty of `result`. The
-  // uncertainty alone is not a good limit, because the samples of one run may agree closely, giving
-  // a narrow confidence interval, while other runs differ. Returns false for counts, or if the list
-  // contains no other results of this series.
+  // Returns true if the median of `result` differs from that of comparable results (its series) in
+  // the list. The difference must exceed both kNoisy and the uncertainty of `result`. The
+  // uncertainty alone is not a good limit, because samples of one run may agree closely even if the
+  // runs differ. Returns false for counts, or if the list contains no other results of this series.
   bool IsOff(const v1::StoredResult& result) const;
 
  private:

@@ -14,8 +14,8 @@ namespace {
 
 constexpr Duration kRefreshPeriod = std::chrono::seconds(2);
 constexpr size_t kMaxUnknown = 10'000;
-// Number of refreshes of the list after which a caller that is still unknown is certainly not
-// enrolled. A single refresh may have begun before the caller was enrolled.
+// Number of refreshes after which a caller that is still not in the list is refused as not
+// enrolled. One is not enough, because it may have begun before the caller was enrolled.
 constexpr int64_t kSettling = 2;
 
 std::string MomentText(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }

@@ -66,8 +66,9 @@ class BanList : public std::enable_shared_from_this<BanList> {
   static Entry EntryOf(const v1::EnrolledIdentity& identity);
   // Returns true if the enrolment of an identity has ended since the previous call.
   bool HasOneEnded(WallTime now) ASSAY_REQUIRES(mutex_);
-  // Records a caller as unknown since the refresh with the number `refreshes`. If the caller is
-  // already recorded, keeps its earlier number. Returns the recorded number.
+  // Records that a caller is unknown, and that it has been so since the refresh with the number
+  // `refreshes`. If the caller is already recorded, keeps its earlier number. Returns the recorded
+  // number.
   int64_t NoteUnknown(const std::string& key, const std::string& key_hash, int64_t refreshes)
       ASSAY_REQUIRES(mutex_);
   void RefreshLater();

@@ -267,7 +267,7 @@ Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
 
 Result<std::vector<v1::WaitingJobs>> Coordinator::ListWaiting(const std::string& campaign_id) {
   // Just after startup or a database outage, a node may seem silent merely because its heartbeats
-  // were not recorded. In that case, only removed nodes are considered absent.
+  // were not recorded. Do not consider nodes absent then, unless they were removed.
   const storage::JobStore::Silence silence =
       !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.Silence()}
                        : storage::JobStore::Silence{Duration::max(), Duration::max()};
@@ -370,8 +370,8 @@ Result<Page<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::Nod
   using Benchmarks = storage::NodeStore::Benchmarks;
   const bool full = view == v1::NODE_VIEW_FULL;
   const bool benchmarks = full || Mentions(*parsed, "benchmark");
-  // Choose how many nodes to read per query. About 40 nodes fill a page if the descriptions of
-  // their benchmarks are included. If not, one query suffices for most pages.
+  // Choose how many nodes to read per query. If the descriptions of their benchmarks are included,
+  // nodes are so large that about 40 fill a page. Otherwise, read enough for a whole page at once.
   const int limit = benchmarks ? kMinNodes : std::max(kMinNodes, PageSize(request) + 1);
   PageFiller<v1::Node> filler(kTokens, request);
   bool more = true;

@@ -47,9 +47,9 @@ class Coordinator {
   // coordinator process. Blocks on the database.
   void Shutdown(Duration reconnect_after);
 
-  // Creates the session for a new stream to or from an agent. Messages to the agent are sent to
-  // `sink`. `dial_address` is the agent's address if the coordinator opened the stream, and empty
-  // if the agent did.
+  // Creates the session for a new stream between an agent and this coordinator. The session sends
+  // its messages to `sink`. If the coordinator opened the stream, `dial_address` is the agent's
+  // address. If the agent opened it, `dial_address` is empty.
   std::shared_ptr<Session> OpenSession(std::shared_ptr<SessionSink> sink,
                                        const std::string& dial_address);
   Sessions& sessions() { return sessions_; }
@@ -127,8 +127,8 @@ class Coordinator {
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);
   // Deletes the node and its identity, and ends its session. Returns the node as it was, including
-  // its dial address. Returns FAILED_PRECONDITION if the agent is connected and would reconnect at
-  // once, which is the case if the node has neither an identity nor a dial address.
+  // its dial address. Returns FAILED_PRECONDITION if the agent is connected and nothing would keep
+  // it from reconnecting, because the node has neither an identity nor a dial address to delete.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
   // The next methods return the node as it is after the change.
   Result<v1::Node> CordonNode(const v1::CordonNodeRequest& request, const Identity& caller);

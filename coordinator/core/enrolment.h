@@ -36,9 +36,9 @@ class Enrolment {
             BanList& bans, std::vector<std::string> coordinators,
             Duration node_certificate = kNodeCertificate);
 
-  // Enrols a key if the request contains an invite's token. Otherwise, renews the certificate of a
-  // key that is already enrolled, which is possible until 30 days after the certificate has
-  // expired. `address` is the peer's address.
+  // Enrols a new key if the request contains an invite's token. Without a token, renews the
+  // certificate of an enrolled key, unless the certificate expired more than 30 days ago. `address`
+  // is the peer's address.
   Result<v1::EnrolResponse> Enrol(const v1::EnrolRequest& request, const std::string& address);
   // Renews the caller's certificate. The request must be for the caller's own key.
   Result<v1::RenewCertificateResponse> Renew(const v1::RenewCertificateRequest& request,
@@ -59,9 +59,9 @@ class Enrolment {
   Status RemoveIdentity(const std::string& id_or_name);
   Result<std::vector<v1::EnrolmentAttempt>> ListAttempts() { return store_.ListAttempts(); }
 
-  // Removes old records, and ephemeral nodes that have been absent for an hour. Called by the
-  // leader in every poll. Removes nothing for an hour after the first call, a failed call, or a
-  // change of the wall clock, because nodes may then only seem to have been absent.
+  // Removes old records, and ephemeral nodes that have been absent for an hour. The leader calls
+  // this in every poll. After the first call, a failed call or a change of the wall clock, removes
+  // nothing for an hour, because nodes may then only seem to have been absent.
   Status RemoveGone();
 
  private:

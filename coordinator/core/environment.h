@@ -28,9 +28,10 @@ class Observer {
   // "succeeded", "failed", "skipped", "cancelled" or "requeued".
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,
                         Duration /*running*/) {}
-  // Called when a job has finished, to report time not spent on measuring. `start_delay` is the
-  // time between the job's arrival at the agent and the start of the first runner process.
-  // `outside_runner` is the part of the job's total time during which no runner process existed.
+  // Called when a job has finished, to report time not spent on measuring:
+  // - `start_delay` is the time from the job's arrival at the agent to the start of its first
+  //   runner process.
+  // - `outside_runner` is the time during which no runner process of the job existed.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
@@ -61,8 +62,8 @@ struct Options {
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
   // Time for which an agent continues a job while the coordinator or its database is unavailable.
-  // The job's lease in the database expires earlier, so another node may have started the job by
-  // then. Each attempt has a number (its epoch), which ensures that only one of them counts.
+  // Another node may start the same job meanwhile, because the job's lease in the database expires
+  // earlier. Only one of these attempts counts, because each has its own number (its epoch).
   Duration outage = std::chrono::minutes(5);
   // Interval of the poll that finds expired leases, campaigns without a verdict, and work whose
   // notification was lost.

@@ -12,9 +12,9 @@ namespace assay::coordinator {
 
 // The addresses of a coordinator process.
 struct Place {
-  // The host and listening address of the process, a combination that only one process can have at
-  // a time. If the leader has the same seat as this process, it must be an earlier process that has
-  // died, so this process becomes the leader immediately.
+  // The host and listening address of the process. Only one process at a time can have this seat.
+  // If the recorded leader has the same seat as this process, the leader must have died. This
+  // process then becomes the leader immediately.
   std::string seat;
   // HOST:PORT at which agents reach the process.
   std::string address;

@@ -169,9 +169,9 @@ Status Schedules::RunOne(const v1::Schedule& schedule, WallTime now) {
   const Result<Cron> cron = CronOf(schedule);
   if (cron.ok()) {
     ASSAY_ASSIGN_OR_RETURN(recorded.run, Run(schedule, now));
-    // Find the time of the next run. It lies in the future, so earlier times that were missed are
-    // dropped. However, if this run was skipped because it was late, a time missed by less than
-    // kMissed may still run.
+    // Find the time of the next run. Normally, it is in the future, and all runs missed until now
+    // are dropped. However, if this run was skipped because it was late, a run missed by less than
+    // kMissed may come next.
     const bool skipped = recorded.run.outcome() == v1::ScheduledRun::OUTCOME_SKIPPED &&
                          schedule.missed_runs() == v1::MISSED_RUNS_SKIP && now - due >= kMissed;
     recorded.next_time = cron->NextTime(std::max(due, skipped ? now - kMissed : now));

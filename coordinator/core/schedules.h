@@ -16,8 +16,8 @@ namespace assay::coordinator {
 
 // The operations on campaigns that schedules need.
 struct ScheduledCampaigns {
-  // Checks a campaign and returns it as it would be created now. Returns OK without a campaign if
-  // the only error is that some of its nodes are currently absent.
+  // Checks a campaign and returns it as it would be created now. If the only error is that some of
+  // its nodes are currently absent, returns nullopt instead of the error.
   std::function<Result<std::optional<v1::Campaign>>(const v1::CampaignSpec&)> check;
   // Creates the campaign with this id, or returns ALREADY_EXISTS. The campaign takes its fields
   // submitted_by and schedule from the specification.

@@ -49,28 +49,30 @@ class Calls {
   // lease renewals and other calls.
   Executor& readers() const { return readers_; }
 
-  // Runs `body` on the executor, where it may block, and answers the call with the Status returned
-  // by `body`. The request and the response stay valid until then. While the database is
-  // unreachable, keeps rerunning `body` for about three seconds. Therefore, `body` must not fill
-  // the response before its last step that can fail. If too many calls are in progress, answers
-  // RESOURCE_EXHAUSTED immediately.
+  // Runs `body` on the executor, where it may block, and answers the call with the Status that
+  // `body` returns. The request and the response stay valid until then. If too many calls are in
+  // progress, answers RESOURCE_EXHAUSTED immediately.
+  //
+  // While the database is unreachable, runs `body` again and again for about three seconds. A run
+  // that fails must leave the response unchanged, so fill the response only after the last step
+  // that can fail.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
     return AnswerOn(executor_, calls_, context, method, std::move(body));
   }
 
-  // Answers a call like Answer(), but runs `body` on one of a few threads reserved for slow queries
-  // of results. This delays neither lease renewals nor other calls.
+  // Answers a call like Answer(), but for slow queries of results. Runs `body` on one of a few
+  // threads reserved for these, so that it delays neither lease renewals nor other calls.
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerRead(grpc::CallbackServerContext* context, const char* method,
                                        Body body) const {
     return AnswerOn(readers_, reads_, context, method, std::move(body));
   }
 
-  // Answers a call like Answer(), but `body` may return before the result is known. It is passed a
-  // Done function, which it must call exactly once with the result. At most four such calls may be
-  // in progress at a time.
+  // Answers a call like Answer(), but `body` may return OK before the result is known. The Done
+  // function passed to `body` must then be called exactly once with the result. If `body` returns
+  // an error, that is the answer. At most four such calls may be in progress at a time.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,

@@ -198,8 +198,8 @@ Duration DialTarget::NextDelay() {
   if (coordinator_.clock().Now() - opened_ >= kStable) failures_ = 0;
   const Duration most = std::min(kMaxDelay, kFirstDelay * (1 << std::min(failures_, 10)));
   ++failures_;
-  // Choose a random delay (full jitter), but at least half of the first delay, so that a retry
-  // never follows at once.
+  // Choose a random delay, so that the retries to many agents are spread out. It is at least half
+  // of the first delay, so that a retry never follows at once.
   thread_local std::minstd_rand random{std::random_device{}()};
   return std::uniform_int_distribution<int64_t>(kFirstDelay.count() / 2, most.count())(random) *
          std::chrono::nanoseconds(1);

@@ -37,15 +37,15 @@ class Dialer {
   // malformed, or another error if the credentials do not permit connecting to it.
   Status Dial(const std::string& address);
 
-  // Waits for a session with the agent at `address`, for which Dial must have been called. Calls
-  // `answered` exactly once: with the agent as soon as a session is open, or with an error if
-  // `patience` expires or the dialer stops.
+  // Waits for a session with the agent at `address`, for which Dial must have been called. Then
+  // calls `answered` with the agent. If `patience` expires or the dialer stops first, calls
+  // `answered` with an error instead. Calls it exactly once.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
-  // Starts and stops dialing so that exactly the addresses in `stored` are dialed, plus those that
-  // AddNode is trying. Call this regularly, because other coordinators also add and remove
-  // addresses. Only the leader dials agents, so other coordinators must pass an empty list.
+  // Makes the dialer dial the addresses in `stored`, plus those that AddNode is trying, and no
+  // others. Call this regularly, because other coordinators also add and remove addresses. Only the
+  // leader dials agents, so other coordinators must pass an empty list.
   void Follow(const std::vector<std::string>& stored);
 
   // Ends the session and stops dialing.

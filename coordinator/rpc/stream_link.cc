@@ -106,8 +106,8 @@ void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
     reading_ = false;
     received_ = true;
     session = session_;
-    // Treat the session as full until OnMessage returns. The session may call ReadMore before that,
-    // and this call must not be lost.
+    // Mark the session as full before OnMessage, not after it. The session may call ReadMore before
+    // OnMessage returns, and marking it afterwards would undo that.
     session_full_ = true;
   }
   if (!session) return;

@@ -246,8 +246,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
   const Calls& calls_;
   grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
   const bool without_jobs_;
-  // The campaign to watch. This member and the following ones need no mutex, because they are used
-  // by Load, which never runs twice at the same time, and elsewhere only while Load is not running.
+  // The campaign to watch. This member and the following ones need no mutex. Only one Load runs at
+  // a time, and all other code uses these members only while no Load is running.
   std::string campaign_;
   int64_t revision_ = -1;
   std::deque<v1::Job> unsent_;  // Changes up to that revision.

@@ -14,9 +14,9 @@ namespace assay::coordinator::web {
 
 struct ConsoleOptions {
   HostPort address;  // Port 0 selects a free port.
-  // Names by which browsers may address the console, other than "localhost" and IP addresses. All
-  // other names are refused to protect against DNS rebinding, an attack in which a page of another
-  // site reaches the console through that site's name, which then resolves to this host.
+  // Names by which browsers may address the console, in addition to "localhost" and IP addresses.
+  // Requests under any other name are refused. This protects against DNS rebinding, in which a
+  // malicious site makes its own name resolve to this host, so that its pages can read the console.
   std::vector<std::string> hosts;
   // Paths of PEM files. Set both or neither.
   std::string tls_certificate;

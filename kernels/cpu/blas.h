@@ -17,10 +17,10 @@ std::string WhyNoBlas();
 // Cooperlake", or nullopt if there is no BLAS library.
 std::optional<std::string> BlasVersion();
 
-// Returns the CPU type that OpenBLAS should use instead of `core`, its own choice, or "" if `core`
-// is right. OpenBLAS recognizes CPUs by model, and chooses an old type without AVX for any CPU
-// newer than the library. The right choice is then `by_instructions`, the type that matches the
-// CPU's instruction set.
+// Returns the CPU type that OpenBLAS should use instead of `core`, the type that it chose, or "" if
+// `core` is right. OpenBLAS recognizes CPUs by model. For a CPU newer than the library, it chooses
+// an old type without AVX. `by_instructions`, the type that matches the CPU's instruction set, is
+// then the right one.
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
   // OpenBLAS uses these CPU types, of 2004 to 2008, for CPUs that it does not recognize.
   const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";

@@ -23,9 +23,8 @@ inline int64_t BranchSteps(int64_t period) {
   return (kLeast + period - 1) / period * period;
 }
 
-// Returns a sum over the steps i from 0 to steps - 1, in which each i is added if adds[i] is 1 and
-// subtracted otherwise. A branch in the machine code chooses between the two, each a single
-// instruction.
+// Returns a sum over the steps i from 0 to steps - 1. Adds i if adds[i] is 1, and subtracts it
+// otherwise. In the machine code, a branch chooses between these two instructions.
 int64_t SumByBranches(const uint8_t* adds, int64_t steps);
 
 }  // namespace assay

@@ -11,17 +11,18 @@
 
 namespace assay {
 
-// Returns true if the data of an iteration, `bytes` in total, may stay in the CPU's caches until
-// the next iteration. Little of it stays if `bytes` is at least twice the size of the last-level
-// cache. If that size is unknown, assumes 4 GiB, so that cached data is never reported as uncached.
+// Returns true if some of an iteration's data, `bytes` in total, may stay in the CPU's caches until
+// the next iteration. Assumes so if `bytes` is less than twice the size of the last-level cache. If
+// that size is unknown, assumes 4 GiB, so that cached data is never reported as uncached.
 inline bool StaysInCpuCaches(double bytes, const HostCpu& cpu = Cpu()) {
   constexpr int64_t kLargerThanAny = int64_t{4} << 30;
   return bytes < 2 * static_cast<double>(cpu.last_level_cache_bytes.value_or(kLargerThanAny));
 }
 
-// Returns how many sets of buffers, of `set_bytes` each, a benchmark must rotate through so that
-// each iteration finds its set outside the caches. The other sets then fill the last-level cache at
-// least twice. Returns 1 if the size of this cache is unknown, in which case data may stay cached.
+// Returns how many sets of buffers, of `set_bytes` each, a benchmark must rotate through so that no
+// set is in the caches when its turn comes again. By then, the other sets have filled the
+// last-level cache at least twice. Returns 1 if the size of this cache is unknown, in which case
+// data may stay cached.
 inline int64_t ColdSets(double set_bytes, const HostCpu& cpu = Cpu()) {
   if (!cpu.last_level_cache_bytes) return 1;
   const auto cache = static_cast<double>(*cpu.last_level_cache_bytes);

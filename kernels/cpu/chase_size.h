@@ -14,11 +14,12 @@ namespace assay {
 // clock negligible.
 inline constexpr int64_t kCpuChaseLoads = 65536;
 
-// Returns the size in bytes of a working set for measuring the latency of `level` ("l1", "l2", "l3"
-// or "dram"). `caches` contains the sizes of the data caches, starting with L1. The working set
-// does not fill its cache, part of which other virtual machines may be using, but is far too large
-// for the next smaller cache. For "dram", it is much larger than the last cache. Returns nullopt if
-// the CPU does not have that cache or the sizes are unknown.
+// Returns the size in bytes of a working set for measuring the latency of `level`, or nullopt if
+// the CPU lacks that cache or the sizes are unknown. `caches` contains the sizes of the data
+// caches, starting with L1. `level` is one of:
+// - "l1", "l2", "l3": the working set is far too large for the next smaller cache. It does not fill
+//   its own cache, part of which other virtual machines may be using.
+// - "dram": the working set is much larger than the last cache.
 inline std::optional<int64_t> ChaseBytes(const std::string& level,
                                          const std::vector<int64_t>& caches) {
   if (caches.empty()) return std::nullopt;

@@ -86,8 +86,8 @@ class CpuGemmCase : public Case {
 
  private:
   static constexpr T kPoison = std::numeric_limits<T>::quiet_NaN();
-  // The address space that OpenBLAS maps per thread, in bytes. It must be available, because
-  // OpenBLAS retries forever if it is refused.
+  // The address space, in bytes, that OpenBLAS maps per thread. The case checks that it is
+  // available, because OpenBLAS would retry a refused mapping forever.
   static constexpr double kBlasBytes = 128.0 * 1024 * 1024;
 
   // Returns the distance, in elements, between corresponding matrices of two consecutive sets. It

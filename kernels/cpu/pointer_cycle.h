@@ -29,10 +29,11 @@ struct PointerCycle {
   // Returns the element whose position is 0, or null if there is none.
   const Element* First() const;
 
-  // Checks that the elements still form one cycle: each must point to the one at the next position,
-  // and the last one to position 0. Also checks that a walk through the cycle ended at the right
-  // element: `end` must be the one at position `expected`. A null `end` means that there was no
-  // walk, which is an error.
+  // Checks two conditions:
+  // - The elements still form one cycle: each points to the one at the next position, and the last
+  //   one to position 0.
+  // - A walk through the cycle ended at the right element: `end` is the one at position `expected`.
+  //   If `end` is null, there was no walk, which is an error.
   Verdict Check(const Element* end, int64_t expected) const;
 
  private:

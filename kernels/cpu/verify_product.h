@@ -7,14 +7,13 @@
 
 namespace assay {
 
-// Verifies C = A B for row-major A (m x k), B (k x n) and C (m x n). Compares C x with A (B x) in
-// fp64, where x is a vector of random signs (Freivalds 1979). Each row is compared separately,
-// because a norm over all rows would hide a single wrong element. A NaN fails.
+// Verifies C = A B for row-major A (m x k), B (k x n) and C (m x n). Instead of computing A B,
+// compares C x with A (B x) in fp64, where x is a vector of random signs (Freivalds 1979). Each row
+// is compared separately, because a norm over all rows would hide a single wrong element. A NaN
+// fails.
 //
-// A row's error is relative to the typical size of its sum, |a_i| |B| / sqrt(k). It must not
-// exceed 4 (u sqrt(k) + u64 sqrt(n)), where u and u64 are the unit roundoffs of T and fp64.
-// Correct results have errors of about 0.4 u sqrt(k). For fp32 with k = n = 16384, a single wrong
-// element is found if it is off by at least 0.4% of its typical size.
+// The tolerance allows for the rounding errors of T. For fp32 with k = n = 16384, a single wrong
+// element is found if it is off by at least 0.4% of the typical size of an element.
 template <typename T>
 Verdict VerifyProduct(int64_t m, int64_t n, int64_t k, const T* a, const T* b, const T* c,
                       uint64_t seed);

@@ -205,10 +205,10 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // The bus factor counts link bytes per byte of payload. With these algorithms, the average rank
-  // sends exactly that many. For a ring, this is true by definition. A tree all-reduce uses two
-  // trees, each of which moves half of the array up and down n - 1 edges. With PAT and
-  // point-to-point calls, each rank's share is sent once to every other rank.
+  // With these algorithms, the average rank sends bus_factor() bytes per byte of payload:
+  // - RING: by definition of the bus factor.
+  // - TREE: two trees each move half of the array up and down n - 1 edges.
+  // - PAT and P2P: each rank's share is sent once to every other rank.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }

@@ -20,9 +20,9 @@ enum class CollectiveKind {
   kSendRecv,
 };
 
-// A collective operation as seen by one rank (process). `count` is the argument of NCCL's
-// function: the number of elements in one rank's share if the collective divides an array among
-// the ranks, or in the whole array otherwise.
+// A collective operation as seen by one rank (process). `count` is the argument of NCCL's function.
+// If the collective divides an array among the ranks, it is the number of elements in one rank's
+// share. Otherwise, it is the number of elements in the whole array.
 struct CollectivePlace {
   int ranks = 2;
   int rank = 0;
@@ -35,9 +35,10 @@ struct CollectivePlace {
 // The value of OutputBlock::source if the block is the reduction of all ranks' inputs.
 inline constexpr int kAllRanks = -1;
 
-// A block of `count` elements in a rank's output, starting at element `first`, and its expected
-// contents. It must equal the part of rank `source`'s input that starts at element `source_first`.
-// If `source` is kAllRanks, it must equal the reduction of that part over all ranks.
+// A block in a rank's output and its expected contents. The block has `count` elements, starting at
+// element `first`. They must equal `count` elements of rank `source`'s input, starting at element
+// `source_first`. If `source` is kAllRanks, they must equal the reduction of these elements over
+// all ranks.
 struct OutputBlock {
   int source = kAllRanks;
   int64_t source_first = 0;
@@ -59,8 +60,8 @@ struct Collective {
   bool rooted = false;
   // The reason why this collective cannot write its output over its input, or null if it can.
   const char* not_in_place = nullptr;
-  // True if no rank can finish the collective before every rank has started it. The rank with the
-  // shortest time is then the one that started last.
+  // True if no rank can finish the collective before every rank has started it. The last rank to
+  // start then has the shortest time, because it does not wait for the others.
   bool mutual = false;
   // Returns the ratio of bus bandwidth to algorithm bandwidth, as defined by nccl-tests
   // (doc/PERFORMANCE.md): the number of bytes that the busiest link must carry per byte of payload.
@@ -72,8 +73,8 @@ struct Collective {
   // Returns the number of elements in this rank's input (below: output), or 0 if it has none.
   int64_t (*input_count)(const CollectivePlace&);
   int64_t (*output_count)(const CollectivePlace&);
-  // Returns where the input (below: the output) begins in the buffer that the two share when the
-  // collective runs in place.
+  // Returns the position of the input (below: of the output) in the shared buffer when the
+  // collective runs in place, that is, with its input and output in one buffer.
   int64_t (*input_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
   int64_t (*output_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
   // Returns the blocks that make up this rank's whole output, in order.
@@ -84,8 +85,8 @@ struct Collective {
 const std::vector<Collective>& Collectives();
 const Collective& CollectiveOf(CollectiveKind kind);
 
-// The alignment, in bytes, of each rank's share of a divided array. As in nccl-tests, the size of
-// a share is rounded down to a multiple of it.
+// The alignment, in bytes, of each rank's share when an array is divided among the ranks. As in
+// nccl-tests, shares are rounded down to a multiple of this number.
 inline constexpr int64_t kShareAlignment = 16;
 
 // Returns the element count to pass to NCCL for an array of `bytes` bytes. If the collective does
@@ -96,10 +97,10 @@ int64_t CountOf(const Collective& collective, int64_t bytes, int64_t element_byt
 // parameter "bytes", because each rank's share is rounded down.
 int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t element_bytes, int ranks);
 
-// Returns the number of bytes that the links carry per byte of payload, averaged over ranks and
-// including the flags added by NCCL's protocols. `algorithm` is "RING", "TREE", "PAT" or "P2P",
-// and `protocol` is "SIMPLE", "LL" or "LL128", as named by NCCL's profiler. Returns 0 if the
-// number is unknown, as for NVLS and CollNet, where switches perform the reduction.
+// Returns the number of bytes that the links carry per byte of payload, averaged over the ranks.
+// Includes the flags that NCCL's protocols add to the data. `algorithm` and `protocol` are names
+// from NCCL's profiler, such as "RING" and "LL128". Returns 0 if the number is unknown, for example
+// because switches perform the reduction (NVLS and CollNet).
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks);
 

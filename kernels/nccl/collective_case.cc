@@ -24,23 +24,24 @@ constexpr int64_t kAlignment = 128;
 // bandwidth keeps increasing with size up to about 2 GiB.
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
-// The shortest sample, in seconds. Shorter ones would be distorted in two ways. First, each sample
-// ends with a CUDA event, which delays an H200 by about 1.5 us, or 2% of a 16 MiB collective.
-// Second, each sample takes as long as its slowest rank, and in short samples that is a different
-// rank every time. With samples of 1 ms, this adds 1% to the time of a 256 MiB collective.
+// The shortest sample, in seconds. Two effects would distort shorter samples:
+// - Each sample ends with a CUDA event, which delays an H200 by about 1.5 us, or 2% of a 16 MiB
+//   collective.
+// - Each sample takes as long as its slowest rank, and in short samples that is a different rank
+//   every time. With samples of 1 ms, this adds 1% to the time of a 256 MiB collective.
 constexpr double kMinSampleSeconds = 10e-3;
 // The minimum number of calls to the collective per sample. A single call would be too noisy. For
 // example, a reduce_scatter of 8 GiB on two H200s takes 14 ms, and consecutive calls differ by 8%.
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
-// The target duration of one CUDA graph launch, in seconds, long enough to make the launch
-// overhead negligible. To reach it, a graph usually contains up to kMaxReplays iterations,
-// rounded up to a multiple of the number of buffer sets.
+// The target duration of one CUDA graph launch, in seconds, long enough to make the launch overhead
+// negligible. A graph contains enough iterations to last this long, but usually no more than
+// kMaxReplays, rounded up to use every set of buffers equally often.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// The maximum number of iterations in a CUDA graph, which limits its use of host and GPU memory.
-// If the buffers are very small, the data of this many iterations may fit in the L2 cache. The
-// result then reports that its data was cached.
+// The maximum number of iterations in a CUDA graph, which limits its use of host and GPU memory. If
+// the buffers are very small, all data used by a graph may fit in the L2 cache. The result then
+// reports that its data was cached.
 constexpr int64_t kMaxGraphIterations = 1024;
 // The nccl-tests settings copied by the "nccl_tests" policy: the number of iterations per timed
 // loop (option -n 20), and the total size of the buffers that the iterations rotate through
@@ -48,7 +49,8 @@ constexpr int64_t kMaxGraphIterations = 1024;
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
 // The number of untimed iterations before a diagnosis, which compares the times of the ranks.
-// They get all ranks to run the same iteration at the same time. The timer adds one more.
+// Thanks to them, all ranks run the same iteration at the same time when the diagnosis begins. The
+// timer adds one more untimed iteration.
 constexpr int64_t kDiagnosisLead = 7;
 
 // Returns how many timed loops of nccl-tests one sample contains.
@@ -119,8 +121,8 @@ Result<Rotation> CollectiveCase::PlanOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(const Rotation plan, PlanRotation(!as_nccl_tests_, set_bytes,
                                                            device_.l2_bytes, available, what));
   if (!as_nccl_tests_) return plan;
-  // Rotates like nccl-tests, which shifts its buffers after each iteration by the larger of the
-  // input and output sizes. Each timed loop starts over with the first buffers.
+  // Rotates through the buffers like nccl-tests, which moves on in memory after each iteration by
+  // the larger of the input and output sizes. Each timed loop starts over with the first buffers.
   const int64_t shift = aggregate_ * std::max(input_stride_, output_stride_);
   const int64_t sets = std::clamp<int64_t>(kNcclTestsBytes / shift, 1, kNcclTestsIterations);
   return Rotation(std::clamp<int64_t>(available / set_bytes, 1, sets));
@@ -195,8 +197,8 @@ Status CollectiveCase::Enqueue(int64_t set) {
 }
 
 Status CollectiveCase::MakeRoom() {
-  // The "nccl_tests" policy needs no limit on the queue, because its loops are short and leave
-  // the stream empty. The events that enforce the limit would disturb its timing.
+  // With the "nccl_tests" policy, the queue needs no limit, because the timed loops are short and
+  // leave the stream empty. The events that enforce the limit would disturb the timing.
   if (as_nccl_tests_) return Status::Ok();
   return queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout);
 }
@@ -258,9 +260,9 @@ Status CollectiveCase::CaptureGraph() {
   // A graph uses each set of buffers once, so that the result of a replay can be checked.
   if (!Repeatable()) launches_ = std::min(sets, kMaxGraphIterations);
   if (as_nccl_tests_) launches_ = kNcclTestsIterations;
-  // An in-place reduction overwrites its input. A graph that uses the same buffers more than once
-  // reduces its own results, so the expected values are unknown. In that case, a separate graph
-  // of a single iteration is verified instead.
+  // An in-place reduction overwrites its input. If a graph uses the same buffers more than once, it
+  // reduces its own results, and the expected values are unknown. A separate graph of a single
+  // iteration is then verified instead.
   if (!Repeatable() && launches_ > sets) {
     ASSAY_ASSIGN_OR_RETURN(verified_, Capture(1));
     verified_set_ = rotation_.last();

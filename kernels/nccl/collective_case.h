@@ -79,8 +79,8 @@ class CollectiveCase : public Case {
   // Fills the output buffers of `set` with 0xff bytes to expose elements that are never written.
   // This destroys the inputs of in-place collectives, which are therefore filled again.
   Status Poison(int64_t set);
-  // Returns true if the output can be verified after any number of iterations. An in-place
-  // reduction rules this out: each iteration reduces the previous result, so the sums overflow.
+  // Returns true if the output can be verified after any number of iterations. The output of an
+  // in-place reduction cannot: each iteration reduces the previous result, so the sums overflow.
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
   // Launches one iteration without a graph.
   Status Iterate();

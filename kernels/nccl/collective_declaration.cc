@@ -12,11 +12,11 @@ namespace {
 constexpr int64_t kMaxRanks = 4096;
 constexpr int64_t kMaxNodes = 64;
 constexpr int64_t kMaxAggregate = 64;
-// The maximum number of ranks for a mean of 8-bit integers. The inputs are chosen to add up to at
-// most 127, so with more ranks nearly every mean would be 0 or 1.
+// The maximum number of ranks for a mean of 8-bit integers. With more ranks, nearly every mean
+// would be 0 or 1, because the inputs are chosen to add up to at most 127.
 constexpr int64_t kMaxRanksOfByteMean = 63;
-// The maximum number of ranks for a mean of fp8 numbers. NCCL multiplies by 1 / ranks, and the
-// smallest positive e4m3 number is 2^-9.
+// The maximum number of ranks for a mean of fp8 numbers. NCCL multiplies by 1 / ranks, which must
+// be at least 2^-9, the smallest positive e4m3 number.
 constexpr int64_t kMaxRanksOfFp8Mean = 512;
 
 // The latency of a ring collective with NCCL's LL protocol over NVLink: a start-up time plus a
@@ -129,10 +129,10 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
   return work;
 }
 
-// Declares the benchmark of one collective. `link_bytes`, the number of bytes on the busiest
-// link, and `steps`, the number of successive messages, were computed by hand for a small
-// example. In it, each of 4 ranks has an array of 4096 bytes or, if the collective divides the
-// array, a share of 1024 bytes.
+// Declares the benchmark of one collective. The benchmark's test compares the computed work with an
+// example of 4 ranks. Each rank has an array of 4096 bytes or, if the collective divides the array,
+// a share of 1024 bytes. `link_bytes` and `steps` are the expected values, computed by hand: the
+// number of bytes on the busiest link and the number of successive messages.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;

@@ -10,8 +10,8 @@
 namespace assay {
 
 // The input data for collectives that only move data. Each element is a random bit pattern
-// determined by the seed, the rank and the element's index. No element has all bits set. Outputs
-// are filled with 0xff bytes beforehand, which exposes elements that are never written.
+// determined by the seed, the rank and the element's index. To expose elements that are never
+// written, outputs are filled with 0xff bytes beforehand, and no input element has all bits set.
 struct MovePattern {
   uint64_t seed = 0;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8.

@@ -48,7 +48,7 @@ std::string Variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Returns true if NCCL_DEBUG was set not by the user but by a parent process, for its own log.
+// Returns true if NCCL_DEBUG was set by a parent process for its own log, rather than by the user.
 // This process then needs a new log, because the parent's file descriptor is not open here.
 bool Inherited() {
   return Variable("NCCL_DEBUG") == kLevel && Variable("NCCL_DEBUG_SUBSYS") == kSubsystems &&

@@ -6,9 +6,9 @@
 
 namespace assay {
 
-// Makes NCCL log to memory: warnings, and messages about start-up, environment and network. Does
-// nothing if the user has set NCCL_DEBUG. Must be called before NCCL is loaded, and again in each
-// child process, which has its own log.
+// Makes NCCL write its log to memory: warnings, and messages about start-up, environment and
+// network. Does nothing if the user has set NCCL_DEBUG. Must be called before NCCL is loaded, and
+// again in each child process, which has its own log.
 void KeepNcclLog();
 
 // Discards the lines written so far. NcclLogTail() returns only lines written after this call.

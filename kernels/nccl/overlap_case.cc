@@ -16,8 +16,8 @@ namespace assay {
 namespace {
 
 // The minimum duration, in seconds, of the matrix multiplications and of the collective. Shorter
-// work is repeated up to kMaxRepeats times. When run at once, the two start a few microseconds
-// apart, which is negligible compared with this duration.
+// work is repeated up to kMaxRepeats times. When the two run at once, one starts a few microseconds
+// after the other, and this delay should be negligible.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;

@@ -15,8 +15,8 @@
 namespace assay {
 
 // Returns the largest value that a sum of inputs may reach. T represents every whole number up to
-// it exactly, so sums have no rounding error. For 8-bit integers, it is below 255 (0xff), which
-// marks elements that the collective has not written.
+// it exactly, so sums have no rounding error. For 8-bit integers, the value is below 255 (0xff),
+// which marks elements that the collective has not written.
 template <typename T>
 __host__ __device__ constexpr int LargestWhole() {
   if (std::is_same<T, __nv_fp8_e4m3>::value) return 16;
@@ -38,13 +38,14 @@ __host__ __device__ constexpr double UnitRoundoff() {
   return 0;
 }
 
-// The maximum number of ranks with a nonzero input when there are too many ranks for all of them
-// to contribute to a sum. The sum then does not exceed this number.
+// The maximum number of ranks that contribute to a sum if there are very many ranks. If all of them
+// contributed, the sum could exceed the largest whole number that the data type holds exactly. With
+// this limit, the sum is at most kFewRanks.
 constexpr int kFewRanks = 8;
 
-// The number of rounding errors allowed when checking a mean. NCCL rounds 1 / n, the product of
-// each input and 1 / n, and the sum of these products, at most two of which are nonzero. That
-// makes three rounding errors, plus one in reserve.
+// The number of rounding errors allowed when checking a mean of n inputs. NCCL rounds 1 / n, then
+// each input times 1 / n, and then the sum of these products, at most two of which are nonzero.
+// That makes three rounding errors, plus one in reserve.
 constexpr int kMeanRoundings = 4;
 
 // Returns true if the mean of this many floating-point numbers is rounded because 1 / ranks has
@@ -81,9 +82,9 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   if (ranks <= largest) {
     return static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest / ranks + 1));
   }
-  // There are too many ranks for all of them to contribute, so this draws kFewRanks random
-  // numbers. A rank's input is the number of times its own number is drawn. Half of the possible
-  // numbers match no rank, so the sums differ from element to element.
+  // If all ranks contributed, the sum could exceed `largest`. Instead, this draws kFewRanks random
+  // numbers and returns how many of them equal `rank`. Half of the possible numbers match no rank,
+  // so the sums differ from element to element.
   int value = 0;
   for (int slot = 0; slot < kFewRanks; ++slot) {
     const uint32_t drawn = draws.Of(slot) % (2 * static_cast<uint32_t>(ranks));

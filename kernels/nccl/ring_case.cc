@@ -28,9 +28,9 @@ constexpr int64_t kReferenceSamples = 9;
 constexpr int64_t kMessageBytes = int64_t{16} << 20;
 constexpr int64_t kMostMessages = 2;
 
-// Returns the number of thread blocks (channels) that NCCL may use. By default, NCCL divides its
-// channels among all ranks. In a ring, a rank sends only to its two neighbors, so most of the
-// link bandwidth would go unused. With this setting, a message between two of four ranks uses 16
+// Returns the number of thread blocks (channels) that NCCL may use. NCCL's default would leave most
+// of the link bandwidth unused: it divides the channels among all ranks, but in a ring, a rank
+// sends only to its two neighbors. With this setting, a message between two of four ranks uses 16
 // channels instead of 8.
 int CtasOf(const NcclLibrary& nccl) { return nccl.version >= 22800 ? 64 : 32; }
 
@@ -270,8 +270,8 @@ Result<Verdict> RingCase::Verify() {
   ASSAY_RETURN_IF_ERROR(Enqueue(set));
   last_set_ = set;
   ASSAY_ASSIGN_OR_RETURN(Verdict random, CheckRandom(set));
-  // All ranks must make the same calls, even if a check fails on only one of them. Failure of the
-  // first check is therefore not reported until both have run.
+  // All ranks must make the same calls, even if a check fails on only one of them. A failure of the
+  // first check is therefore reported only after both checks have run.
   if (!pattern.passed) return pattern;
   random.reference += "; and before, of whole numbers, every element exactly";
   random.elements_checked += pattern.elements_checked;
@@ -306,8 +306,8 @@ Result<Verdict> RingCase::CheckRandom(int64_t set) {
 Result<Verdict> RingCase::VerifyLast() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   if (!in_place_) return CheckRandom(last_set_);
-  // An in-place all-reduce repeatedly sums its own results until they overflow, so the output of
-  // the timed iterations cannot be checked. Instead, checks another run with new input.
+  // The output of the timed iterations cannot be checked: repeated in place, an all-reduce sums its
+  // own results until they overflow. Instead, checks another run with new input.
   ASSAY_ASSIGN_OR_RETURN(Verdict verdict, Verify());
   verdict.reference += ", after filling the buffer again";
   return verdict;

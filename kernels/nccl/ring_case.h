@@ -21,9 +21,9 @@
 
 namespace assay {
 
-// The number of lanes. A lane is a communicator with two rings, one per direction, whose messages
-// are sent in the same NCCL group. Every ring reduces an equal part of the array. With two lanes,
-// the messages of one keep the links busy while the other starts its next messages.
+// The number of lanes. A lane is an NCCL communicator with two rings, one in each direction. With
+// two lanes, the messages of one keep the links busy while the other starts its next messages.
+// Every ring reduces an equal part of the array.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 

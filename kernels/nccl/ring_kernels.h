@@ -29,8 +29,8 @@ Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, in
 // rounding errors, or 9.5e-7 for fp32.
 double SumTolerance(const std::string& dtype);
 
-// Compares `count` sums over random elements of `ranks` ranks with those at `reference`, which
-// were added in a different order. Each difference is divided by the reference value or the
+// Compares `count` sums with those at `reference`. Both add the same random elements of `ranks`
+// ranks, but in a different order. Each difference is divided by the reference value or the
 // standard deviation of a sum, the larger of the two. The verdict contains the largest quotient.
 // Waits for `stream`.
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,

@@ -16,9 +16,8 @@ RingStep RingStepOf(const RingPlace& place, int step) {
   const int rounds = place.ranks - 1;
   RingStep result;
   result.reduces = step < rounds;
-  // In the reduce-scatter, a rank first sends the chunk with its own number, and ends up with the
-  // complete sum of the chunk with the next rank's number. It sends that chunk first in the
-  // all-gather.
+  // In the reduce-scatter, a rank first sends the chunk with its own number. It ends up with the
+  // complete sum of the chunk with the next rank's number, which it sends first in the all-gather.
   const int first = result.reduces ? place.rank : place.rank + place.direction;
   const int back = result.reduces ? step : step - rounds;
   result.send = place.Around(first - place.direction * back);

@@ -11,9 +11,8 @@
 namespace assay {
 namespace {
 
-// Accepts `connections` connections and returns them ordered by number. The first message on a
-// connection, the greeting, normally contains the caller's rank, but here it contains the number
-// of the connection.
+// Accepts `connections` connections and returns them ordered by number. The caller sends this
+// number in its first message (the greeting), which would normally contain its rank.
 Result<std::vector<Socket>> Accept(const Socket& listener, const std::string& nonce,
                                    int connections, MonotonicTime deadline) {
   std::set<int> numbers;

@@ -57,8 +57,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                          MeetingPoint::Parse(points[static_cast<size_t>(next)]));
   const MonotonicTime deadline = Clock::Real().Now() + std::min(timeout, kConnectTimeout);
   const Caller me = {peers.rank(), Purpose::kMessages};
-  // Connects to the next rank on another thread while this thread accepts the previous rank. Done
-  // one after the other, the two would leave every rank waiting for its neighbor.
+  // Connects to the next rank on another thread while this thread accepts the previous rank. If all
+  // ranks did one after the other, every rank would wait for its neighbor.
   auto connected =
       std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
@@ -69,8 +69,9 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                                   .WithContext("connection to rank " + std::to_string(next))
                                   .WithPeer({next});
   ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
-  // NoticeSilence() would close connections whose data stays unread for a long time, as can
-  // happen here while the next rank is busy. The stall timeout detects a rank that is stuck.
+  // Does not call NoticeSilence(), which would close a connection whose data stays unread for a
+  // long time. This can happen here while the next rank is busy. A rank that is stuck is detected
+  // by the stall timeout instead.
   NoticeSilentHost(*to_next);
   NoticeSilentHost(accepted->at(previous));
   return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));

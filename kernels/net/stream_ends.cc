@@ -287,9 +287,9 @@ Status ReceivingEnd::Wait(const Stream& stream, bool announced) {
   const MonotonicTime deadline = Clock::Real().Now() + kStreamStall;
   pollfd entries[2] = {{stream.socket.fd(), POLLIN, 0}, {announced ? -1 : wake_, POLLIN, 0}};
   if (poll(entries, 2, PollMillis(deadline)) != 0) return Status::Ok();
-  // This stream may be idle because the other streams are sending all blocks. Until the sender
-  // announces how many bytes each stream has sent, the transfer therefore fails only if all
-  // streams are idle.
+  // A single idle stream is not an error, because the other streams may be sending all blocks.
+  // Until the sender announces how many bytes each stream has sent, the transfer therefore fails
+  // only if all streams are idle.
   const bool all_silent = std::chrono::steady_clock::now() - arrivals_->last() >= kStreamStall;
   return announced || all_silent ? PeerTimeout("nothing came for 30 s") : Status::Ok();
 }

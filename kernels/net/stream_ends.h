@@ -166,8 +166,8 @@ class ReceivingEnd {
   // Returns the duration of each sample of the last finished transfer, in seconds.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
-  // Returns the mismatches found in the last transfer. Besides the bytes compared on arrival,
-  // covers every byte of the blocks that are still in the buffers.
+  // Returns the mismatches found in the last transfer. Includes those found on arrival, and
+  // compares every byte of the blocks that are still in the buffers.
   StreamMismatches Check();
 
  private:

@@ -38,8 +38,8 @@ class TcpLatencyCase : public Case {
       message_[i] = static_cast<char>(RandomAt(seed_, i));
   }
 
-  // Makes the socket blocking, so that a rank that sleeps while waiting makes only one system
-  // call, as most programs do, and no poll().
+  // Makes the socket blocking. Like most programs, a rank that sleeps until data arrives then makes
+  // only one system call, without a poll() before it.
   Status Prepare() {
     const int flags = fcntl(socket_.fd(), F_GETFL);
     const timeval stall = {kStallSeconds, 0};
@@ -150,8 +150,8 @@ class TcpLatencyCase : public Case {
     return PeerLost(std::strerror(errno));
   }
 
-  // Computes the 99th percentile of `seconds` and appends it to tails_ once per sample, because
-  // Observed() must return one value for each sample.
+  // Computes the 99th percentile of `seconds` and appends it to tails_. Appends one copy per
+  // sample, because Observed() must return one value for each sample.
   void AddTail(std::vector<double> seconds) {
     const size_t rank = (seconds.size() * 99 + 99) / 100 - 1;
     std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(rank),

@@ -153,9 +153,10 @@ struct LoadedBytes {
 constexpr double kWarp = 32;
 constexpr double kSectorBytes = 32;
 
-// Returns the bytes loaded by a naive matrix product C = A B with one thread per element of C. A
-// warp covers `columns` elements in each of 32/columns rows of C. At each step of k, it loads one
-// element of A per row and `columns` neighboring elements of B. Memory is read in whole sectors.
+// Returns the bytes loaded by a naive matrix product C = A B, in which each thread computes one
+// element of C. The 32 threads of a warp cover a block of C with `columns` columns and 32/columns
+// rows. At each step of k, the warp loads one element of A per row of the block, and `columns`
+// neighboring elements of B. Memory is read in whole sectors.
 LoadedBytes NaiveLoads(double m, double n, double k, double element, double columns) {
   const double rows = kWarp / columns;
   const double sectors = rows + std::ceil(columns * element / kSectorBytes);
@@ -163,8 +164,8 @@ LoadedBytes NaiveLoads(double m, double n, double k, double element, double colu
           "m n/32 warps x k x sectors of 32 B (one per row of A, and the columns of B)"};
 }
 
-// Adds a term to the answer: the rate at which `bytes` are moved if the user gave a time, and
-// otherwise the least time needed to move them.
+// Adds a term about moving `bytes` to the answer. If the user gave a time, the term is the rate.
+// Otherwise, it is the least time needed.
 Status AddTrafficRate(const Arguments& arguments, double bytes, bool to_memory, Answer& answer) {
   if (!arguments.Has("time")) {
     if (!to_memory || !(arguments.Has("gpu") || arguments.Has("bandwidth"))) return Status::Ok();

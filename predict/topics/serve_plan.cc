@@ -198,8 +198,11 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
   return option;
 }
 
-// Sorts the options by cost, cheapest first. Among equally cheap options, prefers fewer GPUs if a
-// request rate is given, then more tokens per GPU. Options that miss the latency goals come last.
+// Sorts the options from best to worst:
+//   - Options that miss the latency goals come last.
+//   - Cheaper options come first.
+//   - If the cost is the same, options with fewer GPUs come first if a request rate is given, and
+//     then those with more tokens per GPU.
 void SortServeOptions(const ServeGoal& goal, std::vector<ServeOption>& options) {
   const auto key = [&](const ServeOption& option) {
     const bool fails = !option.problem.empty();
@@ -255,8 +258,9 @@ Grid ServeOptionGrid(const ServeGoal& goal, const std::vector<ServeOption>& opti
   return grid;
 }
 
-// Removes options (a GPU model with a number of tensor-parallel GPUs) that do not fit in memory. If
-// none of a GPU model's options fits, keeps the one with the most GPUs.
+// Removes the options that do not fit in memory. An option is a GPU model and a number of
+// tensor-parallel GPUs. If none of the options for a GPU model fits, keeps the one with the most
+// GPUs.
 void DropSmallSizes(std::vector<ServeOption>& options) {
   std::map<std::string, int64_t> largest;
   std::map<std::string, bool> fits;
@@ -269,7 +273,7 @@ void DropSmallSizes(std::vector<ServeOption>& options) {
   });
 }
 
-// Keeps only each GPU model's first option that meets the latency goals. Returns the number of GPU
+// Keeps one option per GPU model: the first that meets the latency goals. Returns the number of GPU
 // models with no such option.
 size_t KeepBestOfEach(std::vector<ServeOption>& options) {
   std::set<std::string> kept;

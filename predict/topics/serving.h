@@ -43,9 +43,10 @@ Status CheckServingTokens(const std::string& input, double tokens, const ModelSh
 // Returns the memory that serving may use on one GPU, or nullopt if the GPU's memory is unknown.
 std::optional<double> UsableMemory(const Hardware& gpu);
 
-// Returns an error if `batch` sequences of `context` tokens do not fit in memory. The error is
-// about the input `batch_input` (may be empty) or `context_input` if reducing that input would
-// help, and about "tp" otherwise. Its hint says what would fit.
+// Returns an error if `batch` sequences of `context` tokens do not fit in memory. The error names
+// an input that the user could change, and its hint says what would fit. `batch_input` and
+// `context_input` are the names of the user's inputs for the batch and the context. If the user
+// cannot choose the batch, `batch_input` is empty.
 Status CheckServingFit(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                        double batch, double context, double in_flight,
                        const std::string& batch_input, const std::string& context_input);

@@ -18,8 +18,8 @@ namespace {
 
 // Memory for the CUDA context, NCCL's buffers and fragmentation.
 constexpr double kTrainingReserve = 1.5 * 1024 * 1024 * 1024;
-// Bytes per parameter moved by an Adam update, which reads the gradient (2), writes the weight (2),
-// and both reads and writes the master copy, momentum and variance (24).
+// The number of bytes per parameter that an Adam update moves. It reads the gradient (2), writes
+// the weight (2), and both reads and writes the master copy, momentum and variance (24).
 constexpr double kUpdateBytes = 28;
 
 // All values that determine the memory and the time of a training step.
@@ -63,9 +63,9 @@ TrainingMemory TrainingMemoryOf(const TrainingSetup& setup) {
   plan.flash = setup.flash;
   plan.recompute = setup.recompute;
   const ActivationShape shape = ActivationsOf(*setup.shape);
-  // The activations in memory, counted in micro-batches through all L layers. With the 1F1B
-  // schedule, the first stage holds pp micro-batches for its L/pp layers, which equals one
-  // micro-batch for all layers. Interleaved schedules hold a fraction (pp-1)/(pp v) more.
+  // The number of micro-batches whose activations are in memory, counted as if each were kept for
+  // all L layers. With the 1F1B schedule, the first stage keeps pp micro-batches for its L/pp
+  // layers, which counts as one. Interleaved schedules keep a fraction (pp-1)/(pp v) more.
   const double in_flight =
       std::min(setup.micro_batches / division.pp,
                1 + (setup.chunks > 1 ? (division.pp - 1) / (division.pp * setup.chunks) : 0));
@@ -297,7 +297,7 @@ TrainingBytes TrainingBytesOf(const TrainingSetup& setup) {
 }
 
 // The rate at which each GPU in a group, such as the data-parallel ranks, sends in a ring. Within a
-// node, this is the rate of the link between GPUs. Between nodes, the ring can use the network
+// node, this is the rate of the link between GPUs. A ring that spans several nodes uses the network
 // adapters of all of the group's GPUs in each node.
 struct GroupRate {
   double bytes_per_second = 0;

@@ -175,8 +175,9 @@ Result<JudgeState> GetJudgeState(Pool& pool) {
 Status PutFindings(Pool& pool, const Findings& findings, int64_t term) {
   return pool.Run("put_findings", [&](Transaction& transaction) -> Status {
     LockFindings(transaction);
-    // Check the term in a separate statement after taking the lock. Only the snapshot of a later
-    // statement is certain to include a scheduler elected while this call was waiting for the lock.
+    // Another scheduler may have been elected while this call was waiting for the lock. To notice
+    // this, check the term in a separate statement, because it takes its snapshot only after the
+    // lock.
     if (!transaction.exec_params("SELECT " + IsTerm("$1::bigint"), term)[0][0].as<bool>()) {
       return AnotherScheduler();
     }

@@ -17,9 +17,9 @@
 namespace assay::storage {
 namespace {
 
-// The maximum age of a cursor for which ListChangedLineages reads all results since the cursor. For
-// an older cursor, it looks in each series (group of comparable results) for one result since the
-// cursor, which reads fewer rows.
+// The age of a cursor up to which ListChangedLineages reads all results since the cursor. For an
+// older cursor, there may be too many results, so it looks in each series (group of comparable
+// results) for just one result since the cursor.
 constexpr int64_t kMaxReadMicroseconds = 24LL * 3600 * 1'000'000;
 constexpr char kCursorKind = 'l';
 
@@ -199,11 +199,12 @@ class RunsBuilder {
   KeyIndex series_, origins_;
 };
 
-// Returns the SQL statement that selects the newest runs of lineage $1, a group of series: at most
-// $2 per set of GPUs or nodes, among the newest $3 results of each series. For speed, it ranks the
-// results using the index result_of_series alone, and reads only the rows of the runs it returns.
-// The first column of every row is the number of failed results. If there are no runs, the
-// statement returns one row in which all other columns are NULL.
+// Returns the SQL statement that selects the newest runs of lineage $1 (a group of series), at most
+// $2 per set of GPUs or nodes. Considers only the newest $3 results of each series. The first
+// column of every row is the number of failed results. If there are no runs, the statement returns
+// one row in which all other columns are NULL.
+// For speed, it ranks the results using the index result_of_series alone, and reads only the rows
+// of the runs it returns.
 const std::string& LineageSql() {
   static const std::string sql =
       "WITH n AS MATERIALIZED ("
@@ -234,25 +235,27 @@ const std::string& LineageSql() {
   return sql;
 }
 
-// Selects the lineages of the series in "changed", except series of imported results. Checking the
-// newest result of a series is enough, because either all of its results are imported or none are.
+// Selects the lineages (groups of series) of the series in the table "changed". Omits series of
+// imported results. One result per series is enough to tell, because either all of its results are
+// imported or none are.
 constexpr char kLineagesOfChanged[] =
     "SELECT DISTINCT s.lineage_id FROM changed JOIN series s USING (series_key)"
     " CROSS JOIN LATERAL (SELECT r.origin_key FROM result r WHERE r.series_key = s.series_key"
     "   ORDER BY r.ts DESC, r.sequence DESC LIMIT 1) n"
     " JOIN origin o USING (origin_key) WHERE o.imported_from IS NULL ORDER BY s.lineage_id";
 
-// An SQL condition that is true if analyses use the result "r" and it was stored at or after $1 (in
-// microseconds since 1970).
+// An SQL condition on a result "r". It selects the successful results of primary metrics, the only
+// ones that analyses use, if they were stored at or after $1 (in microseconds since 1970).
 constexpr char kChanged[] =
     "r.ts >= 'epoch'::timestamptz + $1::bigint * interval '1 microsecond' AND r.\"primary\""
     " AND r.outcome = 'ok'";
 
-// Returns a time, in microseconds since 1970, before which no further results will appear, so that
-// the next ListChangedLineages can skip earlier results. A result has the time at which its
-// transaction began, but becomes visible only when that transaction commits. The returned time is
-// therefore the start of the oldest open transaction that has written, minus `overlap`. This
-// assumes that a transaction writes within `overlap` of its start.
+// Returns a time, in microseconds since 1970, before which no further results will appear. The next
+// ListChangedLineages can then skip all earlier results.
+// A result has the time at which its transaction began, but becomes visible only when that
+// transaction commits. The returned time is therefore the start of the oldest open transaction that
+// has written, minus `overlap`. This assumes that a transaction writes within `overlap` of its
+// start.
 int64_t SettledTime(Transaction& transaction, Duration overlap) {
   return transaction
       .exec_params(

@@ -67,11 +67,11 @@ constexpr const char* kChoice =
     "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
     "  FROM candidate_set s JOIN active USING (campaign_id)) ";
 
-// Selects queued jobs "u" of campaign "a" that can run on several sets of nodes. $4 lists the
-// reachable nodes. Skips jobs with too few reachable candidates, because only a limited number of
-// jobs is read, and such jobs could crowd out those behind them. If several jobs share a list of
-// candidates, counts its reachable nodes only once. Does not check a job's own list if it has more
-// than $5 bytes, because a long list is slow to read.
+// Selects queued jobs "u" of campaign "a" that can run on several sets of nodes. Skips jobs with
+// too few candidates among the reachable nodes, $4, because only a limited number of jobs is read,
+// and such jobs could crowd out those behind them.
+// For speed, counts the reachable nodes only once for jobs that share a list of candidates, and
+// does not check a job's own list if it has more than $5 bytes.
 constexpr const char* kUnpinned =
     "SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
     "  AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
@@ -345,8 +345,9 @@ class Claim {
       ids.Add(choice.candidate.job.job_id);
       placements.Add(ArrayOf(choice.nodes));
     }
-    // Lock the jobs in a separate, earlier statement. The snapshot of the next statement then
-    // includes all results stored for these jobs, even late ones of the previous attempt.
+    // Lock the jobs in a statement of their own. The snapshot of the next statement is then taken
+    // after the lock, so it includes all results stored for these jobs, even late ones of the
+    // previous attempt.
     const std::string picked = ArrayOf(FirstTexts(transaction_.exec_params(
         "SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
         "  AND " +

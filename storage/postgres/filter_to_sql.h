@@ -57,11 +57,11 @@ struct SplitFilter {
   Filter others;
   // True if imported results are excluded.
   bool measured_only = false;
-  // The jobs to which the filter restricts results, or empty if it does not select results by job.
-  // `others` also contains this condition.
+  // The only jobs whose results can match the filter. Empty if the filter has no condition on the
+  // job. `others` also contains the condition.
   std::vector<std::string> jobs;
-  // The earliest end time that the filter allows, in seconds since 1970. `others` also contains
-  // this condition.
+  // The earliest end time at which a result can match the filter, in seconds since 1970. `others`
+  // also contains the condition.
   std::optional<double> since;
   // True if `others` contains more than the default condition, which selects the primary metric.
   bool more = false;

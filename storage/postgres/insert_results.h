@@ -21,10 +21,10 @@ struct Batch {
   explicit Batch(std::vector<const SentResult*> the_results);
 };
 
-// Stores a batch of results and sets its outcomes. Nothing is stored for a rejected result. For a
-// row without the keys of its series and origin, also stores its series, environment and origin,
-// and sets the keys. The keys become invalid if the transaction is rolled back. Locks the jobs
-// until the end of the transaction.
+// Stores a batch of results and sets its outcomes. Stores nothing for a rejected result. Locks the
+// jobs until the end of the transaction.
+// If a row lacks the keys of its series and origin, also stores the series, environment and origin,
+// and sets the keys. The keys become invalid if the transaction is rolled back.
 Status Insert(Transaction& transaction, Batch& batch);
 
 }  // namespace assay::storage

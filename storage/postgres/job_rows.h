@@ -48,13 +48,14 @@ std::string LeasedColumns();
 std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result& rows,
                                     CandidateSets& sets);
 
-// Returns an SQL condition that is true if the SQL expression `term` is 0 or the term of the
-// current scheduler. It keeps a statement sent by a former scheduler from changing anything.
+// Returns an SQL condition that keeps a statement sent by a former scheduler from changing
+// anything. It is true if the SQL expression `term` is 0 or the election number of the current
+// scheduler.
 std::string IsTerm(const std::string& term);
 
-// Implements JobStore::FinishAttempt, except that it does not end the campaign along with its last
-// job. In the outcome, campaign_ended is therefore true only if FinishedAttempt::mend has removed
-// the campaign's verdict. Sets `open` to true if the job is queued again.
+// Implements JobStore::FinishAttempt, except for ending a campaign whose last job has ended. The
+// outcome's campaign_ended is therefore true only if FinishedAttempt::mend has removed the
+// campaign's verdict. Sets `open` to true if the job is queued again.
 Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, bool* open);
 
 // Implements JobStore::RerunCampaign.

@@ -114,10 +114,10 @@ class PostgresJobStore : public JobStore {
     });
   }
 
-  // Uses transaction ids as revisions. The revision of a change is the id of the transaction that
-  // made it. The returned revision is the id of the oldest transaction still open. Transactions
-  // that commit after this call have the same or a higher id, so the next call does not miss their
-  // changes.
+  // Returns the jobs that changed since an earlier call, without missing changes by transactions
+  // that were open during that call. The revision of a change is the id of its transaction. The
+  // returned revision is the id of the oldest open transaction, so that all transactions that
+  // commit later have the same or a higher id. The next call therefore finds their changes.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -127,8 +127,8 @@ class PostgresJobStore : public JobStore {
           campaign_id);
       if (now.empty()) return NoCampaign(campaign_id);
       changes.revision = now[0][0].as<int64_t>();
-      // If the revision is higher than the current one, it comes from another database cluster, and
-      // this database was restored from a dump of that cluster. In that case, return all jobs.
+      // A revision higher than the current one comes from another database cluster, and this
+      // database was restored from a dump of that cluster. In that case, return all jobs.
       const int64_t since = revision > changes.revision ? 0 : revision;
       for (const auto& row :
            transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
@@ -385,9 +385,10 @@ class PostgresJobStore : public JobStore {
   }
 
  private:
-  // Cancels or marks the next open jobs of the campaign, starting after the id `last`. Handles at
-  // most kCancelledAtOnce jobs per transaction, so that a large campaign does not hold up lease
-  // renewals. Advances `last`, adds jobs to `running`, and sets `more` if jobs are left.
+  // Cancels the next queued jobs of the campaign and marks the next running ones, starting after
+  // the id `last`. Handles at most kCancelledAtOnce jobs per transaction, so that a large campaign
+  // does not hold up lease renewals. Advances `last`, adds the running jobs to `running`, and sets
+  // `more` to false once no jobs are left.
   Status CancelJobs(const std::string& campaign_id, std::string& last,
                     std::vector<JobEpoch>& running, bool& more) {
     // A single UPDATE both cancels queued jobs and marks running ones. Two separate statements

@@ -48,10 +48,11 @@ constexpr char kPlace[] =
 constexpr int kEpochJump = 1000;
 
 // Creates the row of the table "fleet" if it is missing. If the row names another database cluster,
-// this database was restored from a dump of that cluster, and two things need correcting. Job
-// revisions are transaction ids of the old cluster. Those that are too high for this one are reset,
-// because their jobs would otherwise appear to be changed forever. Epochs (numbers of attempts) are
-// increased, because agents may know attempts that began after the dump was made.
+// this database was restored from a dump of that cluster. Then corrects two things:
+// - Job revisions are transaction ids of the old cluster. Resets those that are too high for this
+//   one, because their jobs would otherwise appear to be changed forever.
+// - Increases epochs (numbers of attempts), because agents may know attempts that began after the
+//   dump was made.
 void PrepareFleet(Transaction& transaction) {
   transaction.exec(std::string("INSERT INTO fleet SELECT gen_random_uuid(), ") + kPlace +
                    " WHERE NOT EXISTS (SELECT FROM fleet)");

@@ -58,9 +58,8 @@ class Pool {
   // Runs `body` in a transaction and commits it. After a deadlock or a serialization failure,
   // retries, for up to five attempts in total. If `body` returns an error, rolls back and returns
   // that error. The other possible errors are
-  // - UNAVAILABLE if the same call may succeed later: the database is unreachable, read-only, hung
-  //   or out of resources, no connection becomes free in time, or all attempts conflict with other
-  //   transactions;
+  // - UNAVAILABLE if the call may succeed later: the database is unreachable, read-only, hung or
+  //   out of resources, no connection becomes free in time, or all attempts conflict with others;
   // - INVALID_ARGUMENT if the database rejects the data;
   // - INTERNAL for everything else.
   Status Run(const char* name, const Body& body) {

@@ -15,9 +15,9 @@ namespace {
 
 using Path = ResultScan::Path;
 
-// The number of keys up to which ListNewest searches an index directly, once per key. With more
-// keys, it first looks for the page among the newest kFirstLook results of all keys, which takes
-// just one search.
+// The maximum number of keys (of series or origins) for which ListNewest searches an index once per
+// key. With more keys, it first looks for the page among the newest kFirstLook results of all keys,
+// which takes just one search.
 constexpr size_t kManyKeys = 200;
 constexpr int64_t kFirstLook = 5'000;
 
@@ -37,9 +37,9 @@ std::vector<RowPosition> FindPage(Transaction& transaction, const ResultScan& sc
 
 // Returns the number of results of a scan, but at most kMaxCountedResults.
 int CountResults(Transaction& transaction, const ResultScan& scan) {
-  // The ORDER BY clause in PageSql makes PostgreSQL's planner use the index result_newest.
-  // Otherwise it would read a partition from its beginning, which may be far from scan.before,
-  // where the counted results begin.
+  // To count the newest results, use PageSql, whose ORDER BY clause makes PostgreSQL's planner use
+  // the index result_newest. Otherwise PostgreSQL would read a partition from its beginning, which
+  // may be far from scan.before, where the counted results begin.
   const std::string rows =
       scan.path == Path::kNewest ? PageSql(scan, "r.sequence") : RowsSql(scan, "r.sequence");
   return RunScan(transaction, scan, "",

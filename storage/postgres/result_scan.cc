@@ -19,8 +19,8 @@ constexpr size_t kMaxSearchedKeys = 2'000;
 // If more than this share of keys matches, reading the newest results of all keys costs less.
 constexpr double kMaxShare = 0.5;
 // The amount by which the end time of a result may be later than the time at which it was stored.
-// Although results are stored after they end, this can happen because the end time comes from the
-// node's clock.
+// Results are stored after they end, but the end time comes from the node's clock, which may be
+// ahead of the database's.
 constexpr double kClockSkewSeconds = 86'400;
 
 constexpr char kNewestFirst[] = " ORDER BY r.ts DESC, r.sequence DESC";
@@ -215,9 +215,9 @@ std::string PageSql(const ResultScan& scan, const std::string& columns) {
 }
 
 std::string RowsSql(const ResultScan& scan, const std::string& columns) {
-  // OFFSET 0 keeps PostgreSQL's planner from merging this subquery into the outer query, so that it
-  // searches the index once per key. Otherwise the planner would have to estimate how many rows
-  // match an array of keys, and might read the whole table.
+  // OFFSET 0 keeps PostgreSQL's planner from merging this subquery into the outer query. Without
+  // merging, PostgreSQL searches the index once per key. With it, the planner would estimate how
+  // many rows match an array of keys, and might read the whole table.
   return Select(scan, columns, scan.path == Path::kNewest ? "" : " OFFSET 0");
 }
 

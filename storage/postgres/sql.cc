@@ -3,8 +3,8 @@
 namespace assay::storage {
 namespace {
 
-// Returns the non-null elements of a one-dimensional array. Does not use libpqxx's parser, which
-// also splits the text at semicolons although PostgreSQL leaves them unquoted.
+// Returns the non-null elements of a one-dimensional array. Does not use libpqxx's parser, because
+// it would split an element at a semicolon, which PostgreSQL does not quote.
 std::vector<std::string> Elements(const pqxx::field& array) {
   std::vector<std::string> elements;
   if (array.is_null()) return elements;

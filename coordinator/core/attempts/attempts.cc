@@ -52,9 +52,10 @@ int CountOf(const CaseOutcomes& outcomes, v1::CaseOutcome outcome) {
                     [&](const auto& entry) { return entry.second == outcome; }));
 }
 
-// Returns the nodes that a failed attempt counts against. For a job on a single node, that is its
-// node; for other jobs, the nodes at fault. A failure caused by Assay itself or requested by the
-// user counts against no node.
+// Returns the nodes that a failed attempt counts against:
+// - none if Assay itself or the user caused the failure;
+// - the only node of a job on a single node;
+// - the nodes at fault for a job on several nodes.
 std::vector<std::string> SuspectsOf(const LeasedJob& job, const v1::Failure& failure,
                                     const std::vector<std::string>& also_at_fault) {
   if (failure.failure_class() != v1::FAILURE_CLASS_NODE &&
@@ -114,8 +115,9 @@ void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
 }
 
 Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
-  // After a restart, this process takes over (adopts) the jobs that agents list in their State
-  // messages. This GangReady message may arrive before the State message, so adopt its job here.
+  // After a restart, this process must take over (adopt) the jobs that agents are still running. It
+  // usually learns of a job from the agent's State message. If this GangReady message arrives
+  // first, adopt the job here.
   ASSAY_RETURN_IF_ERROR(FindOrAdopt({ready.job_id(), ready.epoch()}, node_id).status());
   for (Outbound& outbound : running_.NoteReady(node_id, ready)) {
     sessions_.Send(outbound.node_id, std::move(outbound.message));
@@ -159,8 +161,8 @@ Result<bool> Attempts::EndIfCauseIsKnown(const LeasedJob& job, bool last_call) {
   for (RunningJobs::NodeStatus& node : running_.NodesOf(epoch)) {
     const bool silent = !sessions_.Has(node.node_id) ||
                         (node.last_seen && environment_.clock.Now() - *node.last_seen > patience);
-    // An agent that has reported the end of its part drops the job from its State messages, so its
-    // silence about the job means nothing.
+    // Do not treat an agent as lost after it has reported the end of its part. It does not mention
+    // the job after that, so its silence means nothing.
     const bool ended = node.failure || node.finished;
     bool lost = !ended && node.last_seen && silent && evidence.silence_counts;
     if (lost) {
@@ -338,9 +340,9 @@ Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt) {
     if (finished.count(node_id) > 0) {
       SendFinishedAck(node_id, epoch);
     } else if (outcome.held) {
-      // Cancel the job on the node only if this attempt was still current. If not, another
-      // coordinator may lead the job, in which case the answer to the agent's next State message
-      // tells the agent whether to stop.
+      // Cancel the job on the node only if this attempt was still current. Otherwise another
+      // coordinator may lead the job, and the reply to the agent's next State message tells the
+      // agent whether to stop.
       SendCancel(node_id, epoch, "the attempt is over");
     }
   }

@@ -15,15 +15,15 @@
 
 namespace assay::coordinator {
 
-// Time the coordinator waits for the reports of a job's other agents after the first agent has
-// reported a failure. Reports may arrive seconds apart, because ranks may notice a silent rank up
-// to two seconds apart, and agents report a failure only once their processes have ended.
+// Time for which the coordinator, after the first report of a failure, waits for reports from the
+// job's other agents. These may be seconds late. Ranks may notice a silent rank up to two seconds
+// apart, and an agent reports a failure only after its processes have ended.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
-// Starts attempts to run jobs and decides how they end. An attempt ends when the agent of rank 0
-// (the job's first process) has finished, when the cause of a failure is known, when an agent is
-// lost, or when a job on several nodes does not start in time. The job's other agents are then told
-// to cancel it before they receive another job.
+// Starts attempts to run jobs and decides how they end. An attempt normally ends when the agent of
+// rank 0 (the job's first process) has finished. It fails when the cause of a failure is known,
+// when an agent is lost, or when a job on several nodes does not start in time. After its end, the
+// job's other agents are told to cancel the job before they receive another.
 //
 // Thread-safe. Methods that return a Status block on the database. A method that returns
 // UNAVAILABLE has decided nothing and may be called again.
@@ -41,10 +41,11 @@ class Attempts {
            const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
            OnEnded on_ended);
 
-  // Sends a newly claimed job to the agents of its nodes. If the nodes are incompatible, the job
-  // fails instead. The reason is NO_SHARED_NETWORK if two nodes cannot reach each other. A GPU job
-  // also fails with VERSION_MISMATCH if driver or NCCL versions differ, or with MIXED_GPUS if the
-  // GPU models differ and the job does not allow that.
+  // Sends a newly claimed job to the agents of its nodes. If the nodes are incompatible, fails the
+  // job with one of these reasons:
+  // - NO_SHARED_NETWORK if two nodes cannot reach each other;
+  // - VERSION_MISMATCH if the nodes of a GPU job have different driver or NCCL versions;
+  // - MIXED_GPUS if their GPU models differ and the job does not allow that.
   Status Begin(const storage::LeasedJob& job);
   // Sends the job again to an agent that did not receive its Assign, under the same epoch.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);
@@ -53,8 +54,8 @@ class Attempts {
   Status Ready(const std::string& node_id, const v1::GangReady& ready);
   // Handles an agent's report that its part of the job has ended. Ignores reports of old epochs.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
-  // Ends attempts in which an agent reported a failure more than kReportsWait ago, without waiting
-  // any longer for the other agents' reports.
+  // Ends attempts in which an agent reported a failure more than kReportsWait ago. Does not wait
+  // any longer for the reports of the other agents.
   Status DecideOverdue();
   // Ends the attempt with a failure detected by the coordinator itself. `at_fault` lists the ids of
   // the nodes at fault, the first of which is named in the stored failure.
@@ -70,10 +71,9 @@ class Attempts {
   // Tells the agents of these jobs to stop. Their JobFinished messages then end the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // Returns the job if the attempt `job` is still current and either this coordinator leads it or
-  // it runs on `node_id`. In the latter case, takes the attempt over (adopts it) if another
-  // coordinator led it. Returns nullopt if a newer attempt has begun or the job runs on other
-  // nodes.
+  // Returns the job if the attempt `job` is still current and this coordinator leads it. If another
+  // coordinator led the attempt, but the job runs on `node_id`, takes the attempt over (adopts it)
+  // and returns the job as well. Otherwise, returns nullopt.
   Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job,
                                                         const std::string& node_id);
 

@@ -52,9 +52,9 @@ class Decision {
  private:
   using NodeSet = std::set<size_t>;  // Positions in evidence_.nodes.
 
-  // Handles a failure with a cause of its own, not just a lost connection to another process of the
-  // job. Usually returns the failure as reported by the agent. However, if the job timed out
-  // because some nodes were late while the others were quickly ready, blames the late nodes.
+  // Handles a failure that is more than a lost connection between two processes of the job. Usually
+  // returns the failure as reported by the agent. However, if the job timed out because some nodes
+  // were late, although the others were ready quickly, blames the late nodes.
   std::optional<Blame> OfCause(v1::Failure failure) const {
     Blame blame{std::move(failure), {}};
     const std::vector<std::string> late = LateNodes();
@@ -81,8 +81,9 @@ class Decision {
             {}};
   }
 
-  // Returns true if an earlier coordinator may have died after starting only some of the job's
-  // nodes. A rank that reports a timeout may then have waited for a rank that was never started.
+  // Returns true if an earlier coordinator may have died while starting the job's nodes, so that
+  // some of them were never started. A rank that reports a timeout may then have waited for one of
+  // these.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -119,13 +120,13 @@ class Decision {
                     RankText(rank), Silence(report)));
   }
 
-  // Decides which node is at fault if hosts have fallen silent or have never connected. `report`
-  // usually comes from rank 0, the only process connected to all processes of the job.
-  //   - If rank 0 hears another node, a silent node is at fault. If no node is silent, a node
-  //     that has never connected is at fault.
-  //   - If rank 0 hears none of several other nodes, its own node is at fault.
-  //   - If there is only one other node and rank 0 does not hear it, neither node is blamed.
-  // Returns nullopt if no other node is silent or unconnected.
+  // Decides which node is at fault if other nodes have fallen silent or have never connected.
+  // Returns nullopt if there are none. `report` usually comes from rank 0, which is connected to
+  // all ranks.
+  // - If rank 0 hears some of the other nodes, blames a silent node or, if no node is silent, a
+  //   node that has never connected.
+  // - If rank 0 hears none of several other nodes, usually blames its own node.
+  // - If rank 0 does not hear the only other node, blames neither.
   std::optional<Blame> OfSilentHosts(const v1::Failure& report) const {
     const std::optional<size_t> own = NodeOf(report.rank());
     if (!own || evidence_.nodes.size() < 2) return std::nullopt;
@@ -151,9 +152,9 @@ class Decision {
                                                    : "are cut off from the gang",
                                 NameOf(*own), heard.size(), others));
     }
-    // Rank 0 hears no other node, so its own node may be cut off from all of them. If only one node
-    // has fallen silent and the others have never connected, the evidence for this is too weak,
-    // because the others may simply be late.
+    // Rank 0 hears no other node, so its own node is probably cut off. The exception is that only
+    // one node has fallen silent and all others have never connected. Those may simply be late, so
+    // do not blame the node of rank 0 then.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,
@@ -188,9 +189,9 @@ class Decision {
     return {std::move(report), {}};
   }
 
-  // Returns the first report, in rank order, whose reason is not PEER_LOST, or the first report if
-  // there is none. PEER_LOST says little: it means that the connection to another rank was lost,
-  // usually because that rank has failed.
+  // Returns the first report, in rank order, whose reason is not PEER_LOST. If there is none,
+  // returns the first report. PEER_LOST says little, because it only means that the connection to
+  // another rank was lost, usually after that rank had failed.
   const v1::Failure& MostInformative() const {
     const v1::Failure* best = nullptr;
     for (const NodeEvidence& node : evidence_.nodes) {

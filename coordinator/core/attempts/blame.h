@@ -36,9 +36,9 @@ struct Blame {
 };
 
 // Decides which failure ends an attempt to run a job and which nodes are at fault. At least one
-// node must have reported a failure. A cause reported by an agent takes precedence over a lost
-// agent, and a lost agent over lost connections. Returns nullopt if reports still missing from
-// other nodes may reveal the cause, unless `last_call` is true.
+// node must have reported a failure. Prefers a cause reported by an agent, then a lost agent, then
+// a lost connection. If missing reports may still reveal the cause, returns nullopt unless
+// `last_call` is true.
 std::optional<Blame> DecideBlame(const Evidence& evidence, bool last_call);
 
 // Returns the failure AGENT_LOST, which blames this node.

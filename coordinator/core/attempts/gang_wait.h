@@ -36,9 +36,8 @@ std::vector<std::string> LateNodes(const GangWait& wait);
 // Describes the last known state of the nodes that are not ready: "g2 did not take the job".
 std::string WhyLate(const GangWait& wait);
 
-// Returns true if all nodes that are ready became ready in less than half of the waiting time. In
-// that case, a timeout is due to the late nodes rather than to a time limit that is too short.
-// Returns false if no node is ready.
+// Returns true if some nodes are ready and each of them needed less than half of the waiting time.
+// A timeout is then due to the late nodes, and not to a time limit that is too short.
 bool OthersWereQuick(const GangWait& wait);
 
 }  // namespace assay::coordinator

@@ -15,9 +15,8 @@ class GracePeriod {
   // Begins a period of one lease, because the process has just started.
   GracePeriod(const Clock& clock, Duration lease);
 
-  // Begins a period of one lease (Options::lease), during which agents switch from another
-  // coordinator to this one. That is long enough, because agents with a job reconnect within a
-  // third of that time.
+  // Begins a period of one lease (Options::lease), which gives agents time to switch from another
+  // coordinator to this one. Agents with a job reconnect within a third of that time.
   void Begin();
 
   // Call this at the start of a poll.

@@ -16,8 +16,9 @@ namespace {
 
 using storage::LeasedJob;
 
-// Factor by which a reported efficiency may exceed the value computed from the reported times,
-// because medians are rounded. A higher efficiency cannot have come from these times.
+// Factor by which a reported efficiency may exceed the value computed from the reported times. The
+// two may differ slightly, because medians are rounded. A higher efficiency cannot have come from
+// these times.
 constexpr double kRounding = 1.01;
 
 const v1::GpuInventory* FindGpu(const v1::NodeInventory& inventory, int index) {
@@ -34,9 +35,9 @@ const v1::GpuInventory* FindGpu(const v1::NodeInventory& inventory, const std::s
   return nullptr;
 }
 
-// Returns the GPU of every rank (process of the job), or an empty vector if any of these GPUs is
-// missing from its node's inventory. Finds a GPU by the UUID that the rank reported or, failing
-// that, by its index, which may have shifted since the inventory was read.
+// Returns the GPU of every rank (process of the job). Finds it by the UUID that the rank reported
+// or, failing that, by its index, although the indices may have changed since the inventory was
+// read. Returns an empty vector if any of the GPUs is not in its node's inventory.
 std::vector<const v1::GpuInventory*> GpusOf(const LeasedJob& job, const JobNodes& nodes,
                                             const v1::Provenance& said) {
   const auto each = static_cast<size_t>(job.job.world_size) / std::max<size_t>(1, nodes.size());
@@ -186,9 +187,9 @@ std::string WhyImpossible(const v1::CaseResult& result) {
     if (!std::isfinite(number) || number < 0) return "a number of its prediction is impossible";
   }
   if (!prediction.has_efficiency_spec()) return "";
-  // The reported efficiency is the time allowed by the spec sheet divided by the measured time.
-  // Compute the allowed time from it. The predicted time cannot be shorter, because it is the
-  // allowed time plus the fixed cost of an iteration.
+  // The efficiency is the ideal time, according to the spec sheet, divided by the measured time.
+  // Compute the ideal time from it. The predicted time cannot be shorter than the ideal time,
+  // because it also includes the fixed cost of an iteration.
   const double seconds = SecondsOf(result);
   const double allowed = prediction.efficiency_spec() * seconds;
   if (seconds <= 0 || allowed > prediction.predicted_seconds() * kRounding) {

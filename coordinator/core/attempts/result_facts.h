@@ -25,9 +25,10 @@ std::string WhyOtherMetrics(const v1::Schemas& schemas, const v1::CaseResult& re
 // string.
 std::string WhyImpossible(const v1::CaseResult& result);
 
-// Replaces the origin and hardware reported by `sender`, a node of `job`, with what the coordinator
-// knows. Keeps the facts that only the node can know: library versions, the power limit, and the
-// clocks during the measurement. Limits times to the duration of the attempt, which ends at `now`.
+// Replaces the origin and hardware in a result from `sender`, a node of `job`, with what the
+// coordinator knows about them. Keeps what only the node can know: library versions, the power
+// limit, and the clocks during the measurement. Limits times to the duration of the attempt, which
+// ends at `now`.
 void SetFacts(const storage::LeasedJob& job, const JobNodes& nodes,
               const v1::NodeDescription& sender, WallTime now, v1::CaseResult* result);
 

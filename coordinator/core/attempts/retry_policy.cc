@@ -32,8 +32,8 @@ NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
   return {failure.node_ids.begin(), failure.node_ids.end()};
 }
 
-// Retries the job on nodes other than those at fault in this attempt. Also avoids the nodes at
-// fault in earlier attempts, latest first, as long as enough other nodes remain.
+// Retries the job without the nodes at fault in this attempt. As long as enough other nodes remain,
+// also avoids the nodes at fault in earlier attempts, starting with the latest attempt.
 RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
   std::vector<NodeSet> at_fault;  // The latest first.
   const auto add = [&](const storage::AttemptFailure& failure) {

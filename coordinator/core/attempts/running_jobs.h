@@ -71,8 +71,9 @@ class RunningJobs {
   // Returns the node's name, even after its agent has left, or its id if the name is unknown.
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
-  // Records that the agent of `node_id` has listed these jobs in a State message, its heartbeat.
-  // `name` is the node's name as shown to users, or empty if the agent's session has since ended.
+  // Records that the agent of `node_id` has listed these jobs in a State message (its heartbeat).
+  // `name` is the node's name as shown to users. It is empty if the agent's session has ended
+  // meanwhile.
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
@@ -82,8 +83,8 @@ class RunningJobs {
   std::string PhaseOf(const storage::JobEpoch& job) const;
 
   // Records that all ranks (processes) of a job on this node are ready. Once all nodes of the job
-  // are ready, returns a GangGo message for each agent, which tells it to start. Until then,
-  // returns nothing. If an agent repeats its GangReady message later, returns its GangGo again.
+  // are ready, returns the GangGo messages that tell the agents to start. Before that, returns
+  // nothing. If an agent later repeats its GangReady message, returns its GangGo message again.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
   // Records that an agent has finished its part of the job without failure. Returns true if this is
@@ -116,8 +117,8 @@ class RunningJobs {
   // Returns when the attempt began in this process.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
 
-  // Returns true if this process leads all these jobs and their leases were granted or renewed less
-  // than `age` ago.
+  // Returns true if this process leads all these jobs, and if each of their leases was granted or
+  // renewed less than `age` ago.
   bool AllRenewedWithin(Duration age, const std::vector<storage::JobEpoch>& jobs) const;
 
   // An attempt that a node should be running but did not list in its State.
@@ -137,10 +138,9 @@ class RunningJobs {
                                  const std::vector<storage::JobEpoch>& reported,
                                  Duration grace) const;
 
-  // An attempt that has lost an agent, and the node of that agent. Normally, an agent is lost if it
-  // has not mentioned the job for longer than `lease`. Before a job on several nodes has started,
-  // an agent without a session is lost after the shorter time `absent`, because the other nodes are
-  // idle until then.
+  // An attempt that has lost an agent. Normally, an agent is lost if it has not mentioned the job
+  // for longer than `lease`. A shorter time, `absent`, applies to an agent without a session if the
+  // job is on several nodes and has not started, because the other nodes are idle meanwhile.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
@@ -148,8 +148,8 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
-  // Returns true if any agent has mentioned the job to this process without having finished its
-  // part. If that agent falls silent, LostSince will return the job.
+  // Returns true if this process has heard about the job from an agent whose part has not finished.
+  // If that agent falls silent, LostSince will return the job.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
   // Returns the gangs that have waited longer than `prepare` for agents to be ready.
@@ -170,13 +170,14 @@ class RunningJobs {
     std::string name;               // Empty until known.
     std::string phase;              // See RunningJob.phase. Empty until known.
     MonotonicTime assigned;
-    // When the agent last mentioned the job. Absent if this process has taken over the job but has
-    // not yet heard about it from the agent, whose session may be with another coordinator.
+    // Time at which the agent last mentioned the job. Absent if this process has taken over the job
+    // and the agent has not mentioned it since, for example because its session is with another
+    // coordinator.
     std::optional<MonotonicTime> last_seen;
   };
-  // The stage of a job. A new job on several nodes is in kPreparing until all its agents are ready.
-  // If it was assigned by an earlier process, it is in kAdopted, because this process does not know
-  // whether it has started. A job on a single node is always in kStarted.
+  // The stage of a job. A job on a single node is always in kStarted. A job on several nodes is in
+  // kPreparing until all its agents are ready. If an earlier coordinator process assigned it, it is
+  // in kAdopted, because this process does not know whether the job has started.
   enum class Stage { kPreparing, kAdopted, kStarted };
   struct Entry {
     storage::LeasedJob job;

@@ -241,8 +241,8 @@ Status Scheduler::SweepDrained() {
 }
 
 // Ends attempts whose lease has expired, usually because the coordinator leading them has died.
-// Skips an attempt if one of its agents has reported the job to this process. Should that agent
-// fall silent, SweepLost ends the attempt with a more specific reason.
+// Leaves an attempt alone if one of its agents has told this process about the job. If that agent
+// falls silent, SweepLost ends the attempt and gives a more specific reason.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));

@@ -83,8 +83,8 @@ class ColumnMaker {
   std::unordered_map<std::string, int> indices_;  // Of the column's texts.
 };
 
-// Returns the unit of a field. If the unit is in backquotes, it names another field that contains
-// the unit; in that case, returns "".
+// Returns the unit of a field. Returns "" if the unit varies between results. In that case, the
+// schema gives the name of another field, in backquotes, that contains the unit.
 std::string UnitOf(const schema::ResultField& field) {
   return field.unit.starts_with('`') ? "" : std::string(field.unit);
 }

@@ -94,8 +94,8 @@ std::optional<int> RankOf(const v1::CaseResult& run, const std::string& paramete
 }
 
 // Returns the indices of the two GPUs of a node between which a result was measured, sender first.
-// The parameters `from` and `to` name the ranks of these GPUs. Without these parameters, the result
-// must have exactly two ranks. Returns nullopt if the GPUs are unknown.
+// They are given by the parameters `from` and `to`, which contain ranks, or are the only two GPUs
+// of the result. Returns nullopt if the GPUs are unknown.
 std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet& fleet) {
   const v1::Provenance& provenance = run.provenance();
   if (provenance.gpu_uuids_size() < 2 || provenance.node_names_size() != 1) return std::nullopt;
@@ -111,8 +111,8 @@ std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet
   return std::pair(first->second, second->second);
 }
 
-// A campaign's results and jobs that measure between two nodes or two GPUs, sorted by these two
-// kinds and, for GPUs, by node.
+// The results and jobs of a campaign that measure between two nodes or between two GPUs of a node.
+// Those between nodes are kept together. Those between GPUs are grouped by node.
 class Sorter {
  public:
   explicit Sorter(const Fleet& fleet) : fleet_(fleet) {}
@@ -306,16 +306,16 @@ v1::PairsVerdict Worse(v1::PairsVerdict a, Verdict b) {
   return std::max(a, other);
 }
 
-// Returns a filter for two kinds of results: those of `benchmarks`, and those measured between two
-// of several GPUs.
+// Returns a filter for the results of `benchmarks`, and for results of any benchmark that measured
+// one pair of GPUs out of several.
 std::string FilterOf(const v1::Campaign& campaign, const std::set<std::string>& benchmarks,
                      bool all_metrics) {
   std::string any = std::string("parameters.") + kFrom + " >= 0";
   for (const std::string& benchmark : benchmarks) {
     any += " OR benchmark = " + FilterText(benchmark);
   }
-  // Mention `simulated` and `primary` in the filter, which would otherwise leave out the results of
-  // simulated nodes and of secondary metrics.
+  // A filter that does not mention `simulated` and `primary` leaves out the results of simulated
+  // nodes and of secondary metrics. Mention both to include them.
   return "campaign_id = " + FilterText(campaign.campaign_id()) + " AND " + any +
          " AND simulated = true OR simulated = false" +
          (all_metrics ? " AND primary = true OR primary = false OR outcome != ok" : "");
@@ -366,13 +366,14 @@ Result<v1::GetPairsResponse> Figures::GetPairs(const v1::GetPairsRequest& reques
                            analysis::MakePairReport(measured.results, measured.jobs, query));
     report.noun = "GPU";
     if (report.cases.empty() && report.failures.empty()) continue;
-    // A pair is judged by comparison with other pairs. A single pair, for example in a collective
-    // over two GPUs, cannot be compared.
+    // A pair can only be judged by comparison with other pairs of the same case. There may be no
+    // other pair, for example after a collective over two GPUs.
     const bool compares = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const PairCase& one) { return one.cells.size() > 1; });
     if (!compares && report.failures.empty()) continue;
-    // Number of GPUs from which a report always counts toward the campaign's verdict. A report on
-    // fewer GPUs is undecided unless it is bad, and must not make the whole campaign undecided.
+    // Minimum number of GPUs for a report to count toward the campaign's verdict. With fewer GPUs,
+    // only a bad report counts, because any other is undecided and would make the whole campaign
+    // undecided.
     constexpr size_t kLeastJudged = 4;
     const bool judged = report.nodes.size() >= kLeastJudged || report.verdict() == Verdict::kBad;
     if (judged) verdict = Worse(verdict, report.verdict());

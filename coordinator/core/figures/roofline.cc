@@ -59,8 +59,8 @@ struct Group {
 };
 
 bool IsBeyondDoubt(const v1::CaseResult& run) {
-  // Factor by which a result may exceed the spec sheet. Beyond it, either the measurement is wrong
-  // or the node reports false values.
+  // Factor by which a result may exceed the spec sheet. If it exceeds the sheet by more, the
+  // measurement is wrong or the node reports false values.
   constexpr double kMostOfSheet = 1.1;
   return run.verification().passed() && run.conditions().flags().empty() &&
          run.prediction().efficiency_spec() <= kMostOfSheet;
@@ -104,9 +104,9 @@ std::string ColumnPrefix(const std::string& dtype) {
   return dtype.substr(0, dtype.find('_'));  // "fp8" of "fp8_e4m3".
 }
 
-// Returns the name of the compute peak (a column of the spec sheet) used by a prediction. Results
-// do not contain the name, but the peak is their ridge point times the memory bandwidth. If several
-// columns have this value, the element type decides.
+// Returns the name of the compute peak (a column of the spec sheet) on which a prediction is based.
+// Finds it by its value, because results do not contain the name: the peak is the ridge point times
+// the memory bandwidth. If several columns have this value, the element type decides.
 std::string ComputeRoofOf(const v1::CaseResult& run) {
   constexpr double kRounding = 1e-6;
   const auto dtype = run.parameters().find("dtype");
@@ -205,8 +205,8 @@ double MedianClock(std::vector<double> clocks) {
   return *middle;
 }
 
-// Adds the roofs given by a spec sheet: its bandwidth and compute peaks, and the compute peaks at
-// the median clock of the points.
+// Adds the roofs given by a spec sheet: its bandwidth and its compute peaks. Also adds these
+// compute peaks scaled to the median clock of the measured points.
 void AddSheetRoofs(const Group& group, v1::Roofline& roofline) {
   const GpuSpec* const spec = SheetNamed(MostFrequent(group.specs));
   if (spec == nullptr) return;
@@ -235,8 +235,8 @@ std::vector<std::pair<std::string, std::string>> BandwidthFilters(const Hardware
           {"L2", "benchmark = cache_bandwidth AND parameters.level = l2"}};
 }
 
-// Returns a roof made from the highest-bandwidth result among those on this hardware that match
-// `filter`. Returns nullopt if there is no result beyond doubt.
+// Finds the highest bandwidth measured on this hardware by a result that matches `filter`, and
+// returns it as a roof. Ignores doubtful results. Returns nullopt if no others are left.
 Result<std::optional<v1::Roof>> BestBandwidth(const Environment& environment,
                                               const Hardware& hardware, const std::string& name,
                                               const std::string& filter) {

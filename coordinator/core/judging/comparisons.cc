@@ -98,8 +98,9 @@ Runs RunsWith(const Runs& runs, const ReadField& read, const std::string& value)
   return chosen;
 }
 
-// Splits runs into two sides by the value of a field, which must have exactly two values. Side A is
-// the lower version or, if the values are not versions, the value whose newest run is older.
+// Splits runs into two sides by the value of a field, which must have exactly two values among the
+// runs. If the values are versions, side A has the lower one. Otherwise, side A has the value whose
+// last run was earlier.
 Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, Side& b) {
   std::map<std::string, WallTime> newest;  // By value.
   for (const Run& run : runs.runs) {

@@ -49,8 +49,8 @@ v1::IncidentCause CauseOf(analysis::CauseKind kind) {
   return v1::INCIDENT_CAUSE_CASE;
 }
 
-// Chooses the id shared by most of an incident's regressions, unless another incident has taken it.
-// If there is none, makes a new id.
+// Chooses the id that most of an incident's regressions already have. Ignores ids that other
+// incidents have taken. If no id is left, makes a new one.
 std::string ChooseId(const std::vector<size_t>& members, const std::vector<v1::Regression>& open,
                      std::set<std::string>& taken) {
   std::map<std::string, int> votes;

@@ -22,8 +22,8 @@ using storage::Findings;
 using storage::Run;
 using storage::Runs;
 
-// Number of runs within which a single slow run must prove to be the beginning of a step (a lasting
-// change). Otherwise, it was a disturbance.
+// Number of runs to wait after a single slow run. If a step (a lasting change) has not shown by
+// then, the slow run was only a disturbance.
 constexpr size_t kPatienceRuns = analysis::kSegmentRuns + kSameStepRuns;
 
 // A judge of one case at one place, which keeps the records of its regressions up to date.

@@ -20,8 +20,8 @@ using storage::Findings;
 using storage::Run;
 using storage::Runs;
 
-// Age at which a place is considered removed from the fleet, measured from its newest run to the
-// newest run of all places.
+// Age of a place's newest run at which the place is considered removed from the fleet. The age is
+// measured relative to the newest run of all places.
 constexpr Duration kLeftAfter = std::chrono::hours(24 * 30);
 constexpr size_t kNewestRuns = 3;
 // Minimum number of runs, because one run says too little about a place.

@@ -9,8 +9,8 @@
 
 namespace assay::coordinator {
 
-// Adds any outliers among the places of one lineage (comparable runs of one case) to `findings`. If
-// there are any, blocks on the database to read their clocks.
+// Finds outliers among the places where one case has run, and adds them to `findings`. If there are
+// any, reads their clocks from the database, which blocks.
 Status AddPeerFindings(const Environment& environment, const storage::Runs& runs,
                        const std::vector<History>& histories, storage::Findings& findings);
 

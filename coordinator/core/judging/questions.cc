@@ -54,7 +54,8 @@ v1::PlaceHistory HistoryMessage(const Runs& runs, const History& history) {
 }
 
 // Returns the unit by which prices for this case are quoted, PFLOP/s or TB/s, and the factor that
-// converts the case's metric to it. Returns "" and nullopt if the metric is not such a rate.
+// converts the case's own unit to it. Returns "" and nullopt if the case does not measure such a
+// rate.
 std::pair<std::string, std::optional<double>> RateUnitOf(const v1::CaseIdentity& identity) {
   if (identity.direction() == v1::DIRECTION_LOWER_IS_BETTER) return {"", std::nullopt};
   for (const char* unit : {"PFLOP/s", "TB/s"}) {
@@ -90,8 +91,8 @@ v1::CostRow RowOf(const std::string& provider, const CostGroup& group) {
   return row;
 }
 
-// Orders rows by case, and within each case by the price of a rate (dollars per PFLOP/s or TB/s),
-// cheapest first. For rows without this price, uses the price per hour.
+// Orders rows by case, and the rows of a case from cheapest to most expensive. Compares the price
+// of a rate (dollars per PFLOP/s or TB/s) or, if a row has none, the price per hour.
 bool IsCheaper(const v1::CostRow& a, const v1::CostRow& b) {
   const auto key = [](const v1::CostRow& row) {
     return std::tuple(

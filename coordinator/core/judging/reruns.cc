@@ -35,8 +35,8 @@ constexpr Duration kRerunPatience = std::chrono::hours(2);
 // Minimum number of runs of a peer since its last step, with which its reruns are compared.
 constexpr size_t kPeerRuns = 10;
 
-// Returns the key by which regressions are ordered for reruns, highest first. Regressions whose
-// reruns have begun come before the others, and larger ones before smaller ones.
+// Returns a key for the order in which regressions are rerun, highest key first. Regressions with
+// some reruns already come before the others. Apart from that, larger regressions come first.
 std::pair<bool, double> Urgency(const v1::Regression& one) {
   return {!one.reruns().empty() || !one.rerun_campaign_id().empty(), -std::log(one.step().ratio())};
 }
@@ -73,8 +73,8 @@ bool IsRerun(const v1::Regression& one, const Run& run) {
                      [&](const auto& rerun) { return rerun.result_id() == run.result_id; });
 }
 
-// Returns the values of the runs from the last step (a lasting change) before `time` up to `time`,
-// without the reruns of `regression`.
+// Returns the values of the runs between the last step (a lasting change) before `time` and `time`
+// itself. Leaves out the reruns of `regression`.
 std::vector<double> SegmentBefore(const Runs& runs, const History& history, WallTime time,
                                   const v1::Regression& regression) {
   History earlier = history;
@@ -115,9 +115,9 @@ v1::CampaignSpec SpecOf(const v1::Regression& one, const storage::LeasedJob& job
   return spec;
 }
 
-// Returns true if a rerun provides evidence about the regression. A rerun at the regressed place
-// does not if the driver has changed since. A rerun at another place always does, because that
-// place is compared with its own earlier runs.
+// Returns true if a rerun provides evidence about the regression. At the regressed place, it does
+// so only if the driver is still the same. At another place, it always does, because that place is
+// compared with its own earlier runs.
 bool IsComparable(const v1::CaseResult& result, const v1::Regression& one) {
   const v1::Provenance& from = result.provenance();
   const std::string place = storage::PlaceKey({from.node_names().begin(), from.node_names().end()},

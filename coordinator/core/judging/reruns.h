@@ -17,10 +17,10 @@ namespace assay::coordinator {
 // Number of runs of a place, the newest ones, that are judged.
 inline constexpr size_t kRunsPerPlace = 60;
 
-// The reruns by which regressions are confirmed or cleared. For each incident (a group of
-// regressions with a common cause), the largest regression is rerun three to nine times at its
-// place. If these runs are slow too, as many follow at a peer, a place that has not regressed.
-// Reruns make up at most Options::rerun_share of all runs, plus one per hour. Not thread-safe.
+// The reruns that show whether a regression is real. For each incident (a group of regressions with
+// a common cause), the largest regression is rerun three to nine times at its place. If these runs
+// are slow too, as many follow at a peer, a place that has not regressed. Reruns make up at most
+// Options::rerun_share of all runs, plus one per hour. Not thread-safe.
 //
 //   DETECTED --reruns as slow--> CONFIRMED, all regressions of the incident, with a scope
 //           \--reruns as fast as before--> CLEARED, this regression alone
@@ -31,8 +31,8 @@ class Reruns {
   Reruns(const Environment& environment, const Options& options, std::function<void()> kick);
 
   // Reads the results of reruns that have ended, confirms or clears regressions in `open`, and
-  // begins further reruns. `new_runs` is the number of runs since the last call, each of which
-  // allows Options::rerun_share further reruns.
+  // begins further reruns. Their number is limited to Options::rerun_share for each of the
+  // `new_runs`, the runs since the last call.
   Status Continue(const std::vector<IncidentMembers>& incidents, size_t new_runs,
                   std::vector<v1::Regression>& open);
 

@@ -79,9 +79,9 @@ WallTime NewestOf(const Part& part) {
   return newest;
 }
 
-// Returns the standard deviation between runs at the same place, pooled over all places. Estimates
-// it from the median absolute deviation, which is insensitive to single disturbances. Returns
-// nullopt if there are too few runs.
+// Returns the standard deviation between runs at the same place, based on the runs at all places.
+// To be insensitive to single disturbances, estimates it from the median absolute deviation.
+// Returns nullopt if there are too few runs.
 std::optional<double> SpreadOfRuns(const Part& part) {
   std::vector<double> distances;
   size_t places = 0;

@@ -1,6 +1,7 @@
-// Compares the State messages of agents, which are their heartbeats, with the jobs the agents
-// should be running. While the database works on one batch of States, newly arrived ones form the
-// next. Batches therefore grow with the load, while a single State is handled at once.
+// Compares the jobs that agents list in their State messages (heartbeats) with the jobs they should
+// be running. Handles States in batches: while the database works on one batch, newly arrived
+// States form the next. Batches therefore grow with the load, but a single State is handled at
+// once.
 #pragma once
 
 #include <map>
@@ -29,9 +30,10 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
              Sessions& sessions, Attempts& attempts, Outage& outage);
 
-  // Handles a State message, the heartbeat of an agent. Returns at once; the answer is sent after
-  // the database has replied. Leaves a State without news unanswered if it follows another within a
-  // quarter of a heartbeat period. Agents send many such States, one for each job assigned to them.
+  // Handles a State message (the heartbeat of an agent) without blocking. The answer is sent after
+  // the database has replied. A State without news is not answered if it follows another within a
+  // quarter of a heartbeat period. Agents send many such States, one for every job assigned to
+  // them.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 
  private:

@@ -61,10 +61,11 @@ void CutFailures(v1::AgentMessage& message) {
 }
 
 // Returns the address at which Prometheus can read the agent's metrics. This is `claimed`, the
-// address reported by the agent, with `peer` as the host if the agent listens on all addresses. To
-// keep nodes from directing requests to other machines, the host must be `peer`, where the session
-// comes from, or the host of `dialled`, which the coordinator dialed. Otherwise, returns an empty
-// string.
+// address reported by the agent. If it means all addresses of the host, its host is replaced by
+// `peer`, from which the agent's stream comes.
+//
+// So that nodes cannot direct requests to other machines, returns an empty string unless the host
+// is `peer` or the host of `dialled`, the address that the coordinator dialed.
 std::string MetricsAddress(const std::string& claimed, const std::string& peer,
                            const std::string& dialled) {
   Result<HostPort> address = ParseHostPort(claimed);
@@ -429,8 +430,8 @@ Status Session::StoreAgent(const Agent& agent) {
 
 void Session::Disconnect(int attempt) {
   const std::string node_id = this->node_id();
-  // The first attempt removes this session from the registry. If that fails, the session has been
-  // replaced by a newer one of the same node, and nothing is left to do.
+  // On the first attempt, remove this session from the registry. If it is not there, a newer
+  // session of the same node has replaced it, and nothing is left to do.
   if (attempt == 0 && !services_.sessions.Drop(node_id, sink_.get())) return;
   const Options& options = services_.options;
   storage::NodeStore& nodes = services_.environment.nodes;

@@ -76,9 +76,10 @@ class Sessions {
  public:
   explicit Sessions(const Clock& clock) : clock_(clock) {}
 
-  // Returns an error if the node has a session that `agent` must not replace: one with another key,
-  // or one of another agent process that was heard from less than `lately` ago. Two agents may
-  // claim to be the same node if someone has copied the data folder.
+  // Returns an error if the node has a session that `agent` must not replace. Someone may have
+  // copied the data folder, so that two agents claim to be the same node. An agent must not replace
+  // - an agent with another key, or
+  // - another agent process that was heard from less than `lately` ago.
   Status CheckReplacement(const Agent& agent, const std::string& peer_address,
                           Duration lately) const;
   // Registers `sink` as the connection to this agent. Closes an earlier session of the node.

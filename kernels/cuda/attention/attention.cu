@@ -32,10 +32,11 @@ double FlopsOf(const AttentionShape& shape) {
   return shape.causal ? all / 2 : all;
 }
 
-// Returns how far the output may deviate from the reference. In bf16 and fp16, the softmax and the
-// output are both rounded, each with an error of about 0.2 epsilon (2^-7 for bf16, 2^-10 for fp16),
-// so half an epsilon is allowed. In fp32, rounding errors add up like a random walk over the n
-// summands of each output element, so the limit grows with sqrt(n).
+// Returns how far the output may deviate from the reference:
+// - In bf16 and fp16, by half of epsilon, which is 2^-7 for bf16 and 2^-10 for fp16. The softmax
+//   and the output are both rounded, each with an error of about 0.2 epsilon.
+// - In fp32, by a limit that grows with sqrt(n), because each output element is a sum over n keys,
+//   whose rounding errors add up like a random walk.
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4

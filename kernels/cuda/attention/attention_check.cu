@@ -140,9 +140,9 @@ __global__ void __launch_bounds__(kSide* kSide)
     const double inverse = 1 / HalfWarpSum(sum[i]);
     const int row = row0 + y + i * kSide;
     if (row >= n) continue;
-    // Divide errors by the typical size of the row's elements, so that all rows carry equal weight.
-    // An element of O is a mean over the row's keys, weighted by e^s with normally distributed
-    // scores s, so its standard deviation is sqrt(e / keys).
+    // Elements of O are means over the row's keys, so they are smaller in rows with more keys.
+    // Divide errors by the typical size of the row's elements, sqrt(e / keys) for normally
+    // distributed scores, so that all rows carry equal weight.
     const double size = fmin(1.0, sqrt(M_E / (causal ? row + 1 : n)));
 #pragma unroll
     for (int c = 0; c < d / kSide; ++c) {

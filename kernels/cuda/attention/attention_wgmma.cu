@@ -44,10 +44,10 @@ struct Shared {
   uint64_t v_empty[kStages];
 };
 
-// The work of a launch, divided into units: block b computes units b, b + gridDim.x and so on. A
-// unit is one tile of queries or, if `paired`, two. With a causal mask, the number of keys varies
-// between tiles. To balance this, a pair consists of tile i of one head and the i-th tile from the
-// end of the next head.
+// The work of a launch, divided into units. Block b computes units b, b + gridDim.x and so on. A
+// unit is one tile of queries or, if `paired`, two. Pairs balance the work under a causal mask,
+// where later queries have more keys: tile i of one head is paired with the i-th tile from the end
+// of the next.
 struct Queries {
   unsigned units;
   int n;
@@ -137,9 +137,9 @@ __device__ void Produce(Shared<T, d, consumers>& shared, const AttentionTensorMa
   }
 }
 
-// The state of one thread of a consumer warpgroup. The thread holds parts of two of the 16 rows
-// that its warp computes, rows lane / 4 and lane / 4 + 8. Of every 8 columns, it holds the two that
-// start at lane % 4 * 2.
+// The state of one thread of a consumer warpgroup. Its warp computes 16 rows, and the thread holds
+// parts of two: rows lane / 4 and lane / 4 + 8. Of every 8 columns, it holds the two that start at
+// column lane % 4 * 2.
 template <typename T, int d, int consumers>
 class Consumer {
  public:
@@ -168,9 +168,9 @@ class Consumer {
     return static_cast<int>(threadIdx.x) % kGroupThreads / 32 * 16 + Lane() / 4;
   }
 
-  // Computes the softmax's denominator, and O times that denominator, for one tile of queries.
-  // Loops over tiles of kKeys keys, from the one at `key0` down to key 0. Set `stored` if the O of
-  // the previous tile of queries may still be on its way to memory.
+  // Computes, for one tile of queries, O before its division by the softmax's denominator, and the
+  // denominator. Loops over tiles of kKeys keys, from the one at `key0` down to key 0. Set `stored`
+  // if the O of the previous tile of queries may still be on its way to memory.
   __device__ void Compute(int key0, bool stored) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -399,9 +399,9 @@ int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
   return scores;
 }
 
-// Returns the number of consumers per block. A third consumer hides more of the softmax, but there
-// are enough registers for it only if d = 64. Two consumers are faster if the larger tiles of three
-// would mean computing over 12% more scores.
+// Returns the number of consumers per block. A third one hides more of the softmax, but needs
+// registers that are available only if d = 64. It also makes tiles larger. If more than 12% more
+// scores must be computed as a result, two consumers are faster.
 int ConsumersFor(const AttentionShape& shape) {
   if (shape.d != 64) return 2;
   constexpr double kGainOfThird = 1.12;
@@ -417,8 +417,8 @@ Queries Divide(const AttentionShape& shape, int consumers, int sm_count, unsigne
   *blocks = std::min(tiles, sms);
   if (!shape.causal) return queries;
   // With a causal mask, tiles vary in running time, but all pairs of tiles take equally long. If
-  // pairs would leave many SMs idle in the last round, launch one block per tile instead, so that
-  // an SM can start its next block as soon as it is free.
+  // the last round of pairs would leave many SMs idle, launch one block per tile instead, so that
+  // an SM that finishes a tile early can start its next block.
   const unsigned pairs = tiles / 2;
   const unsigned rounds = (pairs + sms - 1) / sms;
   queries.paired = shape.heads % 2 == 0 && 20 * pairs >= 19 * rounds * sms;

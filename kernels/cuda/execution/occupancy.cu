@@ -180,10 +180,10 @@ class OccupancyCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Allows the kernel's blocks to use the requested amount of shared memory. If they use any, also
-  // has the multiprocessor turn as much of its L1 as possible into shared memory, so that more
-  // blocks fit. Both settings persist for the kernel, so they must also be made for blocks without
-  // shared memory.
+  // Lets the kernel's blocks use the requested amount of shared memory. If they use any, also has
+  // the multiprocessor turn as much of its L1 as possible into shared memory, so that more blocks
+  // fit. Must be called even if blocks use no shared memory, because earlier settings of the kernel
+  // persist.
   Status SetSharedMemory() const {
     if (shared_ > device().shared_bytes_per_block) {
       return Unsupported(

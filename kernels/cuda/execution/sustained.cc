@@ -39,8 +39,8 @@ class DeviceMonitor {
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Returns the mean of the readings taken between `begin` and `end`, with `end` as its timestamp,
-  // or the latest reading before `begin` if there are none. Thread-safe.
+  // Returns the mean of the readings taken between `begin` and `end`, with `end` as its timestamp.
+  // If there are none, returns the latest reading before `begin`. Thread-safe.
   DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
 
  private:
@@ -118,14 +118,14 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
   return mean;
 }
 
-// The length, in seconds, of an interval, which is one sample of the benchmark. Long runs use
+// The length of an interval in seconds. Each interval is one sample of the benchmark. Long runs use
 // longer intervals so that there are no more than kMaxIntervals of them.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
 // Pause before the run, because comparing cuBLASLt's algorithms has heated the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
-// The GPU is considered throttled if, for two intervals in a row, its clock or throughput is below
-// kThrottled times the best value of the first kPlateauSeconds.
+// The criterion for a throttled GPU: for two intervals in a row, its clock or its throughput is
+// below kThrottled times the best value of the first kPlateauSeconds.
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
 constexpr double kFirstMinuteSeconds = 60;

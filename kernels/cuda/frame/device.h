@@ -37,9 +37,9 @@ Status NeedCapability(const GpuDevice& device, int major, int minor, const std::
 // a reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 
-// Records that this process failed to get GPU memory because its request exceeded the available
-// memory by `bytes`. If other processes hold at least that much memory, a later error report
-// blames them. A value of 0 clears the record. Thread-safe.
+// Records that this process failed to get GPU memory because `bytes` more bytes would have been
+// needed. If other processes hold at least that much memory, a later error report blames them. A
+// value of 0 clears the record. Thread-safe.
 void NoteMissingDeviceBytes(int64_t bytes);
 // Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
 void NoteMissingDeviceBytes();

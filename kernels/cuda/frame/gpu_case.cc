@@ -9,9 +9,9 @@ namespace assay {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// The target duration of one CUDA graph replay, in seconds, long enough to make the launch
-// overhead comparatively small. To reach it, a graph contains up to kMaxReplays iterations,
-// rounded up to a multiple of the number of buffer sets.
+// The target duration of one CUDA graph replay, in seconds, long enough to make the launch overhead
+// comparatively small. A graph contains enough iterations to last this long, but no more than
+// kMaxReplays, rounded up to use every set of buffers equally often.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
 // Maximum number of kernel launches in a graph: each costs host and device memory.

@@ -39,9 +39,9 @@ __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
       : "memory");
 }
 
-// Arrives at the barrier with the same offset in the shared memory of block `rank` of this
-// cluster. Does not use .release.cluster, which would wait until all of the thread's stores are
-// visible. Callers do not need that, because they have only read data with the tensor cores.
+// Arrives at a barrier of block `rank` of this cluster: the one at the same offset in that block's
+// shared memory as `barrier` in this block's. Does not wait until all of the thread's stores are
+// visible, as .release.cluster would, because callers have only read data with the tensor cores.
 __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
   asm volatile(
       "{\n"
@@ -81,9 +81,9 @@ __device__ inline uint32_t ClusterRank() {
   return rank;
 }
 
-// Sends `value`, whose size must be a multiple of 4 bytes, to the shared memory of block `rank`
-// of this cluster. It is written there at the same offset as `to` in this block, and the barrier
-// at the same offset as `barrier` counts the bytes as they arrive.
+// Sends `value` to the shared memory of block `rank` of this cluster. `to` and `barrier` are
+// addresses in this block; block `rank` uses the same offsets in its own shared memory. Its barrier
+// counts the bytes as they arrive. The size of `value` must be a multiple of 4 bytes.
 template <typename T>
 __device__ void SendToBlock(const T& value, T* to, uint64_t* barrier, uint32_t rank) {
   constexpr int kWords = sizeof(T) / 4;
@@ -147,9 +147,9 @@ __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int 
       : "memory");
 }
 
-// Copies the map's box at (x, y) to several blocks of the cluster at once: bit i of `mask`
-// selects block i. Each selected block receives the data at the same shared memory offset as `to`
-// in this block. Its barrier at the same offset as `barrier` counts the bytes as they arrive.
+// Copies the map's box at (x, y) to several blocks of the cluster at once: bit i of `mask` selects
+// block i. `to` and `barrier` are addresses in this block; each selected block uses the same
+// offsets in its own shared memory. Its barrier counts the bytes as they arrive.
 __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier, uint16_t mask) {
   asm volatile(

@@ -79,8 +79,8 @@ Result<double> StreamBytesPerSecond(StreamOp op, cudaStream_t stream) {
   return (op == StreamOp::kCopy ? 2 : 1) * static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// Returns the speed of a copy by cudaMemcpyAsync or by Assay's own kernel, the higher of the two.
-// Either may be faster by a few percent. The function below does the same for writing.
+// Returns the higher of two speeds: that of a copy by cudaMemcpyAsync and that of a copy by Assay's
+// own kernel. Either may be faster by a few percent. The function below does the same for writing.
 Result<double> CopyBytesPerSecond(cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const double driver, MemcpyBytesPerSecond(stream));
   ASSAY_ASSIGN_OR_RETURN(const double kernel, StreamBytesPerSecond(StreamOp::kCopy, stream));

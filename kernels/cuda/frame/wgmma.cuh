@@ -41,10 +41,11 @@ inline constexpr int kAlongColumns = 1;
 #define ASSAY_SUMS_64(i) ASSAY_SUMS_32(i), ASSAY_SUMS_32((i) + 32)
 #define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
 
-// Emits one wgmma instruction for 64 rows and `columns` columns. Each thread holds `count` sums,
-// which is columns / 2. `add` is the number of the operand that decides whether to add to the
-// previous sums. `factors` is the assembly text for A, B and their layouts. The remaining arguments
-// are the operands that this text refers to.
+// Emits one wgmma instruction for 64 rows and `columns` columns. The other arguments are:
+// - `count`: the number of sums that each thread holds, which is columns / 2.
+// - `add`: the number of the operand that decides whether to add to the previous sums.
+// - `factors`: the assembly text for A, B and their layouts.
+// - the remaining arguments: the operands that this text refers to.
 #define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
                ", 0;\n"                                                             \

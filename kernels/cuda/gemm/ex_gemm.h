@@ -24,9 +24,9 @@ class ExGemm {
   ~ExGemm();
 
   // Loads libcublas if necessary, allocates the workspace and creates a cuBLAS handle for `stream`,
-  // which must outlive the object. Returns UNSUPPORTED if the library is not installed. The type
-  // must not be fp8. For int8, A must not be transposed, B must be transposed, and row lengths must
-  // be multiples of 4.
+  // which must outlive the object. Returns UNSUPPORTED if the library is not installed. Limits:
+  // - The type must not be fp8.
+  // - For int8, A must not be transposed, B must be, and row lengths must be multiples of 4.
   static Result<std::unique_ptr<ExGemm>> Create(const GemmShape& shape, cudaStream_t stream);
 
   // Enqueues one multiplication on the stream. All calls but the first may be captured into a CUDA

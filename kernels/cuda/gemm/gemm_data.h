@@ -26,15 +26,15 @@ Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t 
                       void* b, cudaStream_t stream);
 
 // Returns the largest relative error ||D - ref|| / ||ref|| that a correct D may have. It allows for
-// the rounding of operands (tf32), of results, and of the accumulator, whose errors add up like a
-// random walk of k steps. Returns 0 for int8, which is exact.
+// the rounding of operands (tf32), of results, and of the accumulator. The accumulator's errors add
+// up like a random walk of k steps. Returns 0 for int8, which is exact.
 double GemmTolerance(const GemmShape& shape);
 
-// Checks every element of D and returns the verdict. Synchronizes `stream`. `set` is the number of
-// the buffer set in `operands`. For up to 1.25e12 multiplications, the device recomputes each
-// element in fp64. Beyond that, it uses Freivalds' method: for each row and each slice of up to 512
-// columns, it compares D s with A (B s), where s is a vector of random signs. In either case, the
-// host also recomputes some elements, independently of the device.
+// Checks every element of D and returns the verdict. `set` is the number of the buffer set in
+// `operands`. Synchronizes `stream`. The host recomputes some elements, and the device checks all:
+// - up to 1.25e12 multiplications, by recomputing each element in fp64;
+// - beyond that, by Freivalds' method: for each row and each slice of up to 512 columns, it
+//   compares D s with A (B s), where s is a vector of random signs.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);
 

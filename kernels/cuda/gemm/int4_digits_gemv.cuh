@@ -1,9 +1,9 @@
 // Computes y = x W for one or two rows of x, where W consists of 4-bit integers (see
-// int4_gemm_data.h). With so few rows, the instruction count limits the speed, so this kernel uses
-// the integer tensor cores: expanding W to bytes takes fewer instructions than expanding it to
+// int4_gemm_data.h). With so few rows, the instruction count limits the speed. The kernel uses the
+// integer tensor cores, because expanding W to bytes takes fewer instructions than expanding it to
 // bf16. x is also converted to bytes. In each unit of 128 neighbors with magnitudes below 2^e,
-// elements are rounded to 2^(e - 21) q, and q = 2^16 d0 + 2^8 d1 + d2 is stored as three signed
-// bytes ("digits"). Elements of 2^120 or more may give NaN, and units below 2^-105 lose bits.
+// elements are rounded to 2^(e - 21) q, where the integer q is stored as three signed bytes
+// ("digits"). Elements of 2^120 or more may give NaN, and units below 2^-105 lose bits.
 #pragma once
 
 #include <cmath>
@@ -37,8 +37,8 @@ inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// The bits of the fp32 number 1.5 * 2^23. Adding an integer of up to 22 bits to the number is the
-// same as adding it to these bits, so a single addition converts an integer to fp32 or back.
+// The bits of the fp32 number 1.5 * 2^23. Adding an integer of up to 22 bits to this number adds
+// the same integer to its bits, so a single addition converts an integer to fp32 or back.
 inline constexpr uint32_t kIntegerBits = 0x4b400000;
 inline constexpr float kIntegerBias = 12582912;
 
@@ -100,10 +100,9 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
 }
 
 // Splits each element of x into three signed bytes ("digits") for the integer tensor cores and
-// stores them in shared memory, with zeros beyond k. Groups of 16 threads share a unit of 128
-// elements. For each unit and row, also stores {factor, sum, factor, 0} in `factors`, where
-// `factor` is the scale of the digits and `sum` is the sum of the unit's elements, scaled like the
-// highest digits.
+// stores them in shared memory, with zeros beyond k. Each unit of 128 elements is processed by 16
+// threads, which also write {factor, sum, factor, 0} to `factors`: `factor` is the scale of the
+// unit's digits, and `sum` is the sum of its elements, scaled like the highest digits.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;
@@ -155,11 +154,11 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
   }
 }
 
-// Multiplies a unit of W (128 elements along k) by x and adds the products to the sums of two tiles
-// of columns. Each byte ("digit") of x is a column of the tensor cores' operand. The lane supplies
-// the `digits` of one column and receives the results of two. `factor` holds the scale of these
-// results and the sum of x, which is used to subtract W's zero point. The sum is 0 except for the
-// highest digit, so that the zero point is subtracted only once.
+// Multiplies a unit of W (128 elements along k) by x and adds the products to `sum`. Elements of x
+// consist of bytes ("digits"). The tensor cores treat each digit as a column of its own. This lane
+// supplies the digits of one column and receives the results of two. `factor` holds the scale of
+// the results, and the sum of x that is used to subtract W's zero point. This sum is 0 except for
+// the highest digit, so that the zero point is subtracted only once.
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
                                float (&sum)[2][4]) {
@@ -232,9 +231,9 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   WaitForPrevious();
   StageDigits<T>(arguments, shared, factors);
   __syncthreads();
-  // Each digit (byte) of a row of x is a column of the tensor cores' operand. Lane l supplies
-  // column l / 4, which is digit l / 4 % 4 of row l / 16. It receives the results of two columns:
-  // column l % 4 * 2, whose digit is 0 or 2, and the next one.
+  // The tensor cores multiply W by 8 columns: the digits (bytes) 0 to 2 of row 0 of x and an unused
+  // column, then the same for row 1. Lane l supplies column l / 4, and receives the results of
+  // columns l % 4 * 2 and l % 4 * 2 + 1.
   const int row_given = lane / 16;
   const int digit = lane / 4 % 4;
   const bool gives = row_given < m && digit < kInt4Digits;

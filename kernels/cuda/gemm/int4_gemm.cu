@@ -54,10 +54,11 @@ struct Int4Gemv {
   int64_t shared_bytes = 0;
 };
 
-// Chooses between two versions of Int4GemvKernel. The faster one runs four blocks per
-// multiprocessor, with each lane loading one unit of 128 weights ahead. It requires more than two
-// blocks per multiprocessor, enough shared memory for four, and only one scale per unit and column.
-// The other runs two blocks per multiprocessor and loads two or three units ahead.
+// Chooses between two versions of Int4GemvKernel:
+// - Four blocks per multiprocessor, with each lane loading one unit of 128 weights ahead. This
+//   version is faster. It requires more than two blocks per multiprocessor, enough shared memory
+//   for four, and only one scale per unit and column.
+// - Two blocks per multiprocessor, with each lane loading two or three units ahead.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);

@@ -22,8 +22,8 @@ struct alignas(4) Int4Scale {
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 // Constants for converting 4-bit integers to fp16 or bf16 without a conversion instruction. Writing
 // an integer to the lowest mantissa bits of the number 1024 (fp16) or 128 (bf16) adds it to that
-// number, which the caller must then subtract. Int4Pair() converts two integers, the lowest of each
-// half of a word.
+// number. The caller must then subtract the number. Int4Pair() converts two integers at once: the
+// lowest 4 bits of each half of a word.
 template <typename T>
 struct Int4Magic;
 template <>

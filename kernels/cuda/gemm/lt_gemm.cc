@@ -18,10 +18,10 @@ namespace {
 
 constexpr int kMaxAlgorithms = 64;
 
-// Tuning times in seconds: the warm-up load, the first timing of one algorithm, and the limit for
-// all first timings together. The warm-up is long because clocks settle slowly. A previously idle
-// H200 exceeds its power limit for 0.2 s. Within the first second, its clocks then drop to one
-// sixth below their final value.
+// Durations of the steps of tuning, in seconds: the warm-up, the first timing of one algorithm, and
+// the maximum for all first timings together. The warm-up is long because clocks settle slowly. A
+// previously idle H200 exceeds its power limit for 0.2 s. Within the first second, its clocks then
+// drop to one sixth below their final value.
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;

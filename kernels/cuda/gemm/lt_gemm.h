@@ -34,10 +34,11 @@ class LtGemm {
   ~LtGemm();
 
   // Allocates the workspace and asks cuBLASLt's heuristics for algorithms. Returns UNSUPPORTED if
-  // they propose none for this shape and type on this GPU. For fp8 and int8, A must not be
-  // transposed, B must be transposed, and row lengths must be multiples of 16 (fp8) or 4 (int8). If
-  // `bias` is not null, it points to n elements of D's type in device memory, which are added to
-  // each row of D and must outlive the object.
+  // they propose none for this shape and type on this GPU.
+  // - For fp8 and int8, A must not be transposed, B must be transposed, and row lengths must be
+  //   multiples of 16 (fp8) or 4 (int8).
+  // - If `bias` is not null, it points to n elements of D's type in device memory, which are added
+  //   to each row of D. They must outlive the object.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape, const void* bias = nullptr);
 
   // Enqueues one multiplication on `stream`, using the algorithm that Tune() chose or, before

@@ -1,10 +1,11 @@
-// The gemv benchmark: y = x W' for a few rows of x (W' is the transpose of W), as when a language
-// model generates tokens. Each weight is read once and used only m times, so memory bandwidth
-// limits the speed. Multiple rows of bf16 or fp16 use tensor cores: wgmma on Hopper
-// (gemv_wgmma.cuh), and mma.sync on other GPUs from Ampere on (gemv_kernel.cuh). All other
-// products, such as single rows and fp32, use fused multiply-adds. From Hopper on, successive
-// iterations overlap like the layers of a model: a kernel loads its first weights, which no kernel
-// writes, before the previous kernel has ended.
+// The gemv benchmark: y = x W', where x has only a few rows (m), as when a language model generates
+// tokens. W' is the transpose of W. Each weight is read once and used only once per row of x, so
+// memory bandwidth limits the speed.
+// - Multiple rows of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), and mma.sync
+//   on other GPUs from Ampere on (gemv_kernel.cuh).
+// - All other products, such as single rows and fp32, use fused multiply-adds.
+// From Hopper on, successive iterations overlap like the layers of a model: a kernel loads its
+// first weights before the previous kernel has ended.
 #include <cstdint>
 #include <cstring>
 #include <functional>

@@ -1,6 +1,6 @@
-// Declares the gemv benchmark: y = x W' for a few rows of x (W' is the transpose of W), as when a
-// language model generates tokens. Each weight is read once and used only m times, so memory
-// bandwidth limits the speed.
+// Declares the gemv benchmark: y = x W', where x has only a few rows, as when a language model
+// generates tokens. W' is the transpose of W. Each weight is read once and used only once per row
+// of x, so memory bandwidth limits the speed.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -1,9 +1,9 @@
 // Computes y = x W' for a few rows of x on tensor cores, using mma.sync. Each block reads one strip
 // of rows of W (columns of y) exactly once. The policy class Weights hides whether W is 16-bit or
 // packed 4-bit. In each instruction, W is the operand with 16 rows and x is the one with 8 columns.
-// k is divided into chunks of 64. Within half a chunk, lane t of each group of four multiplies the
-// 8 elements starting at 8 t. Since W and x use the same order, one 16-byte load of either serves
-// two instructions.
+// So that one 16-byte load serves two instructions, both operands use a special order of k: within
+// half a chunk of 64 elements, lane t of each group of four multiplies the 8 elements starting at 8
+// t.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ struct GemvArguments {
 };
 
 // Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps, and each warp processes
-// kTiles tiles of W's rows. Of the kDeep warps that share the same tiles, each takes every kDeep-th
-// chunk (64 elements along k). If x_shared is true, which suits many rows of x, the block copies x
-// to shared memory. Otherwise, lanes load x directly.
+// kTiles tiles of W's rows. The kDeep warps that share the same tiles divide k: each takes every
+// kDeep-th chunk of 64 elements. If x_shared is true, which suits many rows of x, the block copies
+// x to shared memory. Otherwise, lanes load x directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;

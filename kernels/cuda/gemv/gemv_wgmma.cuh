@@ -51,10 +51,10 @@ struct WgmmaGemvArguments {
   int k;
 };
 
-// Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports. W
-// and x pass through a ring of stages that fills an SM's shared memory. Each stage holds a slice
-// (128 elements along k) of both W and x. A smaller ring would leave room for the next kernel's
-// ring, but is 6% slower on an H200.
+// Compile-time sizes of WgmmaGemvKernel. `columns` is the number of rows of x, rounded up to a size
+// that wgmma supports. W and x pass through a ring of stages that fills an SM's shared memory. Each
+// stage holds a slice (128 elements along k) of both W and x. A smaller ring would leave room for
+// the next kernel's ring, but is 6% slower on an H200.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;

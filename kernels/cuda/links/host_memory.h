@@ -26,11 +26,12 @@ class HostMemory {
   }
   ~HostMemory();
 
-  // Allocates `bytes` of host memory and touches every page. `numa` selects the NUMA node: "local"
-  // is near GPU `ordinal`, "remote" is far from it, and "any" leaves the choice to the system. If
-  // `pinned`, the memory is page-locked, so that the GPU can access it directly. Returns
-  // Unsupported() if the machine has no such node, and OUT_OF_MEMORY, with the available size, if
-  // the host has too little memory or refuses the allocation.
+  // Allocates `bytes` of host memory and touches every page. If `pinned`, the memory is
+  // page-locked, so that the GPU can access it directly. `numa` selects the NUMA node: "local" is
+  // near GPU `ordinal`, "remote" is far from it, and "any" leaves the choice to the system. Errors:
+  // - Unsupported() if the machine has no such node;
+  // - OUT_OF_MEMORY, with the available size, if the host has too little memory or refuses the
+  //   allocation.
   static Result<HostMemory> Allocate(int64_t bytes, bool pinned, int ordinal,
                                      const std::string& numa);
 

@@ -20,8 +20,8 @@ Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::option
                                           const NumaTopology& topology);
 
 // Returns the parameters "ranks", "from" and "to" of a benchmark between two GPUs. Each process has
-// a number, its rank, and its own GPU. The descriptions of "from" and "to" begin with "rank of the
-// GPU", followed by `from` or `to`.
+// its own GPU and a number, its rank. The arguments `from` and `to` complete the descriptions of
+// the parameters of the same name, which begin with "rank of the GPU".
 std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
 // Checks that the parameters "from" and "to" are numbers of ranks.
 Status ValidatePair(const ParameterMap& parameters);

@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kForward = 1;
 constexpr uint64_t kBackward = 2;
-// The size of the area before the data, where the other GPU announces that it has reached a
-// meeting, a point at which the two GPUs wait for each other (see MeetKernel).
+// The size of the area before the data. The two GPUs wait for each other at points called meetings
+// (see MeetKernel). Each GPU announces its arrival in this area of the other GPU's memory.
 constexpr int64_t kHeaderBytes = 256;
 constexpr int64_t kAlignment = 256;
 // The maximum size, in bytes, at which the latency of single copies is measured in addition.

@@ -155,9 +155,9 @@ __device__ void StorePair(Element* to, float2 pair) {
 }
 
 // An epilogue that stores the product unchanged. Every epilogue is a struct passed to the kernel by
-// value. Its function AtRow(row) returns a function object for one row of D. Given a column and the
-// elements of the product in that column and the next, the object returns the two elements of D in
-// fp32.
+// value. Its function AtRow(row) returns a function object for one row of D. The kernel calls this
+// object with a column and the elements of the product in that column and the next. The object
+// returns the two elements of D in fp32.
 struct PlainEpilogue {
   struct Row {
     __device__ float2 operator()(int /*column*/, float2 pair) const { return pair; }

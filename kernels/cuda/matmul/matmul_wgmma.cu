@@ -1,9 +1,9 @@
 // The matmul_wgmma benchmark: a bf16 product on Hopper's tensor cores. Each block stays on its SM
 // and computes one tile of 128 x 256 (or 128 x 128) elements after another. A producer warpgroup
 // copies slices of A and B to a ring of stages in shared memory (TMA). Two consumer warpgroups
-// multiply 64 rows each (wgmma). Two blocks whose tiles lie one above the other form a cluster.
-// Each loads half of their shared columns of B for both (multicast), saving a third of the reads
-// from the L2 cache. A stage is free once the consumers of both blocks have read it.
+// multiply 64 rows each (wgmma). Two blocks whose tiles lie one above the other form a cluster and
+// need the same columns of B. Each loads half of these columns for both (multicast), saving a third
+// of the reads from the L2 cache. A stage is free once the consumers of both blocks have read it.
 #include <cuda.h>
 #include <cuda_bf16.h>
 

@@ -1,6 +1,6 @@
-// Declares the cache_bandwidth benchmark, which measures how fast all multiprocessors together can
-// read a working set repeatedly from one level of memory (L1, L2, shared or GPU memory), or
-// operands from registers.
+// Declares the cache_bandwidth benchmark. It measures how fast all multiprocessors together can
+// read a working set repeatedly from one level of memory (L1, L2, shared or GPU memory). It can
+// also measure how fast they read operands from registers.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/work_sizes.h"

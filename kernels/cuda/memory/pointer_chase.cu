@@ -205,8 +205,8 @@ class PointerChaseCase : public ClockedCase {
 
   // Chooses a working set size that lies within the cache level to be measured. To do so, measures
   // the latency for sizes of up to 16 times the L2 and finds the level's plateau, the range of
-  // sizes with constant latency. Chooses the middle of that range or, for DRAM, its end, because
-  // caches hold the smallest part of the largest set.
+  // sizes with constant latency. Chooses the middle of that range. For DRAM, chooses its end,
+  // because the larger the set, the smaller the part of it that caches hold.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(

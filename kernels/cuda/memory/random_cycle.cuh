@@ -8,10 +8,10 @@
 
 namespace assay {
 
-// Returns the number to which the pseudorandom permutation of [0, size) selected by `key` maps
-// `index`. A Feistel network permutes [0, 4^k), where 4^k is the smallest power of 4 that is at
-// least `size`. Results outside [0, size) are permuted again ("cycle walking": Black & Rogaway,
-// "Ciphers with arbitrary finite domains", 2002).
+// Maps `index` to a number in [0, size) by a pseudorandom permutation, which `key` selects. A
+// Feistel network permutes [0, 4^k), where 4^k is the smallest power of 4 that is at least `size`.
+// Results outside [0, size) are permuted again ("cycle walking": Black & Rogaway, "Ciphers with
+// arbitrary finite domains", 2002).
 __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_t key) {
   int half = 1;
   while ((int64_t{1} << (2 * half)) < size) ++half;

@@ -42,22 +42,23 @@ struct Tile {
   static constexpr int kLength = Vector<T>::kLength;
   static constexpr int kSector = kSectorBytes / sizeof(T);
   static constexpr int kRows = kSegmentBytes / sizeof(T);
-  // Bytes of shared memory for one row of the tile, which may begin at any offset within the first
-  // 16 of them.
+  // The size of one row of the tile in shared memory, in bytes. It includes an extra vector of 16
+  // bytes, because the row may begin at any offset within the first 16 bytes.
   static constexpr int kRowBytes = columns * sizeof(T) + sizeof(Vector<T>);
   // A tile may need up to kSector - 1 rows more than kRows.
   static constexpr int kBytes = (kRows + kSector) * (kRowBytes + sizeof(Vector<T>) / kLength);
 
-  // Returns the byte offset in shared memory at which the memory for row `row` begins. When threads
-  // of a warp read the tile, they read rows that are kLength apart, so 16 unused bytes follow each
-  // group of kLength rows to keep these threads in different banks.
+  // Returns the byte offset in shared memory at which the memory for row `row` begins. The threads
+  // of a warp read rows that are kLength apart. To keep these threads in different banks, 16 unused
+  // bytes follow each group of kLength rows.
   __device__ static int Offset(unsigned row) {
     return static_cast<int>(row * kRowBytes + row / kLength * sizeof(Vector<T>));
   }
 };
 
-// Returns how many rows a tile needs beyond kRows, because the segments of its columns begin in
-// different rows. This is the largest value of column * rows % kSector.
+// Returns how many rows a tile needs in addition to kRows. Extra rows are needed because the
+// segments of the tile's columns begin in different rows. Their number is the largest value of
+// column * rows % kSector.
 template <typename T>
 int ExtraRows(int64_t rows) {
   constexpr int kSector = kSectorBytes / sizeof(T);

@@ -121,8 +121,8 @@ class RangeSession {
 
   Status Open(int ordinal) {
     ASSAY_ASSIGN_OR_RETURN(context_, CurrentContext());
-    // Subscribe to attach CUPTI to the process, because the profiler does not attach CUPTI again on
-    // its own once it has been detached.
+    // Subscribe, which attaches CUPTI to the process. The profiler would not attach CUPTI again
+    // after an earlier recording has detached it.
     ASSAY_CUPTI(cupti_, subscribe(&subscriber_, IgnoreCallback, nullptr));
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
     ASSAY_CUPTI(cupti_, profiler_initialize(&initialize));

@@ -61,10 +61,12 @@ struct Cupti {
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 
-// Converts a CUPTI result to a Status: OK for CUPTI_SUCCESS, FAILED_PRECONDITION
-// (COUNTERS_NOT_PERMITTED) if the driver restricts counters to administrators, and INTERNAL
-// (CUPTI_ERROR) otherwise. The message contains CUPTI's description, the expression, the file and
-// the line.
+// Converts a CUPTI result to a Status with one of these codes:
+// - OK for CUPTI_SUCCESS;
+// - FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) if the driver restricts counters to
+//   administrators;
+// - INTERNAL (CUPTI_ERROR) otherwise.
+// The message contains CUPTI's description, the expression, the file and the line.
 Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expression, const char* file,
                    int line);
 

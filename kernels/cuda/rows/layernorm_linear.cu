@@ -135,8 +135,8 @@ struct NormalizingEpilogue {
 
 // Computes W', `sums` and b' for the `fused` variant, with one thread per column of W. Row c of W'
 // is gamma[c] times row c of W, and b' = beta W + b. `sums` are the sums of the columns of W' after
-// rounding to T, so that the mean of a row cancels exactly. Rows of x have variance 1 and a mean of
-// about 0, so subtracting mean * sums loses no precision. It would if means were large.
+// rounding to T, so that the mean of a row cancels exactly. Subtracting mean * sums would lose
+// precision if means were large, but rows of x have variance 1 and a mean of about 0.
 template <typename T>
 __global__ void FoldKernel(LinearValues<T> values, T* folded, float* sums, float* bias) {
   const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

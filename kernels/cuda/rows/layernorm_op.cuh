@@ -22,8 +22,9 @@ struct LayerNormOp {
     float mean;
     float squares;
   };
-  // The factors that normalize a value x stored by Summarise(), as x * inverse_deviation + offset.
-  // Summarise() stores the difference between an element and the mean of its group of lanes.
+  // The numbers that normalize an element as x * inverse_deviation + offset. Here, x is the
+  // element's difference from the mean of its group of lanes, which is the value that Summarise()
+  // stores.
   struct Scale {
     float inverse_deviation;
     float offset;
@@ -52,8 +53,8 @@ struct LayerNormOp {
   }
 
   // Merges the statistics of kLanes neighboring lanes, each of which has its own set of elements.
-  // The sum of a set's squared differences from the common mean exceeds that from its own mean by
-  // count * difference^2, where `difference` is the distance between the two means.
+  // Because the means of the sets differ from the common mean, adds count * difference^2 to each
+  // sum of squared differences, where `difference` is the distance between them.
   template <int kLanes>
   __device__ static Partial Merge(Partial partial) {
     const float count = SumLanes<kLanes>(partial.count);

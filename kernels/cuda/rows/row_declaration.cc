@@ -60,8 +60,8 @@ Status ValidateRows(const ParameterMap& parameters) {
 
 Declaration RowDeclaration(const std::string& name, int weights, int flops) {
   return Declaration(name, Resource::kGpu)
-      // Version 2 reads long rows only once, version 3 leaves few lanes idle for short rows, and
-      // version 4 reads long rows ahead.
+      // The kernels' history: version 2 reads long rows only once, version 3 leaves few lanes idle
+      // for short rows, and version 4 loads the next long row while it processes the current one.
       .Version(4)
       .Parameters(RowParameters(ColumnsParameter()))
       .Metrics(RowMetrics())

@@ -113,10 +113,10 @@ __device__ float MaxLanes(float value) {
   return value;
 }
 
-// One thread's share of a piece of a row, which is elements [begin, begin + length) of a
-// 16-byte-aligned array. The piece is divided among kGroup threads in vectors of 16 bytes: vector v
-// of thread l is vector v * kGroup + l of the piece. Rows may have any length, so a piece may begin
-// or end within a vector. If kAligned, begin and length must be multiples of the vector length.
+// One thread's share of a piece of a row. The piece consists of elements [begin, begin + length) of
+// a 16-byte-aligned array. It is divided among kGroup threads in vectors of 16 bytes: vector v of
+// thread l is vector v * kGroup + l of the piece. Rows may have any length, so a piece may begin or
+// end within a vector. If kAligned, begin and length must be multiples of the vector length.
 template <typename T, int kGroup, int kVectors, bool kAligned>
 class RowPiece {
  public:
@@ -166,9 +166,9 @@ class RowPiece {
   __device__ static float Sum(float value) { return SumLanes<kLanes>(value); }
   __device__ static float Max(float value) { return MaxLanes<kLanes>(value); }
 
-  // Sets to 0 all elements of neighboring pieces that share a vector with this piece. Since
-  // LoadPiece() has already zeroed the vectors outside the piece, all elements outside the piece
-  // are then 0.
+  // Sets to 0 the elements that share a vector with this piece but belong to neighboring pieces.
+  // All elements outside the piece are then 0, because LoadPiece() has already zeroed the vectors
+  // that lie outside it.
   __device__ void ClearNeighbors(float (&x)[kElements]) const {
     if (!kAligned) SetOutside(x, 0);
   }
@@ -371,9 +371,9 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
   extern __shared__ uint4 row_memory[];
   __shared__ uint64_t row_arrived[kRowsAhead];
   __shared__ Partial of_warp[kThreads / 32];
-  // Results of all blocks of the cluster, for even-numbered and odd-numbered rows. A block sends
-  // its result for a row only after reading those for the previous row, so no result arrives before
-  // this block has read the one that it replaces.
+  // Results of all blocks of the cluster. Even-numbered and odd-numbered rows use separate arrays.
+  // A block sends its result for a row only after reading all results for the previous row, so no
+  // result overwrites one that has yet to be read.
   __shared__ Partial of_block[2][kMostRowBlocks];
   __shared__ uint64_t results_arrived[2];
   const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
@@ -445,9 +445,9 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
 }
 
 // One chunk of a row that is too long for registers. Each block processes one chunk. Blocks are
-// numbered by row and, within a row, by chunk. A block can hold kThreads * kVectors vectors, but a
-// chunk is one vector shorter, because if it starts within a vector, it touches one more vector
-// than its length requires.
+// numbered by row and, within a row, by chunk. A block can hold kThreads * kVectors vectors. A
+// chunk is one vector shorter than that, because it may start in the middle of a vector and then
+// extends into one more vector at its end.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:

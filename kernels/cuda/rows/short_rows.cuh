@@ -56,9 +56,10 @@ struct LaneShare {
 
   int lanes() const { return 1 << log_lanes; }
 
-  // Divides a row of `units` units among a group of lanes. Returns the smallest group of at least
-  // `fewest` lanes in which no lane holds more than `most` units. The group is smaller if the row
-  // has fewer units. It has at most 32 lanes, even if each then holds more than `most` units.
+  // Divides a row of `units` units among a group of lanes. Returns the smallest group that has
+  // - at least `fewest` lanes, unless the row has fewer units;
+  // - enough lanes for each to hold at most `most` units, unless this would take more than 32
+  //   lanes.
   static LaneShare Of(int64_t units, int64_t fewest, int64_t most) {
     LaneShare share{0, 0};
     while (share.log_lanes < 5 && units > share.lanes() * (share.lanes() < fewest ? 1 : most)) {
