@@ -50,8 +50,8 @@ constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 constexpr std::chrono::seconds kRenewTimeout{10};
 
 // Opens NVML, NVIDIA's library for querying GPUs. Returns null if the node has no GPUs or its
-// driver is broken. In the latter case, sets `trouble` to a description of the problem. Fails if
-// any of the GPUs that the user selected, `gpus`, is unavailable.
+// driver is broken. If the driver is broken, also describes the problem in `trouble`. Fails if any
+// of `gpus`, the GPUs that the user selected, is unavailable.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
@@ -148,8 +148,8 @@ Result<identity::Enrolled> RenewByCall(const AgentOptions& options) {
 }  // namespace
 
 // The coordinators that this agent can never connect to, for example because of a wrong
-// certificate. The threads that find this out may outlive the agent, so they share ownership of
-// this object.
+// certificate. The threads that detect this may outlive the agent, so they share ownership of this
+// object.
 struct AgentProcess::Explanations {
   Mutex mutex;
   bool running ASSAY_GUARDED_BY(mutex) = false;
@@ -380,8 +380,8 @@ Status AgentProcess::Attach() {
 void AgentProcess::OnCallEnded(const std::string& address, const Status& why, bool had_session) {
   if (!events_.refused) return;
   if (const auto expulsion = ExpulsionOf(why)) return events_.refused(*expulsion);
-  // Do not give up if the agent has had a session before, because the coordinator may come back. Do
-  // not give up because of an expired certificate either, because the renewer will replace it.
+  // Do not give up if the agent has had a session before, because the coordinator may come back, or
+  // if the certificate has expired, because the renewer will replace it.
   const bool expired =
       options_.enrolled && options_.enrolled->expire_time <= Clock::Real().WallNow();
   if (had_session || expired) return;

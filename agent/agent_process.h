@@ -31,8 +31,8 @@ namespace assay::agent {
 class DataFolder {
  public:
   // Opens and locks the data folder, creating it if necessary. If the folder has no node id yet,
-  // stores `required_id` or, if that is empty, a new random id. Fails if the folder already has an
-  // id that differs from a non-empty `required_id`.
+  // stores `required_id` or, if that is empty, a new random id. Fails if `required_id` is not empty
+  // and the folder already has a different id.
   static Result<DataFolder> Open(const std::string& path, const std::string& required_id);
 
   const std::string& node_id() const { return node_id_; }
@@ -60,8 +60,8 @@ struct AgentEvents {
 // A running agent. Not thread-safe.
 class AgentProcess {
  public:
-  // Starts the agent: takes an inventory of the node, asks the runner program for its benchmarks,
-  // and starts serving. On failure, the error says why.
+  // Starts the agent: takes inventory of the node, asks the runner program for its benchmarks, and
+  // starts serving. On failure, the error explains the cause.
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options,
                                                      AgentEvents events = {});
 

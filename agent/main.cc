@@ -64,8 +64,8 @@ class Ending {
   std::optional<Status> why_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Returns 2 for errors that require human intervention, so that a service manager does not restart
-// the agent. Returns 1 for all other errors.
+// Returns 2 for errors that require human intervention, to keep service managers from restarting
+// the agent, and 1 for all other errors.
 int ExitCodeOf(const Status& error) {
   if (error.code() == Code::kInvalidArgument) return 2;
   switch (error.reason()) {
@@ -97,9 +97,10 @@ int Report(const Status& error) {
   return ExitCodeOf(error);
 }
 
-// Runs the agent or a simulated fleet until it ends, and returns the exit code. `start` creates the
-// object to run. Once that has succeeded, writes a line about the object, the result of
-// `ready_line`, to `ready_fd`. Then waits for SIGTERM, SIGINT, or a request from the object to end.
+// Runs the agent or a simulated fleet until it exits, and returns the exit code. First calls
+// `start` to create the object to run. If that succeeds, writes a line about the object, the result
+// of `ready_line`, to `ready_fd`, and waits for SIGTERM, SIGINT, or a request from the object to
+// exit.
 template <typename StartFunction, typename LineFunction>
 int RunUntilSignal(const std::string& log_level, int ready_fd, const StartFunction& start,
                    const LineFunction& ready_line) {

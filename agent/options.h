@@ -40,8 +40,8 @@ struct ParsedOptions {
   std::optional<AgentOptions> options;
   int exit_code = 0;
 };
-// Parses the command line. If the program must end, returns its exit code instead of the options: 0
-// after printing --help or --version, 2 after printing an error.
+// Parses the command line. If the program must exit, returns its exit code instead of the options:
+// 0 after printing --help or --version, 2 after printing an error.
 ParsedOptions ParseOptions(int argc, char** argv);
 
 // The command line of `assay-agent join`.

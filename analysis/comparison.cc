@@ -13,8 +13,8 @@ namespace {
 using Runs = std::vector<TimedValue>;
 
 constexpr size_t kLeastPlaces = 3;
-// The number of values from which LimitOutliers() limits them to kNormalDeviations standard
-// deviations from their median. It leaves fewer values as they are.
+// The minimum number of values for LimitOutliers(), which limits them to within kNormalDeviations
+// standard deviations of their median. Fewer values are left unchanged.
 constexpr size_t kPlacesToLimit = 6;
 constexpr double kNormalDeviations = 3;
 // The maximum number of additional runs or places that Advise() recommends. If a verdict needs
@@ -58,8 +58,8 @@ double VarianceOf(const std::vector<double>& values) {
 }
 
 // Returns the average of the places' means, with its variance. All places have equal weight,
-// regardless of their numbers of runs. The variance is estimated from the differences between runs
-// of the same place or, if every place has a single run, from the differences between places.
+// regardless of how many runs they have. The variance is estimated from the differences between
+// runs of the same place or, if every place has a single run, from the differences between places.
 SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   SideMean result;
   const auto places = static_cast<double>(side.size());
@@ -86,7 +86,7 @@ SideMean MeanOverRuns(const std::vector<const Runs*>& side) {
   return result;
 }
 
-// Moves values far from the median to the edge of the normal range, so that a single broken GPU or
+// Clamps values far from the median to the edge of the normal range, so that a single broken GPU or
 // node cannot decide the comparison. Does nothing if there are fewer than kPlacesToLimit values.
 void LimitOutliers(std::vector<double>& values) {
   if (values.size() < kPlacesToLimit) return;
@@ -124,9 +124,9 @@ Difference Paired(const std::vector<const Runs*>& a, const std::vector<const Run
   return {MeanOf(differences), VarianceOf(differences) / places, places - 1};
 }
 
-// Returns whether the runs of sides A and B alternate often enough in time. A block is a series of
-// successive runs of one side. There must be at least three blocks, and the side with fewer runs
-// must average at most two runs per block.
+// Returns whether the runs of sides A and B alternate often enough in time. A block is a sequence
+// of consecutive runs of one side. There must be at least three blocks, and the side with fewer
+// runs must average at most two runs per block.
 bool Alternates(const Runs& a, const Runs& b) {
   struct Labelled {
     double time;
@@ -184,7 +184,7 @@ struct Outlook {
 
 // Returns the smallest number of runs or places, greater than `from`, that makes the confidence
 // interval narrow enough. `at(n)` is the half width of the interval with n of them, and must be at
-// most `half_width`. Returns nullopt if this takes more than kMostAdvised additional runs or
+// most `half_width`. Returns nullopt if this requires more than kMostAdvised additional runs or
 // places.
 template <typename HalfWidthAt>
 std::optional<size_t> SmallestNumber(size_t from, double half_width, const HalfWidthAt& at) {

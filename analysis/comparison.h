@@ -60,7 +60,7 @@ struct Comparison {
   bool these_places_only = false;
   Missing missing = Missing::kNothing;
   // The estimated number of additional runs (per place and side) or places needed for a verdict, or
-  // 0 if unknown. `missing` tells which of the two is meant.
+  // 0 if unknown. `missing` indicates which of the two.
   size_t missing_count = 0;
 };
 

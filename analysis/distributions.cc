@@ -36,8 +36,8 @@ double RoughNormalQuantile(double p) {
   return q * Polynomial(a, q * q) / Polynomial(b, q * q);
 }
 
-// Returns the logarithm of the gamma function of `x` > 0, by Stirling's series. The series needs a
-// large x, so values below 10 are first increased using gamma(x + 1) = x gamma(x). Unlike
+// Returns the logarithm of the gamma function of `x` > 0, using Stirling's series. The series needs
+// a large x, so values below 10 are first increased using gamma(x + 1) = x gamma(x). Unlike
 // std::lgamma, this function does not write to a global variable.
 double LogGamma(double x) {
   double factor = 1;
@@ -49,8 +49,8 @@ double LogGamma(double x) {
          std::log(factor);
 }
 
-// Evaluates the continued fraction of the incomplete beta function by Lentz's method (Press et al.,
-// Numerical Recipes, 6.4). Converges quickly for x < (a + 1) / (a + b + 2).
+// Evaluates the continued fraction of the incomplete beta function using Lentz's method (Press et
+// al., Numerical Recipes, 6.4). Converges quickly for x < (a + 1) / (a + b + 2).
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
   const auto away = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };

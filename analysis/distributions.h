@@ -11,7 +11,7 @@ double NormalCdf(double z);
 double NormalQuantile(double p);
 
 // Return the cumulative distribution function and the quantiles of Student's t distribution with
-// `freedom` degrees of freedom, a positive number that need not be an integer.
+// `freedom` degrees of freedom, a positive number, not necessarily an integer.
 double StudentCdf(double t, double freedom);
 double StudentQuantile(double p, double freedom);
 

@@ -43,8 +43,8 @@ std::vector<double> NumbersOf(const RunList& runs, const std::string& field) {
   return values;
 }
 
-// Returns the distance between the 10th and the 90th percentile, as a measure of the usual
-// variation between runs.
+// Returns the distance between the 10th and 90th percentiles, as a measure of the usual variation
+// between runs.
 double SpreadOf(const std::vector<double>& sorted) {
   const size_t cut = sorted.size() / 10;
   return sorted[sorted.size() - 1 - cut] - sorted[cut];

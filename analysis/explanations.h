@@ -20,10 +20,11 @@ struct ConditionChange {
   std::string text_before, text_after;  // The most frequent text.
 };
 
-// Returns the conditions that differ between the runs before and after a step (a lasting change of
+// Returns the conditions that differ between the runs before and after a step (a lasting change in
 // performance). A text differs if it changed. A number differs if its median changed by more than
 // it usually varies between runs, and by more than a threshold: 1% for clocks, 50% for loads, and
-// 3% for others such as power and temperature. Lists texts first, then clocks, then the others.
+// 3% for all others, such as power and temperature. Lists texts first, then clocks, then the
+// others.
 std::vector<ConditionChange> ExplainStep(const std::vector<RunConditions>& before,
                                          const std::vector<RunConditions>& after);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Members = std::vector<size_t>;
 
-// The progress of grouping steps (lasting changes of performance) into incidents: the steps not yet
+// The progress of grouping steps (lasting changes in performance) into incidents: the steps not yet
 // in any incident, and the incidents found so far.
 class Grouping {
  public:
@@ -122,8 +122,8 @@ class Grouping {
   }
 
   // Finds the cause of the steps (performance changes) of each node: one GPU that is involved in
-  // most of them or, failing that, the node itself. Either is blamed only for steps of several
-  // benchmark cases, because a single case may have slowed down on other nodes too.
+  // most of them or, failing that, the node itself. Either is blamed only if several benchmark
+  // cases have steps, because a single case may also have slowed down on other nodes.
   void GroupByNode() {
     const auto nodes = [](const SteppedCase& step) { return step.nodes; };
     size_t before = 0;
@@ -135,8 +135,8 @@ class Grouping {
         return x.second.size() > y.second.size();
       });
       for (const auto& [node, members] : groups) AddNodeOrGpu(node, members);
-      // Some steps may still not be in any incident after this pass, so group them again until a
-      // pass finds no more incidents.
+      // A pass may leave some steps without an incident, so repeat it until it finds no more
+      // incidents.
     } while (groups_.size() > before);
   }
 

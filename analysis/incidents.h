@@ -28,7 +28,7 @@ struct IncidentGroup {
   std::vector<size_t> members;  // Indices of steps.
 };
 
-// Groups steps (lasting changes of performance) into incidents. Steps form an incident if they
+// Groups steps (lasting changes in performance) into incidents. Steps form an incident if they
 // share a cause and overlap in time. Steps with the same change of driver or agent need not
 // overlap, because upgrades take weeks.
 // Causes are tried in the order of CauseKind, so a new driver is blamed before a node, and a GPU

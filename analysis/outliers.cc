@@ -19,7 +19,7 @@ double SpreadAround(double median, std::vector<double> values) {
 }
 
 // Returns whether a place (a GPU or node) satisfies `rule`, a condition on a value. At least two of
-// its newest three runs must satisfy it, or the only run if there is just one. If the level of the
+// its three newest runs must satisfy it, or the only run if there is just one. If the level of the
 // place (its median over more runs) is known, the level must satisfy it as well.
 template <typename Rule>
 bool HoldsForPlace(const PeerRuns& peer, const Rule& rule) {

@@ -55,10 +55,10 @@ struct PeerAnalysis {
 };
 
 // Compares places (GPUs or nodes) by their newest runs. A place is slow if at least two of its
-// newest three runs are slow: below the median by rule.least_deficit, and by more than chance
+// three newest runs are slow: below the median by rule.least_deficit, and by more than chance
 // explains (see rule.alpha). A place with a single run is judged by that run.
-// So that a few slow runs among many do not make a place slow, its level (its median over more
-// runs) must be just as low, if it is known.
+// If the level of the place (its median over more runs) is known, it must be just as low, so that a
+// few slow runs among many do not make a place slow.
 PeerAnalysis FindOutliers(const std::vector<PeerRuns>& peers, const OutlierRule& rule);
 
 // Returns the spread of `values` around their median, as a standard deviation: 1.4826 times the

@@ -28,7 +28,7 @@ PairFit::PairFit(size_t effects, size_t second_side, std::vector<PairEquation> e
   if (!equations_.empty()) Fit();
 }
 
-// Fits one effect at a time. This may end in a local minimum, so the fit starts from three
+// Fits one effect at a time. This may converge to a local minimum, so the fit starts from three
 // different points and keeps the best result.
 void PairFit::Fit() {
   std::vector<double> scores;
@@ -70,7 +70,7 @@ double PairFit::Noise() const {
   const size_t fitted = measured - sides + 1;
   // A fit by medians passes exactly through about as many equations as the model has effects. The
   // residuals of these equations are 0 and say nothing about the noise, so omit them. However, if
-  // fewer than kFew residuals would be left, a single bad link could dominate the estimate. In that
+  // fewer than kFew residuals would remain, a single bad link could dominate the estimate. In that
   // case, use all residuals and correct for the degrees of freedom.
   constexpr size_t kFew = 4;
   double correction = 1;

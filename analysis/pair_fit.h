@@ -25,9 +25,9 @@ class PairFit {
  public:
   // Fits the model to `equations`. Effects are numbered from 0 to `effects` - 1. Without equations,
   // all effects are 0.
-  // If nodes have separate effects as senders and receivers, those of receivers begin at
-  // `second_side`. In each equation, `first` is then the sender and `second` the receiver.
-  // Otherwise, `second_side` equals `effects`.
+  // If each node has a single effect, `second_side` equals `effects`. If nodes have separate
+  // effects as senders and receivers, those of receivers start at `second_side`, and in each
+  // equation, `first` is the sender's effect and `second` the receiver's.
   PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
   // Returns the noise: the standard deviation of the scores around the fitted model. It is the

@@ -86,7 +86,7 @@ class Scale {
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
   // Converts a difference of scores to the unit of ErrorOf(). If the scores are logarithms, as they
-  // usually are, this is a fraction of the measured value. In the additive model, it is the
+  // usually are, returns a fraction of the measured value. In the additive model, returns the
   // difference itself.
   double Distance(double below) const {
     if (additive_) return below;

@@ -2,8 +2,8 @@
 //   log(value from i to j) = mean + effect of i + effect of j + deviation of the link from i to j.
 // The effect of a node is common to all of its links. The rest is the link's own deviation. If most
 // pairs were measured in both directions, a node has one effect as a sender and another as a
-// receiver. Values that can be 0, such as error counts, have no logarithm, so an additive model of
-// the values themselves is used for them.
+// receiver. Values that can be 0, such as error counts, have no logarithm, so for these, an
+// additive model of the values themselves is used.
 #pragma once
 
 #include <cstddef>
@@ -90,8 +90,8 @@ struct PairAnalysis {
   // Sorted: certain findings before uncertain ones, and the worst first among equals.
   std::vector<BadNode> nodes;
   std::vector<BadLink> links;
-  // Nodes with fewer than three measured links, which is too few to tell a bad node from a bad
-  // link. If there are fewer than four nodes, this list contains all of them.
+  // Nodes with fewer than three measured links, too few to distinguish a bad node from a bad link.
+  // If there are fewer than four nodes, this list contains all of them.
   std::vector<size_t> unjudged_nodes;
   // One per value given, in order.
   std::vector<JudgedValue> values;

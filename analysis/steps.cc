@@ -19,13 +19,13 @@ constexpr double kPermutationLevel = 0.01;
 constexpr double kWeakLevel = 10 * kPermutationLevel;
 constexpr int kPermutations = 199;
 constexpr double kWelchLevel = 1e-3;
-// A step must be found twice: with and without the newest value. The two results are considered to
-// be the same step if their positions differ by at most this many values.
+// A step must be found twice: with and without the newest value. The two results are considered the
+// same step if their positions differ by at most this many values.
 constexpr size_t kSamePlace = 2;
-// The distance between the 10th and the 90th percentile of a normal distribution, in standard
+// The distance between the 10th and 90th percentiles of a normal distribution, in standard
 // deviations.
 constexpr double kDecilesApart = 2.563;
-// The minimum size of a change of performance, as a multiple of the spread (standard deviation) of
+// The minimum size of a change in performance, as a multiple of the spread (standard deviation) of
 // the values. A change of at least kClearChange spreads, with at least kClearRuns runs on each
 // side, needs no further test.
 constexpr double kLeastSpreads = 2;
@@ -214,7 +214,7 @@ double ChangeInSpreads(Values left, Values right, const StepRule& rule) {
 double CandidatePValue(Values left, Values right, const StepRule& rule) {
   const double spreads = ChangeInSpreads(left, right, rule);
   // Noise cannot explain such a clear change, so skip Welch's test. The test might reject the
-  // change if there is another, smaller shift within a segment, because it mistakes this shift for
+  // change if there is another, smaller shift within a segment, mistaking that shift for
   // autocorrelation.
   if (spreads >= kClearChange && std::min(left.size(), right.size()) >= kClearRuns) return 0;
   return spreads >= kLeastSpreads ? WelchPValue(left, right) : 1;
@@ -245,7 +245,7 @@ void MergeWeak(Values values, const StepRule& rule, Random& random, std::vector<
 }
 
 // Returns whether the values are obviously too steady to contain a step, because the medians of all
-// sets of five successive values differ too little. This quick check avoids the slow search in
+// sets of five consecutive values differ too little. This quick check avoids the slow search in
 // steady histories.
 bool IsSteady(Values values, const StepRule& rule) {
   double low = 0;
@@ -278,8 +278,8 @@ std::vector<size_t> LookOnce(Values history, const StepRule& rule, uint64_t seed
 enum class RerunVerdict { kUnclear, kChanged, kUnchanged };
 
 // Returns the amount by which the mean of reruns may differ by chance from that of the earlier
-// values in `segment`. If nothing has changed, the difference is larger only with the probability
-// that kConfirmLevel allows for this number of reruns. Assumes that the reruns are as
+// values in `segment`. If nothing has changed, the difference exceeds this amount only with the
+// probability that kConfirmLevel allows for this number of reruns. Assumes that the reruns are as
 // autocorrelated as the segment.
 double NoiseLimit(const std::vector<double>& segment, const Moments& expected, size_t reruns) {
   if (segment.size() < 2) return 0;
@@ -295,7 +295,7 @@ double NoiseLimit(const std::vector<double>& segment, const Moments& expected, s
   return StudentQuantile(1 - level, n - 1) * std::sqrt(expected.variance * (1 / n + 1 / k));
 }
 
-// Judges whether reruns repeat a change of performance.
+// Judges whether reruns repeat a change in performance.
 // - kUnchanged: The mean of the reruns differs from that of the earlier runs by less than half of
 //   the change, or even kMostReruns reruns do not meet the conditions of kChanged.
 // - kChanged: There are enough reruns, nearly all of them repeat half of the change, and noise

@@ -32,7 +32,7 @@ struct StepRule {
   double least_change = 0.02;
 };
 
-// Returns the steps (lasting changes of performance) in the newest kStepWindow values, oldest
+// Returns the steps (lasting changes in performance) in the newest kStepWindow values, oldest
 // first. To avoid false alarms, a step must also be found (at most two positions away) when the
 // newest value is omitted.
 // Finds candidates by E-divisive (Matteson and James 2014) with permutation tests, whose random

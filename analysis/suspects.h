@@ -26,7 +26,7 @@ struct FailingNode {
 // Includes a node if
 //   - at least two of its pairs were tried and all of them failed, or
 //   - at least three of its pairs failed, and more than half of its pairs failed.
-// A failure attributed to one node is not counted for the other node of the pair. If every pair
+// A failure attributed to one node is not counted against the other node of the pair. If every pair
 // failed, returns an empty list, because no node differs from the others.
 std::vector<FailingNode> FailingNodes(const std::vector<TriedPair>& tried);
 

@@ -133,8 +133,8 @@ class RuleParser {
   AcceptRule rule_;
 };
 
-// Splits a unit into an SI or binary prefix and the rest in all possible ways. One of the results
-// has no prefix. Each consists of the prefix's factor and the rest, such as 1e9 and "B/s" for
+// Splits a unit into an SI or binary prefix and the rest, in all possible ways, including without a
+// prefix. Each result consists of the prefix's factor and the rest, such as 1e9 and "B/s" for
 // "GB/s".
 std::vector<std::pair<double, std::string_view>> Readings(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, double>, 14> kPrefixes = {{

@@ -60,7 +60,7 @@ Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema
 bool Covers(const AcceptRule& rule, const ParameterMap& parameters);
 
 // Returns the factor that converts numbers in the unit `from` to the unit `to`, for example 1000
-// from "TFLOP/s" to "GFLOP/s". Returns nullopt if the units differ in more than their prefix.
+// from "TFLOP/s" to "GFLOP/s". Returns nullopt if the units differ by more than their prefix.
 std::optional<double> UnitFactor(std::string_view from, std::string_view to);
 
 }  // namespace assay::campaign

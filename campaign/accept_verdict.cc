@@ -26,7 +26,7 @@ bool HasMetric(const AcceptRule& rule, const v1::CaseResult& result) {
 }
 
 // Short names for the cases (sets of parameter values of a benchmark) that one rule covers. Names
-// contain only the parameters in which these cases differ, such as "m=256 dtype=bf16".
+// include only the parameters in which these cases differ, such as "m=256 dtype=bf16".
 class CaseNames {
  public:
   void Add(const v1::CaseResult& result) {
@@ -66,7 +66,7 @@ std::string Listed(const std::string& title, const std::vector<std::string>& nam
 }
 
 // Returns the result as a percentage of the baseline value (the stored value for the same case).
-// Returns nullopt if the rule's baseline does not exist or lacks the case.
+// Returns nullopt if the rule's baseline does not exist or has no value for the case.
 std::optional<double> PercentOfBaseline(const AcceptRule& rule, const v1::StoredResult& stored,
                                         const VerdictContext& context) {
   const auto baseline = context.baselines.find(rule.baseline);

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxExpressionBytes = 200;
 constexpr size_t kMaxZoneBytes = 64;
-// Number of years after which the search for the next time gives up. The rarest schedule is 29
-// February on a given weekday. It occurs every 28 years, but only after 40 years around 2100, which
-// is not a leap year.
+// Number of years after which the search for the next time gives up. The rarest schedule is
+// February 29 on a given weekday. It occurs every 28 years, but only after 40 years around 2100,
+// which is not a leap year.
 constexpr int kMostYears = 41;
 
 using Numbers = std::bitset<60>;

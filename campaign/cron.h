@@ -33,8 +33,8 @@ class Cron {
   std::shared_ptr<const Fields> fields_;
 };
 
-// Formats a time as a clock in `time_zone` shows it, such as "Fri 2026-11-27 02:00 CET". Uses UTC
-// if the time zone is unknown on this machine.
+// Formats a time as a clock in `time_zone` would show it, such as "Fri 2026-11-27 02:00 CET". Uses
+// UTC if the time zone is unknown on this machine.
 std::string TextInZone(WallTime time, const std::string& time_zone);
 
 }  // namespace assay::campaign

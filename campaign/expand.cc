@@ -77,8 +77,8 @@ class Expander {
     for (const v1::Node& node : fleet) slim.push_back(WithoutSchemas(node));
     SelectNodes(slim);
     AddSchemas(fleet, nodes_);
-    // If some connected nodes do not match the campaign's filter, add their benchmark schemas too,
-    // for better error messages. They never replace the schema of a matching node.
+    // For better error messages, also add the benchmark schemas of any connected nodes that do not
+    // match the campaign's filter. They never replace the schema of a matching node.
     const int connected = coverage_.node_count() - coverage_.absent_node_count();
     if (static_cast<size_t>(connected) < connected_.size()) AddSchemas(fleet, connected_);
     CheckCampaignFields(spec_, schemas_, violations_);

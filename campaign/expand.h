@@ -32,14 +32,14 @@ struct Expansion {
   v1::Coverage coverage;
 };
 
-// Returns true if the node is disconnected or cordoned (excluded from new jobs), in which case
-// campaigns consider it absent.
+// Returns true if campaigns consider the node absent because it is disconnected or cordoned
+// (excluded from new jobs).
 bool IsAbsent(const v1::Node& node);
 
 // Creates the jobs of the campaign `spec` for the nodes in `fleet` that match it. Absent nodes get
 // jobs only with `absent: wait`. If the spec has errors, returns INVALID_ARGUMENT with one
-// violation per error, each with its line in the campaign file. Two kinds of errors have their own
-// result if there are no others:
+// violation per error, each with its line in the campaign file. Two kinds of errors are reported
+// differently if there are no others:
 //   FAILED_PRECONDITION, NODES_ABSENT    nodes are absent or missing
 //   INVALID_ARGUMENT, NO_SHARED_NETWORK  nodes should run a job together but share no network
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);

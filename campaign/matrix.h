@@ -42,14 +42,14 @@ class NumberRange {
 class Matrix {
  public:
   // Checks the parameter values in `spec` against the benchmark's `schema`, and appends all errors
-  // to `violations`. The fields of the errors start with `path`, such as "benchmarks[1]". If there
-  // are any errors, the matrix must not be used. Ranges with more than `case_limit` values are not
+  // to `violations`. Each error's field starts with `path`, such as "benchmarks[1]". If there are
+  // any errors, the matrix must not be used. Ranges with more than `case_limit` values are not
   // expanded.
   Matrix(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema, std::string path,
          int64_t case_limit, Violations& violations);
 
-  // Returns the number of cases, that is, combinations of parameter values. It is a double because
-  // the number may exceed the range of any integer type.
+  // Returns the number of cases (combinations of parameter values) as a double, because it may
+  // exceed the range of any integer type.
   double case_count() const { return case_count_; }
 
   // Returns the parameters of every case (every combination of values). The first-listed parameter

@@ -79,8 +79,8 @@ Nodes Largest(std::vector<Nodes> sets) {
   return found == sets.end() ? Nodes() : std::move(*found);
 }
 
-// Returns the reason why the node cannot run exactly this version of the benchmark, or an empty
-// string if it can.
+// Returns why the node cannot run exactly this version of the benchmark, or an empty string if it
+// can.
 std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
   for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
     if (own.name() != schema.name()) continue;
@@ -155,8 +155,7 @@ void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
 }
 
 // Returns placements for jobs that run on one node and use the GPUs in `gpu_indices`. The EACH
-// policy makes one placement per node. The ANY policy makes a single placement that allows all
-// nodes.
+// policy makes one placement per node, the ANY policy a single placement that allows all nodes.
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes& nodes,
                                     const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{1, IdsOf(nodes), gpu_indices}};
@@ -389,7 +388,7 @@ std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
   return sets;
 }
 
-// Places jobs on `count` nodes each, separately within each of `sets`, as the policy demands. If
+// Places jobs on `count` nodes each, separately within each of `sets`, as the policy requires. If
 // there would be more than `request.most` placements, returns only their number.
 Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets, int count,
                      const std::vector<int>& gpu_indices) {
@@ -408,8 +407,8 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
 //   - EACH groups the nodes of each network and GPU model by name.
 //   - ANY selects from the largest set of nodes with the same network, software and GPU model.
 //   - PAIRS covers every pair of nodes.
-// Adds a violation unless the nodes of at least one group have the same software. Groups with
-// different software are placed too, but their jobs fail with an explanation when scheduled.
+// Adds a violation unless the nodes of at least one group have the same software. Also places
+// groups of nodes with different software, but their jobs fail with an explanation when scheduled.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {

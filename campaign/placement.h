@@ -47,7 +47,7 @@ struct PlacementRequest {
 };
 
 // Returns the nodes that can run this version of the benchmark, sorted by name. If there are none,
-// adds a violation that gives each node's reason.
+// adds a violation with the reason for each node.
 std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
                                     const std::vector<v1::Node>& nodes, const std::string& path,
                                     int line, Violations& violations);

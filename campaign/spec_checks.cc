@@ -40,7 +40,7 @@ bool MayHold(const v1::CampaignSpec& spec, const Schemas& schemas,
 }
 
 // Checks the NCCL variables in `settings` and appends any errors to `violations`. Each error
-// contains the variable's line in the campaign file, or `line` if that is unknown.
+// includes the variable's line in the campaign file, or `line` if that is unknown.
 void CheckNccl(const v1::CampaignSpec& spec,
                const google::protobuf::Map<std::string, std::string>& settings,
                const std::string& path, int line, Violations& violations) {

@@ -26,8 +26,8 @@ void CheckEntryFields(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& m
                       const v1::BenchmarkSchema& schema, const std::string& path,
                       Violations& violations);
 
-// Returns the campaign's policy for absent nodes. By default, this is FAIL if the campaign has
-// accept rules (limits for its results), and WARN otherwise.
+// Returns the campaign's policy for absent nodes. The default is FAIL if the campaign has accept
+// rules (limits for its results), and WARN otherwise.
 v1::AbsentPolicy AbsentPolicyOf(const v1::CampaignSpec& spec);
 
 // Returns the line of a campaign-wide field in the campaign file, or 0 if unknown.

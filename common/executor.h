@@ -23,11 +23,11 @@ class Executor {
 };
 
 // Creates an executor with `threads` threads named `name`. Its destructor discards tasks that have
-// not started and waits for those that are running.
+// not started and waits for running ones to finish.
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
 
-// Runs `task` on the executor and waits for it to finish. Must not be called on the executor's only
-// thread.
+// Runs `task` on the executor and waits for it to finish. Must not be called from the executor's
+// only thread.
 void RunOn(Executor* executor, const std::function<void()>& task);
 
 }  // namespace assay

@@ -12,8 +12,8 @@
 
 namespace assay {
 
-// Returns the content of a file. If it cannot be read or exceeds `most` bytes, returns an error
-// with the path and the reason.
+// Returns the content of a file. If the file cannot be read or exceeds `most` bytes, returns an
+// error with the path and the reason.
 Result<std::string> ReadFile(const std::string& path, size_t most = SIZE_MAX);
 
 // Returns the first line of a file; empty if it cannot be read.
@@ -27,11 +27,11 @@ std::optional<int64_t> NumberIn(const std::string& path);
 std::optional<int64_t> NumberOf(const std::string& name, const std::string& path);
 
 // Creates a folder and any missing parent folders. By default, only the owner can access the new
-// folder. Leaves the mode of an existing folder unchanged. Errors contain the path and the reason.
+// folder. Does not change the mode of an existing folder. Errors include the path and the reason.
 Status MakePrivateFolder(const std::string& path, mode_t mode = 0700);
 
 // Makes the entries of a folder durable. Without this, a file just created or renamed in the folder
-// may be missing after a power failure. Errors contain the path and the reason.
+// may be missing after a power failure. Errors include the path and the reason.
 Status SyncFolder(const std::string& path);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// Encodes and decodes messages on a byte stream. Each frame is a message preceded by its length as
-// a protobuf varint. The agent, a daemon on each node, uses frames to communicate with its runners,
-// the child processes that run benchmarks.
+// Encodes and decodes messages on a byte stream. Each frame is a message prefixed with its length
+// as a protobuf varint. The agent, a daemon on each node, uses frames to communicate with its
+// runners, the child processes that run benchmarks.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class FrameDecoder {
   void Append(std::string_view chunk) { buffer_.append(chunk); }
 
   // Returns the next complete message, or nullopt if more bytes are needed. Returns DATA_LOSS if
-  // the bytes are not valid frames, in which case all later calls fail too.
+  // the bytes are not valid frames. After that, all calls fail.
   Result<std::optional<std::string>> Next();
 
   // Returns true in the middle of a frame, where an end of file means that the stream was cut.

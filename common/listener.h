@@ -16,8 +16,8 @@ struct Listener {
   std::vector<FileDescriptor> sockets;
 };
 
-// Listens on the addresses that `address.host` resolves to. Port 0 selects a free port. If no
-// address can be used, fails with reason ADDRESS_IN_USE and a message that states the cause.
+// Listens on the addresses that `address.host` resolves to. Port 0 selects a free port. If none of
+// them can be used, fails with reason ADDRESS_IN_USE and a message that states the cause.
 Result<Listener> ListenOn(const HostPort& address);
 
 }  // namespace assay

@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-// A log formatter that replaces control characters, so that text from other machines cannot forge
-// log lines or control the terminal.
+// A log formatter that replaces control characters, so that text from other machines can neither
+// forge log lines nor control the terminal.
 class SafeMessage : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,

@@ -11,9 +11,9 @@
 namespace assay {
 
 // Returns the program's logger. Example: Log().info("job {} assigned to {}", job, node).
-// Thread-safe. Messages may contain text from other machines: control characters are replaced, and
-// every message stays on one line. Never log secrets such as keys, tokens, connection strings or
-// whole environments.
+// Thread-safe. Messages may contain text from other machines: control characters are replaced, so
+// every message stays on one line. Never log secrets, such as keys, tokens, connection strings or
+// entire environments.
 spdlog::logger& Log();
 
 // Sets up logging. Call this once, at the start of main(). `program` appears in every line.

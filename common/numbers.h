@@ -12,8 +12,8 @@ std::string FormatSignificant(double value, int digits);
 // Returns whether values of `unit` are counts. Counts have no SI prefixes.
 bool IsCount(std::string_view unit);
 
-// Formats `value` with `digits` significant digits but without its unit, for example 712.3 or
-// 4.100. If the unit is a count, drops trailing zeros after the decimal point, as in 4 or 12.5.
+// Formats `value` with `digits` significant digits, without its unit, for example 712.3 or 4.100.
+// If the unit is a count, drops trailing zeros after the decimal point, as in 4 or 12.5.
 std::string FormatNumber(double value, std::string_view unit, int digits);
 
 // Formats with `decimals` digits after the point: 28.72, 0.10.

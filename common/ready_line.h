@@ -1,6 +1,6 @@
 // Lets a server tell its parent process that it has started, or why it could not. The server writes
-// one line of JSON, containing its addresses or the error, to the file descriptor given by the
-// option --ready-fd.
+// one line of JSON with its addresses or the error to the file descriptor given by the option
+// --ready-fd.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Writes `line` and a newline to the file descriptor `fd`, then closes it. Does nothing if `fd` is
-// negative. If a server exits without calling this, its parent process reads end-of-file.
+// Writes `line` and a newline to the file descriptor `fd`, then closes `fd`. Does nothing if `fd`
+// is negative. If a server exits without calling this, its parent process reads end-of-file.
 Status TellReady(int fd, const std::string& line);
 
 // Writes the error that prevented the start in the same way.

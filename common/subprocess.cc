@@ -62,7 +62,7 @@ constexpr std::array<const char*, 5> kSteps = {"set up file descriptors",
 constexpr int kExecuteStep = 4;
 
 // Gives the child's file descriptors their final numbers. First duplicates them all to numbers
-// above the final ones, because otherwise dup2() could overwrite a descriptor that is still needed.
+// above the final ones, because dup2() could otherwise overwrite a descriptor that is still needed.
 bool PlaceDescriptors(ChildPlan& plan) {
   int floor = 3;
   for (const auto& [target, source] : plan.descriptors) floor = std::max(floor, target + 1);
@@ -198,7 +198,7 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   // Unlike fork(), _Fork() does not run the handlers registered by libraries. OpenBLAS registers
-  // one that waits for its threads to end, which may never happen if memory is low.
+  // one that waits for its threads to exit, which they may never do if memory is low.
   const pid_t pid = ::_Fork();
   if (pid == 0) RunChild(std::move(plan));
   const int fork_error = errno;

@@ -65,8 +65,8 @@ struct ExitStatus {
   std::string ToString() const;
 };
 
-// A child process that is running or has ended. The destructor kills its process group and reaps
-// it. Signal() and Wait() may be called concurrently.
+// A child process, running or exited. The destructor kills its process group and reaps the child.
+// Signal() and Wait() may be called concurrently.
 class Subprocess {
  public:
   // Starts a child. The error names the program and the reason.

@@ -25,7 +25,7 @@ std::string Join(const Parts& parts, std::string_view separator = ", ") {
 }
 
 // Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, lists only the first `most`
-// and the number of the rest, as in "a, b and 5 more". The rest includes `unnamed` further items
+// and says how many more there are, as in "a, b and 5 more". This count includes `unnamed` items
 // that are not in `parts`.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most = 10, size_t unnamed = 0);
 
@@ -67,8 +67,8 @@ std::string DifferenceText(
 // Returns the text with ASCII letters in lower case.
 std::string Lower(std::string_view text);
 
-// Splits `text` at each separator into at most `most` pieces, the last of which contains the rest
-// of the text. There is always at least one piece, and pieces may be empty.
+// Splits `text` at each separator into at most `most` pieces, with the rest of the text in the last
+// piece. There is always at least one piece, and pieces may be empty.
 std::vector<std::string_view> Split(std::string_view text, char separator, size_t most = SIZE_MAX);
 
 // The first character of a text.

@@ -21,8 +21,8 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Removes a decimal number from the front of `text` and stores it in `number`. Returns false if
-// there is no number, or if it is negative or too large for `Number`. Excess digits are rounded.
+// Removes a decimal number from the front of `text` and stores it in `number`. Rounds off excess
+// digits. Returns false if there is no number, or if it is negative or too large for `Number`.
 template <typename Number>
 bool TakeNumber(std::string_view& text, Number& number) {
   const auto [end, error] =

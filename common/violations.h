@@ -32,7 +32,7 @@ class Violations {
   size_t count() const { return count_; }
 
   // Returns OK if no errors were added. Otherwise returns INVALID_ARGUMENT with at most kMost of
-  // the errors. The message contains `subject`, the number of errors and the first of them.
+  // the errors. The message includes `subject`, the number of errors and the first error.
   Status ToStatus(const std::string& subject, Reason reason) const {
     if (empty()) return Status::Ok();
     const Violation& first = kept_.front();

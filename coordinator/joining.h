@@ -1,5 +1,5 @@
-// The parts found only in a coordinator with its own certificate authority. They decide which nodes
-// and users may join the fleet, and which callers are accepted.
+// The parts that exist only in a coordinator with its own certificate authority. They decide which
+// nodes and users may join the fleet, and which callers are accepted.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ class Joining {
                                                 const HostPort& listens, Executor& executor,
                                                 storage::IdentityStore& store);
 
-  // Returns the files of this coordinator's certificate. Its gRPC server and join listener present
-  // this certificate, as does the coordinator itself when it dials agents.
+  // Returns the files of the certificate that this coordinator presents as a gRPC server, in its
+  // join listener, and when it dials agents.
   const assay::rpc::TlsFiles& tls() const { return tls_; }
   const rpc::Membership& membership() const { return *membership_; }
   bool listens() const { return server_ != nullptr; }

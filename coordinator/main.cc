@@ -30,7 +30,7 @@ int Invite(const CoordinatorOptions& options) {
 
 // Returns the exit code.
 int Main(int argc, char** argv) {
-  // Limit malloc to two heaps. Otherwise every thread that parses messages would hold on to a heap
+  // Limit malloc to two heaps. Otherwise, every thread that parses messages would hold on to a heap
   // as large as the largest message it has ever parsed.
   ::mallopt(M_ARENA_MAX, 2);
   int exit_status = 0;
@@ -46,7 +46,7 @@ int Main(int argc, char** argv) {
   auto process = std::make_unique<Process>();
   if (const Status started = process->Start(*options); !started.ok()) {
     std::cerr << "assay-coordinator: " << started << "\n";
-    // Also report the error to the program that started this process. It may have exited already,
+    // Also report the error to the program that started this process. It may already have exited,
     // so ignore failures here.
     static_cast<void>(TellFailed(options->ready_fd, started));
     return ExitStatus(started);

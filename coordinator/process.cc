@@ -29,21 +29,21 @@ constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 // The time that a shutdown waits for calls to the database before it aborts them.
 constexpr Duration kDatabaseFarewell = std::chrono::seconds(4);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
-// Time a Prometheus scrape waits for the database to return the nodes. After that, the scrape is
-// answered with the nodes read by an earlier one.
+// Maximum time that a Prometheus scrape waits for the database to return the nodes. After that, the
+// scrape is answered with the nodes read for an earlier one.
 constexpr Duration kScrapePatience = std::chrono::milliseconds(200);
 constexpr Duration kDiscoveryPatience = std::chrono::seconds(5);
 // The age up to which an earlier state of the fleet may replace the current one.
 constexpr Duration kMostFleetAge = std::chrono::minutes(2);
 // Maximum number of gauges for outliers. There is one per kind of outlier and GPU model.
 constexpr int kMaxOutlierGauges = 100;
-// Interval between maintenance runs of the database. It can be this long because partitions are
-// created well before they are needed, and old data may be deleted a few hours late.
+// Interval between database maintenance runs. It can be this long because partitions are created
+// well before they are needed, and old data may be deleted a few hours late.
 constexpr Duration kMaintainPeriod = std::chrono::hours(6);
 
 // Returns an id of this host and its network namespace, within which only one process at a time can
-// listen on an address. Host names will not do, because they are not unique. Neither will the boot
-// id alone, because all containers on a host share it.
+// listen on an address. Uses the boot id and the network namespace, because host names are not
+// unique and all containers on a host share the boot id.
 std::string HostId() {
   char network[64] = {};
   const ssize_t length = ::readlink("/proc/self/ns/net", network, sizeof(network) - 1);
@@ -166,7 +166,7 @@ Status Process::Start(const CoordinatorOptions& options) {
 
   executor_ = NewThreadPool(kExecutorThreads, "coordinator");
   // Maintenance and judging run on threads of their own, because deleting old data may take an
-  // hour, and judging many results a minute.
+  // hour, and judging many results may take a minute.
   maintenance_ = NewThreadPool(1, "maintenance");
   judging_ = NewThreadPool(1, "judge");
   exporter_ = NewThreadPool(kExporterThreads, "exporter");
@@ -261,8 +261,8 @@ Status Process::Serve(const CoordinatorOptions& options) {
   return Status::Ok();
 }
 
-// Serves the web console. Failure to listen is an error only if the user chose the address. With
-// several coordinators on a host, only the first can use the default port.
+// Serves the web console. Failing to listen is an error only if the user chose the address, because
+// only one of several coordinators on a host can use the default port.
 Status Process::ServeConsole(const CoordinatorOptions& options) {
   web::ConsoleOptions console = *options.console;
   console.services = server_->LocalChannel();
@@ -301,7 +301,7 @@ Process::SnapshotPointer Process::RecentFleet() {
 }
 
 // Answers a Prometheus scrape with the metrics of the fleet's nodes. Only the leader includes lost
-// nodes, which are in the database but have no session with an agent. Otherwise every coordinator
+// nodes, which are in the database but have no session with an agent. Otherwise, every coordinator
 // would export them.
 void Process::AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange) {
   const auto answer = [this, exchange](const SnapshotPointer& fleet) {

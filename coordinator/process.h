@@ -34,7 +34,7 @@ Result<std::unique_ptr<storage::Database>> OpenCurrentDatabase(
 class Process {
  public:
   // Closes the sessions with agents and ends all calls and tasks. Takes at most 10 s, even if the
-  // database does not respond.
+  // database is not responding.
   ~Process();
 
   // Opens and migrates the database and starts serving. The error says what is missing or in use.
@@ -50,12 +50,13 @@ class Process {
   Status Serve(const CoordinatorOptions& options);
   Status ServeConsole(const CoordinatorOptions& options);
   // Calls `answer` once, on a thread of `exporter_`, with the state of the fleet. If the database
-  // takes longer than `patience`, passes an earlier state, or null if there is no recent one.
+  // takes longer than `patience`, passes an earlier state instead, or null if there is no recent
+  // one.
   void WithFleet(Duration patience, std::function<void(const SnapshotPointer&)> answer);
   SnapshotPointer RecentFleet();
   void AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange);
   // Dials all agents whose addresses users have added at any coordinator, and removes ephemeral
-  // nodes that have left. Runs on the leader only. Schedules its own next run.
+  // nodes that have left. Runs only on the leader. Schedules its own next run.
   void FollowFleet();
   // Updates the gauges whose values come from the database. Runs periodically rather than at every
   // scrape.

@@ -12,9 +12,9 @@
 namespace assay {
 
 // The ranks (processes of one benchmark) connected to this rank, grouped by whether their hosts
-// still answer. Rank 0 is connected to all others, and every other rank only to rank 0. If a host
-// has been quiet for longer than kHeardWithin but not for kSilentAfter, it may merely be slow, so
-// its rank is in none of the groups.
+// still answer. Rank 0 is connected to all others, and every other rank only to rank 0. A host that
+// has been quiet for longer than kHeardWithin but less than kSilentAfter may just be slow, so its
+// rank is not in any group.
 struct Contacts {
   std::vector<int> heard;   // Answered within kHeardWithin.
   std::vector<int> silent;  // Has not answered for kSilentAfter.
@@ -22,15 +22,15 @@ struct Contacts {
 };
 
 // Limits on the time since a host's last answer. Up to the first limit, the host is considered to
-// be answering, and from the second on, to be silent. The kernel of a running host acknowledges the
-// heartbeat that PeerWatch sends every second, even if the processes on the host are busy or
-// frozen.
+// be answering; from the second on, it is considered silent. The kernel of a running host
+// acknowledges the heartbeat that PeerWatch sends every second, even if the processes on the host
+// are busy or frozen.
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// Returns the time since the other host last sent anything on this TCP connection, even just an
-// acknowledgement by its kernel. Works even after the connection has ended, as long as `fd` is
-// open. Returns nullopt if this host's kernel does not report the time.
+// Returns the time since this TCP connection last received anything from the other host, including
+// bare ACKs. Works as long as `fd` is open, even after the connection has closed. Returns nullopt
+// if this host's kernel does not report the time.
 std::optional<Duration> SilenceOf(int fd);
 
 // Returns the error for a rank whose host has not answered for `silence`.

@@ -36,7 +36,7 @@ constexpr size_t kRankSize = 8;  // Decimal, padded with zeros.
 // drops an old connection for each new one.
 constexpr size_t kMaxPending = 64;
 // Maximum number of connections accepted in a row. Without this limit, strangers who connect
-// nonstop would keep this rank from reading the greetings of other ranks.
+// nonstop could keep this rank from reading the greetings of other ranks.
 constexpr int kMostAccepted = 64;
 // Extension of the deadline, granted once, for connections that have not finished their greeting.
 constexpr Duration kLastChance = 500ms;

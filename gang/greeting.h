@@ -38,8 +38,8 @@ struct MeetingPoint {
   static Result<MeetingPoint> Parse(const std::string& text);
 };
 
-// Returns the error INVALID_ARGUMENT (BAD_TOKEN) for a malformed token. The message does not
-// contain the token, which is a secret.
+// Returns the error INVALID_ARGUMENT (BAD_TOKEN) for a malformed token. The message omits the
+// token, because it is secret.
 Status BadToken();
 
 // The use of a connection.
@@ -58,12 +58,12 @@ struct Caller {
 
 // The conditions under which AcceptCallers() waits for other ranks.
 struct AcceptWatch {
-  // Process descriptors (pidfds) of ranks on this machine. If one of these processes ends,
+  // Process descriptors (pidfds) of ranks on this machine. If one of these processes exits,
   // AcceptCallers() fails at once with PEER_LOST.
   std::vector<int> processes;
   // Limits for hosts that stop answering. Once every `hosts.interval`, AcceptCallers() checks the
-  // hosts of all ranks with open heartbeat connections. It fails with PEER_UNREACHABLE if a host
-  // has not answered for `hosts.host_patience`.
+  // hosts of all ranks with open heartbeat connections, and fails with PEER_UNREACHABLE if one has
+  // not answered for `hosts.host_patience`.
   HeartbeatRule hosts;
   // Encrypts the connections, unless null.
   const GangTls* tls = nullptr;

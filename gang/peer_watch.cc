@@ -46,7 +46,7 @@ void PeerWatch::Watch() {
   std::vector<pollfd> entries;
   for (;;) {
     entries.assign(1, {stop_[0], POLLIN, 0});
-    // Let poll() wait for connections to end, but not for data. Heartbeats from other ranks are
+    // Let poll() wait for connections to close, but not for data. Heartbeats from other ranks are
     // read when this rank sends its own, so that the thread wakes up only once per interval.
     for (const Watched& one : watched_) {
       entries.push_back({one.ended ? -1 : one.socket->fd(), POLLRDHUP, 0});
@@ -76,7 +76,7 @@ void PeerWatch::Beat() {
   for (Watched& one : watched_) {
     if (one.ended) continue;
     // Ignore errors. If the send buffer is full, the other rank already has plenty of unread
-    // heartbeats. If the connection has ended, poll() reports it.
+    // heartbeats. If the connection has closed, poll() reports it.
     const char beat = 'b';
     static_cast<void>(SendSome(*one.socket, &beat, 1));
     ++one.silent;

@@ -1,6 +1,6 @@
 // Detects when another rank of a gang (processes that run a collective together) has died or
-// frozen. This takes a separate thread, because the benchmark's own thread may be waiting for a GPU
-// that is itself waiting for the lost rank.
+// frozen. This requires a separate thread, because the benchmark's own thread may be waiting for a
+// GPU that is itself waiting for the lost rank.
 #pragma once
 
 #include <atomic>
@@ -25,9 +25,9 @@ struct HeartbeatRule {
   int patience = 15;
   // The same limit for a rank that has not sent its first heartbeat yet.
   int first_patience = patience;
-  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. It is shorter
-  // than `patience` heartbeats, so that a silent host is noticed first. If a rank reaches
-  // `patience`, only its process is frozen, and its host still answers.
+  // Time limit for a host that sends nothing, not even TCP acknowledgments. It is shorter than
+  // `patience` heartbeats, so that a silent host is noticed first. If a rank reaches `patience`,
+  // only its process is frozen, while its host still answers.
   Duration host_patience = std::chrono::seconds(11);
 };
 
@@ -39,8 +39,8 @@ class PeerWatch {
   // The callback for the loss of a rank, whose number is in Status::peer. It is called at most
   // once, on the watching thread, and may end the process. The status's reason is one of these:
   //   - PEER_FROZEN: the rank is silent, but its host answers.
-  //   - PEER_UNREACHABLE: the host is silent, too.
-  //   - PEER_LOST: the connection has ended.
+  //   - PEER_UNREACHABLE: the host is also silent.
+  //   - PEER_LOST: the connection has closed.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` must come from Peers::Heartbeats() and stay open until this object is destroyed.
@@ -50,9 +50,9 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // Sets whether the end of a connection is reported as the loss of a rank. Use true while ranks
-  // wait for each other without exchanging messages, as in NCCL. Use false, the default, while they
-  // exchange messages: a rank may end normally after its last message, and if a rank is lost
+  // Sets whether a closed connection is reported as the loss of a rank. Use true while ranks wait
+  // for each other without exchanging messages, as in NCCL. Use false, the default, while they
+  // exchange messages: a rank may exit normally after its last message, and if a rank is lost
   // earlier, the exchange fails anyway.
   void ReportEnds(bool report) { report_ends_ = report; }
 

@@ -184,8 +184,8 @@ class TcpRendezvous : public Rendezvous {
   std::map<Caller, Socket> arrived_;
 };
 
-// The fields of a Status as sent from one rank to another, followed by the text of the message. The
-// bytes of this struct can be sent as they are, because all ranks run the same build.
+// The fields of a Status as sent from one rank to another, followed by the message text. The bytes
+// of this struct can be sent as they are, because all ranks run the same build.
 struct StatusHeader {
   Code code;
   Reason reason;

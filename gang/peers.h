@@ -26,7 +26,7 @@ struct PeerConnection {
 };
 
 // One rank's connections to the other ranks of its gang. All ranks must call the same functions in
-// the same order, each on a single thread. A function fails with PEER_LOST if a connection ends,
+// the same order, each on a single thread. A function fails with PEER_LOST if a connection closes,
 // and with PEER_TIMEOUT if a rank does not answer in time. Status::peer is then the rank at the
 // other end, or the lowest of several. The gang cannot continue after an error.
 class Peers {
@@ -48,9 +48,9 @@ class Peers {
   // ranks, returns an empty vector.
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
 
-  // Returns PEER_LOST if a connection of this rank has ended. Never waits, and may be called on any
-  // thread at any time. Use this while waiting for other ranks outside this class, for example in
-  // NCCL. Only rank 0 is connected to all ranks. If it loses one, it exits, which the others
+  // Returns PEER_LOST if a connection of this rank has closed. Never blocks, and may be called on
+  // any thread at any time. Use this while waiting for other ranks outside this class, for example
+  // in NCCL. Only rank 0 is connected to all ranks. If it loses one, it exits, and the others
   // notice.
   virtual Status Check() const = 0;
 };
@@ -62,8 +62,8 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 // rank. Otherwise, returns the error of the lowest failing rank, with its number in Status::rank,
 // except that:
 //   - An error from an earlier Agree() keeps its rank number.
-//   - PEER_LOST is returned only if there is no other error, because losing a rank is usually the
-//     consequence of another error.
+//   - PEER_LOST is returned only if there is no other error, because the loss of a rank is usually
+//     a consequence of another error.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
 // Time limit for ranks to wait for each other outside the timed measurement. It is long, because a
@@ -80,7 +80,7 @@ class Rendezvous {
   virtual const std::string& token() const = 0;
   // Waits until ranks 1 to world_size - 1 have connected. Drops all other connections. Must be
   // called only once. `processes` may contain pidfds of ranks on this machine; if one of these
-  // processes ends, Accept() returns PEER_LOST at once.
+  // processes exits, Accept() returns PEER_LOST at once.
   virtual Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
                                                 Duration timeout) = 0;
   // Returns the ranks that had connected before Accept() failed, with one connection each: the

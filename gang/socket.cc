@@ -76,7 +76,7 @@ void NoticeSilence(const Socket& socket) {
   SetIfPossible(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis);
 }
 
-// Turns on TCP keep-alive, which ends the connection after 5 s of silence and three probes 2 s
+// Turns on TCP keep-alive, which closes the connection after 5 s of silence and three probes 2 s
 // apart. This takes 11 s in total, the same as kUnansweredMillis.
 void NoticeSilentHost(const Socket& socket) {
   SetIfPossible(socket, SOL_SOCKET, SO_KEEPALIVE, 1);

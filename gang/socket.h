@@ -19,8 +19,7 @@ namespace assay {
 class Cipher {
  public:
   virtual ~Cipher() = default;
-  // Receive and send bytes like ReceiveSome() and SendSome(), without waiting. Only one thread at a
-  // time may use a cipher.
+  // Receive and send bytes like ReceiveSome() and SendSome(), without blocking. Not thread-safe.
   virtual Result<size_t> Receive(void* data, size_t size) = 0;
   virtual Result<size_t> Send(const void* data, size_t size) = 0;
 };
@@ -67,16 +66,16 @@ std::string AddressOfPeer(const Socket& socket);
 // Connects to a listening socket with a single attempt.
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
 
-// Makes the kernel end the connection about ten seconds after the other host stops answering, even
-// if nothing is being sent.
+// Makes the kernel close the connection about ten seconds after the other host stops answering,
+// even if nothing is being sent.
 void NoticeSilence(const Socket& socket);
 
 // Like NoticeSilence(), but has no effect while data is being sent. Use this if the other end may
-// leave data unread for a long time, because NoticeSilence() would then end a healthy connection.
+// leave data unread for a long time, because NoticeSilence() would then close a healthy connection.
 void NoticeSilentHost(const Socket& socket);
 
-// Ends the connection immediately at both ends. A shutdown() would not be enough: if the other end
-// is waiting to send more data, it would keep waiting until NoticeSilence() takes effect.
+// Aborts the connection immediately at both ends. A shutdown() would not be enough: if the other
+// end is waiting to send more data, it would keep waiting until NoticeSilence() takes effect.
 void Reset(const Socket& socket);
 
 // Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or has ended.

@@ -136,8 +136,8 @@ class TlsCipher : public Cipher {
   }
 
   // Returns OK if the other end has proven that it knows the gang's key. OpenSSL treats a
-  // connection with a pre-shared key as a resumed session, so this is what the function checks for.
-  // A handshake without the key fails anyway, because neither end has or accepts a certificate.
+  // connection with a pre-shared key as a resumed session, so the function checks for that. A
+  // handshake without the key fails anyway, because neither end has or accepts a certificate.
   Status Proven() const {
     return SSL_session_reused(ssl_.get()) == 1 ? Status::Ok() : PeerLost("TLS: without the key");
   }

@@ -19,8 +19,8 @@ class GangTls {
   static Result<std::unique_ptr<GangTls>> Create(const std::string& key);
   virtual ~GangTls() = default;
 
-  // Encrypts a connection opened by this process. Returns once the other end has proven that it
-  // knows the key. Returns PEER_LOST if the other end does not know it.
+  // Encrypts a connection opened by this process. Blocks until the other end has proven that it
+  // knows the key. Returns PEER_LOST if it does not.
   virtual Status Connect(Socket* socket, MonotonicTime deadline) const = 0;
   // Encrypts a connection accepted by this process. Does not wait for the handshake, which
   // ReceiveSome() completes. Unless the other end proves that it knows the key, ReceiveSome() fails

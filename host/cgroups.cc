@@ -40,8 +40,8 @@ std::optional<Mount> FindMount(const std::string& root) {
   return std::nullopt;
 }
 
-// Returns the path of `group` relative to `ancestor`: "/b" for group /a/b and ancestor /a, and ""
-// if both are the same. Also returns "" if `group` is not below `ancestor`, as can happen in a
+// Returns the path of `group` relative to `ancestor`: "/b" for group /a/b and ancestor /a, or "" if
+// they are the same. Also returns "" if `group` is not below `ancestor`, as can happen in a
 // container.
 std::string Relative(const std::string& ancestor, const std::string& group) {
   const std::string prefix = ancestor == "/" ? "" : ancestor;

@@ -39,8 +39,8 @@ class ConditionsSampler {
   virtual std::vector<double> Readings() { return {}; }
 };
 
-// Returns a sampler for the conditions of the host and, unless `gpu` is null, of a GPU. It sets the
-// flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
+// Returns a sampler for the conditions of the host and, unless `gpu` is null, of a GPU. The sampler
+// sets the flag "busy_host" if programs other than Assay used more than a tenth of the CPU time.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
 
 // The functions that a sampler uses to read one GPU. They are called on the sampler's own thread
@@ -51,14 +51,14 @@ struct NvmlSource {
 };
 
 // Returns a sampler for the conditions of one GPU, such as clocks and power. It also reports the
-// largest number of other processes on the GPU. Counting them is slow, so this is done only at the
-// start, at the end, and every `process_period` in between.
+// largest number of other processes on the GPU. Counting is slow, so it happens only at the start,
+// at the end, and every `process_period` in between.
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
 // A meter of the CPU time used by programs other than Assay. To recognize Assay's processes, it
-// follows the parents of this process for as long as their names begin with "assay". The last of
-// these and all its descendants are Assay's. Not thread-safe.
+// follows the chain of this process's parents as long as their names begin with "assay". The last
+// of these and all its descendants are Assay's. Not thread-safe.
 class HostLoad {
  public:
   // `cpus` lists the CPUs that this process may use. `proc` replaces the folder /proc.
@@ -68,8 +68,8 @@ class HostLoad {
 
   // Returns the fraction of the CPU time since Begin() used by other programs, including time
   // withheld by a hypervisor. Ignores interrupts, because most of them serve the measured work.
-  // Returns nullopt if the kernel does not report these times, or less than 100 ms (ten kernel
-  // ticks) have passed since Begin().
+  // Returns nullopt if the kernel does not report these times, or if less than 100 ms (ten kernel
+  // ticks) has passed since Begin().
   std::optional<double> OthersShare() const;
 
  private:
@@ -79,7 +79,7 @@ class HostLoad {
   };
   std::optional<Ticks> ReadCpus() const;
   // Returns the CPU time, in ticks, used by Assay's processes, including their children that have
-  // ended. `tree` contains the ids of the running processes.
+  // exited. `tree` contains the ids of the running processes.
   int64_t TicksOf(const std::vector<int>& tree) const;
   std::vector<int> OwnTree() const;
 

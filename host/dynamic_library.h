@@ -1,5 +1,5 @@
-// Loads shared libraries on first use. A program linked to them could not start on a node that
-// lacks one of them, even to run benchmarks that do not need it.
+// Loads shared libraries on first use. A program linked against them would not start on a node
+// without one of them, even to run benchmarks that do not need it.
 #pragma once
 
 #include <string>

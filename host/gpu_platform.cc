@@ -78,7 +78,7 @@ std::string Remedy(int error) {
 }
 
 // Returns the end of an error message, such as " (580 or newer)", with the oldest driver version
-// that supports CUDA `cuda` (a major version). Source: NVIDIA's table of minor version
+// that supports CUDA `cuda` (a major version), according to NVIDIA's table of minor version
 // compatibility.
 std::string LeastDriver(int cuda) {
   return cuda == 13 ? " (580 or newer)" : cuda == 12 ? " (525 or newer)" : "";

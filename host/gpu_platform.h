@@ -93,7 +93,7 @@ class GpuPlatform {
   //     second, or
   //   - the name of a Peak value, such as "fp64_tensor", for the rate of a matrix multiplication in
   //     operations per second.
-  // Returns Unsupported() for any other kind, and if the GPU cannot run the measurement.
+  // Returns Unsupported() if `kind` is anything else or the GPU cannot run the measurement.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
   // Runs `iterate` once and returns the names of the kernels that ran on GPU `ordinal` during the
   // call, without duplicates, in the order of their first launch. `iterate` must not return until

@@ -8,8 +8,8 @@
 namespace assay {
 
 // Returns how many more bytes this process can allocate: the memory that Linux reports as
-// available, or less if a control group's limit leaves less. Returns nullopt if neither is known.
-// `root`, which only tests set, is prepended to the paths of /proc and /sys.
+// available, or what a control group's limit leaves, if that is less. Returns nullopt if neither is
+// known. `root`, which only tests set, is prepended to the paths of /proc and /sys.
 std::optional<int64_t> AvailableHostBytes(const std::string& root = "");
 
 // Returns the machine's total memory in bytes, or the tightest control group limit if that is

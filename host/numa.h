@@ -45,8 +45,8 @@ class OnNumaNode {
   bool policy_ = false;
 };
 
-// Returns the NUMA node of the memory page at `address`. The page must have been accessed before,
-// because Linux allocates pages only on first access. Returns nullopt if the node is unknown, for
+// Returns the NUMA node of the memory page at `address`. The page must already have been accessed,
+// because Linux allocates pages on first access. Returns nullopt if the node is unknown, for
 // example in a container that forbids the system call.
 std::optional<int> NumaNodeOfPage(const void* address);
 

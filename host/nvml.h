@@ -157,11 +157,11 @@ class Nvml {
   // Returns values that are up to a minute old, because they take up to 90 calls of the driver.
   NvmlLinkHealth LinkHealth(int index) const;
   // Returns the newest Xid (an error logged by the driver) of this GPU, or nullopt if there was
-  // none or the driver does not report Xids. The first call of this function starts recording Xids
-  // for all GPUs, so earlier ones are unknown. Does not wait for new ones.
+  // none or the driver does not report Xids. The first call starts recording Xids for all GPUs, so
+  // earlier ones are unknown. Does not wait for new ones.
   std::optional<NvmlXid> LastXid(int index) const;
-  // Returns why a GPU does not respond: "GPU is lost (fell off the bus)" or "GPU requires a reset".
-  // Returns "" if the GPU responds or the reason is unknown.
+  // Returns why a GPU is not responding: "GPU is lost (fell off the bus)" or "GPU requires a
+  // reset". Returns "" if the GPU responds or the reason is unknown.
   std::string WhyLost(int index) const;
   // Runs `work` and returns the GPU's mean utilization during that time. `work` should take at
   // least 100 ms, because the GPU's monitors are slow. If `work` fails, returns its error. Returns

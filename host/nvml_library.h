@@ -2,8 +2,8 @@
 // can be built without NVIDIA's headers. Only host/nvml*.cc and the tests' fake library include
 // this file.
 //
-// The declarations follow API version 12 in NVIDIA's "NVML API Reference Guide". Drivers from
-// version 470 on provide all functions in ASSAY_NVML_FUNCTIONS.
+// The declarations follow API version 12 in NVIDIA's "NVML API Reference Guide". Drivers since
+// version 470 provide all functions in ASSAY_NVML_FUNCTIONS.
 #pragma once
 
 #include <array>

@@ -31,8 +31,8 @@ std::string AddressOf(const sockaddr* address) {
   return text;
 }
 
-// A thread that shuts down connections whose deadlines have passed. libmicrohttpd's own timeout
-// does not suffice, because every byte received from the client restarts it.
+// A thread that shuts down connections whose deadlines have passed. libmicrohttpd's own timeout is
+// not enough, because every byte received from the client resets it.
 class Deadlines {
  public:
   Deadlines() : thread_([this] { Run(); }) {}
@@ -165,8 +165,8 @@ class Call {
     return nullptr;
   }
 
-  // Copies the next bytes of a streamed response and returns their number. If there are none yet,
-  // suspends the connection and returns 0. After the end or an error, returns one of
+  // Copies the next bytes of a streamed response to `buffer` and returns their number. If there are
+  // none yet, suspends the connection and returns 0. At the end or after an error, returns one of
   // MHD_CONTENT_READER_END_*.
   ssize_t Read(char* buffer, size_t size) {
     std::function<void()> drained;
@@ -203,7 +203,7 @@ class Call {
   void Finish(bool sent) {
     std::function<void()> gone;
     // Declared outside the lock's scope, so that the callback is destroyed after the lock is
-    // released. It may hold the last reference to the exchange, whose destructor locks `mutex_`.
+    // released: it may hold the last reference to the exchange, whose destructor locks `mutex_`.
     std::function<void()> drained;
     {
       MutexLock lock(mutex_);

@@ -36,7 +36,7 @@ struct Response {
 Response PlainText(int status, std::string text);
 
 // A request awaiting its response. To respond, call Respond once, or call Begin once, then Write
-// any number of times, then End. The methods are thread-safe and do not block. They have no effect
+// any number of times, then End. All methods are thread-safe and non-blocking. They have no effect
 // once the client has closed the connection or the server has stopped. Destroying an Exchange
 // without responding closes the connection.
 class Exchange {
@@ -48,9 +48,9 @@ class Exchange {
   virtual void Begin(Response head) = 0;
   virtual void Write(std::string part) = 0;
   virtual void End() = 0;
-  // Calls `gone` once if the connection ends before the response is complete. Reasons are that the
-  // client closed it or did not read a part in time, or that the server is stopping. `gone` runs on
-  // a server thread or, if the connection has already ended, before OnGone returns.
+  // Calls `gone` once if the connection closes before the response is complete: because the client
+  // closed it or did not read a part in time, or because the server is stopping. `gone` runs on a
+  // server thread or, if the connection has already closed, before OnGone returns.
   //
   // While a streamed response waits for its next part, the server checks every second whether the
   // client has closed the connection.

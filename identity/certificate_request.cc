@@ -104,8 +104,8 @@ Status CheckKey(EVP_PKEY* key) {
   return BadRequest("has a key that is not P-256, P-384, Ed25519 or RSA");
 }
 
-// Refuses keys in an unusual encoding. A ban applies to the hash of a key's encoding. If several
-// encodings were accepted, a banned node could rejoin with the same key and a different hash.
+// Rejects keys in an unusual encoding. Bans apply to the hash of a key's encoding. If several
+// encodings were accepted, a banned node could rejoin with the same key but a different hash.
 Status CheckEncoding(X509_REQ* request, EVP_PKEY* key) {
   X509_PUBKEY* const sent = X509_REQ_get_X509_PUBKEY(request);
   const unsigned char* point = nullptr;

@@ -103,7 +103,7 @@ struct BenchmarkInfo {
   // The formulas for FLOPs, bytes and predicted time, which are shown to users.
   std::string model;
   // An explanation, for users, of how the time of an iteration is predicted. If there is no
-  // prediction, the text is "none: " and the reason. It is empty for the usual prediction,
+  // prediction, the text is "none: " followed by the reason. Empty for the usual prediction,
   // max(FLOPs / peak, bytes / bandwidth, link bytes / link bandwidth).
   std::string prediction;
   // The parameters of a small case for the self-test, which is verified within a second. Parameters
@@ -143,8 +143,8 @@ struct CollectiveChoice {
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
   std::string source;     // Where this comes from: "NCCL profiler".
-  // The number of bytes that the links carry per iteration, including protocol overhead. This is
-  // the mean over all ranks (processes), or 0 if unknown for the algorithm.
+  // The number of bytes that the links carry per iteration, including protocol overhead. The mean
+  // over all ranks (processes), or 0 if unknown for the algorithm.
   double wire_bytes = 0;
 };
 
@@ -175,7 +175,7 @@ class Case {
   // Returns how many untimed iterations Run(samples, batch) runs in addition to the timed ones.
   virtual int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const { return 0; }
 
-  // Returns the smallest number of iterations that the case can run at once. It is above 1 if, for
+  // Returns the smallest number of iterations that the case can run at once. Greater than 1 if, for
   // example, several iterations are launched together as a CUDA graph. Run()'s argument `batch` is
   // a multiple of this number.
   virtual int64_t BatchGranularity() const { return 1; }
@@ -191,8 +191,8 @@ class Case {
 
   // Takes `samples` samples, each of which times `batch` iterations back to back. Appends the time
   // of each sample, divided by `batch`, to `seconds`. The caller discards the results of the first
-  // call after a change of `batch`. If there are several ranks, all of them call this function at
-  // about the same time with the same arguments. If a late rank could delay the first sample, the
+  // call after `batch` changes. If there are several ranks, all of them call this function at about
+  // the same time with the same arguments. If a late rank could delay the first sample, the
   // implementation should start with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
@@ -253,8 +253,8 @@ Result<std::unique_ptr<Case>> PrepareCase(Arguments&&... arguments) {
 class Benchmark;
 
 // Checks `given`, the parameters for a case of `benchmark`. Returns them in canonical form, with
-// default values for missing parameters. If `given` contains mistakes, the error has one violation
-// for each, with the parameter's name as its `field`.
+// default values for missing parameters. If `given` has mistakes, the error lists one violation for
+// each, with the parameter's name as its `field`.
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
 // Returns the number of ranks (processes) of a case: the parameter "ranks" if the benchmark is

@@ -1,5 +1,5 @@
 // Declares a benchmark: its name, parameters, metrics and work, but not the code that runs. A
-// declaration compiles without CUDA and is in a file NAME_declaration.cc next to the kernel. See
+// declaration compiles without CUDA and lives in NAME_declaration.cc, next to the kernel. See
 // kernels/README.md.
 #pragma once
 

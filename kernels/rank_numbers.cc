@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// Returns the numbers of every rank, indexed by rank. Fails if another rank has sent more or fewer
+// Returns every rank's numbers, indexed by rank. Fails if another rank has sent more or fewer
 // numbers than this one.
 template <typename T>
 Result<std::vector<std::vector<T>>> EqualCounts(Peers& peers, const std::vector<T>& mine) {

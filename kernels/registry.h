@@ -28,7 +28,7 @@ class Registry {
 };
 
 // Returns every declared benchmark, including those that this build or machine cannot run. The
-// returned benchmarks only describe themselves and cannot be prepared.
+// returned benchmarks are descriptions only and cannot be prepared.
 const Registry& DeclaredBenchmarks();
 
 // Returns every benchmark of this build; see builtin.cc.

@@ -15,9 +15,9 @@ struct CandidateRule {
   // The number of candidates to compare with the first one. They are the fastest according to an
   // initial, short measurement (Candidate::seconds).
   size_t others = 3;
-  // The maximum number of rounds. In each round, every remaining candidate runs once, and those not
-  // faster than the first candidate are dropped. Every second round runs in reverse order, so that
-  // a steady clock drift favors no candidate.
+  // The maximum number of rounds. In each round, every remaining candidate runs once, and any that
+  // are not faster than the first one are dropped. Every second round runs in reverse order, so
+  // that steady clock drift does not favor any candidate.
   int rounds = 3;
   // A candidate is chosen only if its total time over all rounds is less than this fraction of the
   // first candidate's total time.

@@ -12,8 +12,8 @@ constexpr int64_t kMaxBatch = int64_t{1} << 20;
 // The minimum number of windows (series of samples) in the warm-up: the first window, which has
 // only one sample, plus the three windows whose medians are compared.
 constexpr size_t kSettleWindows = 4;
-// A safeguard for samples that are too short for the timer, whose times are inaccurate. The number
-// of iterations per sample grows by at most this factor at a time, and a series of samples takes at
+// A safeguard against samples too short for the timer, whose times are inaccurate. The number of
+// iterations per sample grows by at most this factor at a time, and a series of samples takes at
 // most this factor times its planned duration.
 constexpr int64_t kMaxGrowth = 10;
 // The maximum number of times that the timed window restarts because samples are too short.
@@ -99,8 +99,8 @@ class Engine {
   bool Done() const { return !times_.stop_reason.empty(); }
 
   // Restarts the timed window with more iterations per sample (a larger batch). Discards the
-  // samples taken so far and a first series of samples with the new batch. The iterations of both
-  // are counted as warm-up.
+  // samples taken so far and the first series of samples with the new batch. The iterations of both
+  // count as warm-up.
   Status NewBatch() {
     --new_batches_left_;
     std::vector<double> window = std::exchange(times_.seconds, {});
@@ -140,8 +140,8 @@ class Engine {
                           " s, not a positive time",
                       Reason::kBadSample);
     }
-    // Record the time of an iteration to plan the duration of the next series. A series lasts as
-    // long as the sum of its samples, so use their mean rather than their median.
+    // Record the time of an iteration to plan the duration of the next series. A series takes as
+    // long as all of its samples together, so use their mean rather than their median.
     const double sum =
         std::accumulate(seconds->end() - static_cast<std::ptrdiff_t>(samples), seconds->end(), 0.0);
     iteration_seconds_ =
@@ -163,7 +163,7 @@ class Engine {
   }
 
   // Returns the number of iterations per sample for the given time of one iteration. Keeps the
-  // current number as long as a sample lasts one to two times the minimum duration, so that noise
+  // current number as long as a sample takes one to two times the minimum duration, so that noise
   // does not change it.
   int64_t BatchFor(double iteration_seconds) const {
     const double sample = iteration_seconds * static_cast<double>(times_.batch);
@@ -179,7 +179,7 @@ class Engine {
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
-  // Returns true if most samples last less than half the minimum duration, for example because the
+  // Returns true if most samples take less than half the minimum duration, for example because the
   // host was busy only during the warm-up. Returns false if there are fewer than min_samples
   // samples.
   bool AreTooShort(const std::vector<double>& seconds) const {

@@ -16,7 +16,7 @@ namespace assay {
 // The conditions for starting and stopping the timing of a benchmark. Durations are in seconds of
 // the host's clock and include the time between samples. Samples are taken in series called
 // windows. The number of iterations in a window is planned from the times in the previous one. In
-// case these are wrong, a window takes at most ten times as long as planned.
+// case these are wrong, a window takes at most ten times its planned duration.
 struct MeasureRule {
   // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
@@ -64,8 +64,8 @@ const char* EffortWord(Effort effort);
 // Returns the effort for a word that EffortWord() returns, or INVALID_ARGUMENT for other words.
 Result<Effort> ParseEffort(const std::string& word);
 
-// Adjusts `rule`, a rule for standard effort, to `effort`. Leaves a rule alone if its minimum and
-// maximum duration are equal, because users set this duration with the benchmark's parameters.
+// Adjusts `rule`, a rule for standard effort, to `effort`. Does not change a rule whose minimum and
+// maximum duration are equal, because users set that duration with the benchmark's parameters.
 void ApplyEffort(Effort effort, MeasureRule* rule);
 
 // The work to time: the iterations of one rank (process) or, if the benchmark has several ranks,
@@ -101,8 +101,8 @@ struct MeasuredTimes {
   // The number of iterations per sample. It grows at most tenfold at a time, either between warm-up
   // windows or when the timed window restarts.
   int64_t batch = 1;
-  // The time per iteration, in seconds, by the host's clock over the entire timed window. It
-  // includes kernel launches and synchronization.
+  // The time per iteration, in seconds, measured by the host's clock over the entire timed window.
+  // Includes kernel launches and synchronization.
   double host_seconds = 0;
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
@@ -120,8 +120,8 @@ struct MeasuredTimes {
   std::string stop_reason;
 };
 
-// Measures `device`, from the warm-up to the last sample, and returns the times. Passes on any
-// error from `device`, and returns INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
+// Measures `device`, from the warm-up to the last sample, and returns the times. Fails with any
+// error from `device`, and with INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
 Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
                               const MeasureHooks& hooks = {});
 

@@ -23,10 +23,10 @@ struct Plateau {
   int64_t points = 0;
 };
 
-// Returns the plateaus in `points`, sorted by size. `points` must itself be sorted by size. A
-// plateau is a maximal run of at least `min_points` points whose latencies differ by at most the
-// fraction `tolerance`. Of overlapping runs, only the longest is a plateau. Points outside all
-// plateaus are transitions between levels.
+// Returns the plateaus in `points`, sorted by size, as `points` itself must be. A plateau is a
+// maximal run of at least `min_points` points whose latencies differ by at most the fraction
+// `tolerance`. Of overlapping runs, only the longest is a plateau. Points outside all plateaus are
+// transitions between levels.
 std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, double tolerance,
                                   int64_t min_points);
 

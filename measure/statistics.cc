@@ -17,7 +17,7 @@ double Quantile(const std::vector<double>& sorted, double q) {
 
 // Returns which of `n` sorted samples is the lower end of the median's 95% confidence interval,
 // counting from 1, or 0 if there are too few samples. The result is the largest k for which
-// P(Binomial(n, 1/2) < k) <= 2.5%. Computes with logarithms because 2^-n would underflow.
+// P(Binomial(n, 1/2) < k) <= 2.5%. Uses logarithms because 2^-n would underflow.
 int64_t LowerRank(int64_t n) {
   double log_term = -static_cast<double>(n) * std::log(2.0);
   double cumulative = 0;

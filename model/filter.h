@@ -30,7 +30,7 @@ struct Filter {
   std::string value;
   // If true, the comparators < <= > >= match only numbers and versions, never other text (see
   // CompareNumbers). The parser sets this to false. Callers may set it to true if they know that
-  // the field is a number.
+  // the field is numeric.
   bool numbers_only = false;
 };
 

@@ -29,19 +29,19 @@ struct PageRequest {
   size_t bytes = kMaxPageBytes;
 };
 
-// Returns a page token that encodes `position`. Each list has its own `kind`, so that its tokens
-// are rejected by all other lists.
+// Returns a page token that encodes `position`. Each list has its own `kind`, so that other lists
+// reject its tokens.
 std::string MakePageToken(char kind, int64_t position);
 
 // Returns the position that `token` encodes, or `first` if the token is empty. Returns
 // INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Like ParsePageToken(), but for lists sorted by some text, such as a unique name, rather than by
+// Like ParsePageToken(), but for lists sorted by text, such as a unique name, rather than by
 // position. Returns the text of the last item on the previous page, or "" if the token is empty.
 Result<std::string> ParseTextToken(char kind, const std::string& token);
 
-// Returns the maximum number of items on a page: `request.size`, capped at 10,000. Returns 100 if
+// Returns the maximum number of items on a page: `request.size`, capped at 10,000, or 100 if
 // `request.size` is below 1.
 int PageSize(const PageRequest& request);
 

@@ -69,8 +69,8 @@ Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view t
 std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
 // Returns all parameters in canonical form, with default values for those not in `given`. If
-// `given` contains mistakes, such as unknown names or invalid values, the error lists each of them
-// as a violation, whose `field` is the name of the parameter.
+// `given` contains mistakes, such as unknown names or invalid values, the error lists each one as a
+// violation whose `field` is the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 

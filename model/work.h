@@ -28,7 +28,7 @@ enum class Peak {
 };
 
 // The mix of reads and writes in a benchmark's memory traffic (Work::bytes). Results are compared
-// with a memory bandwidth that was measured with the same mix.
+// with a memory bandwidth measured with the same mix.
 enum class Traffic {
   kCopy,   // As many bytes read as written.
   kRead,   // Nearly all read.
@@ -72,8 +72,8 @@ struct Work {
   // algorithm bandwidth from this size. For a benchmark of a cache or shared memory, it is the
   // number of bytes read from there.
   double payload_bytes = 0;
-  // The number of operations. An operation may be, for example, a dependent load, a kernel launch
-  // or an element, depending on the benchmark.
+  // The number of operations. Depending on the benchmark, an operation is, for example, a dependent
+  // load, a kernel launch or an element.
   double operations = 0;
   // The amount of other work on all multiprocessors together, in the unit of `sm_rate`.
   double sm_amount = 0;

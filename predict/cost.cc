@@ -59,8 +59,8 @@ double MeasuredSeconds(const MeasuredProduct& measured) {
   return Flops(measured.m, measured.n, measured.k) / measured.flops_per_second.value;
 }
 
-// Returns the fixed cost, in seconds, of a matrix product of this type. It is the smallest amount
-// by which a measured product took longer than its ideal time on the roofline.
+// Returns the fixed cost of a matrix product of this type, in seconds: the smallest amount by which
+// a measured product exceeded its ideal time on the roofline.
 double FixedSeconds(const Hardware& gpu, const std::string& dtype, const SheetRoof& roof) {
   // A longer time is not a fixed cost. It occurs only if all measured products are large.
   constexpr double kMost = 10e-6;
@@ -73,14 +73,14 @@ double FixedSeconds(const Hardware& gpu, const std::string& dtype, const SheetRo
 }
 
 // Returns the efficiency of a measured matrix product: its ideal time on the roofline divided by
-// its measured time, after subtracting the fixed cost from the latter.
+// its measured time, not counting the fixed cost.
 double EfficiencyOf(const MeasuredProduct& measured, double fixed, const SheetRoof& roof) {
   return std::min(1.0, roof.IdealSeconds(measured) / (MeasuredSeconds(measured) - fixed));
 }
 
 // Returns the latency, in seconds, of a small NCCL 2.28 all-reduce between H200 SXM GPUs connected
-// by NVLink. The values come from published_workloads.csv, except for the one for more than 4
-// ranks, which is extrapolated.
+// by NVLink. The values are from published_workloads.csv, except that the one for more than four
+// ranks is extrapolated.
 double NvlinkLatency(int64_t ranks) {
   if (ranks <= 2) return 9.0e-6;
   return ranks <= 4 ? 10.8e-6 : 12.0e-6;

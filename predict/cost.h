@@ -1,4 +1,4 @@
-// Estimates how long matrix products and all-reduces take, the two operations that dominate the
+// Estimates the times of matrix products and all-reduces, the two operations that dominate the
 // steps of a language model.
 #pragma once
 
@@ -25,8 +25,8 @@ struct Product {
 struct ProductTime {
   double flops = 0;
   double bytes = 0;
-  // The fixed cost of every matrix product on this GPU, regardless of its size: the least time by
-  // which a measured product exceeded its ideal time, or 0 if none was measured.
+  // The fixed cost of every matrix product on this GPU, regardless of its size: the smallest amount
+  // by which a measured product exceeded its ideal time, or 0 if none was measured.
   double fixed_seconds = 0;
   double compute_seconds = 0;  // FLOPs / peak, at the efficiency.
   double memory_seconds = 0;   // Bytes / bandwidth.
@@ -38,8 +38,8 @@ struct ProductTime {
 };
 
 // Estimates the time of one matrix product from the GPU's peak rate and bandwidth. Also uses
-// measurements of similar products if there are any: the same type, with m, n and k within a factor
-// of 8. Returns an error if the peak or the bandwidth is unknown.
+// measurements of similar products (same type, with m, n and k within a factor of 8), if any.
+// Returns an error if the peak or the bandwidth is unknown.
 Result<ProductTime> Estimate(const Hardware& gpu, const Product& product);
 
 // The time of an all-reduce of `bytes` between `ranks` GPUs of one node.
@@ -54,7 +54,8 @@ struct AllReduceTime {
 // Estimates the time of an all-reduce, in one of these ways:
 //   - Between two measured sizes, interpolates linearly.
 //   - Up to a factor of 8 beyond the measured sizes, uses a line fitted to all measurements.
-//   - Otherwise, uses the bandwidth of the link between GPUs. Returns an error if it is unknown.
+//   - Otherwise, uses the bandwidth of the link between GPUs, or returns an error if that is
+//     unknown.
 Result<AllReduceTime> EstimateAllReduce(const Hardware& gpu, double bytes, int64_t ranks);
 
 }  // namespace assay::predict

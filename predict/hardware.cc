@@ -13,8 +13,8 @@ Figure SheetFigure(double value, const GpuSpec& spec) {
 }
 
 // Returns the columns of gpu_specs.csv that may contain the peak for a type, in order of
-// preference. For fp64, for example, these are the column for matrix units and then, because the
-// matrix units of some GPUs do not support fp64, the one for vector units.
+// preference. For fp64, for example, the column for matrix units is followed by the one for vector
+// units, because the matrix units of some GPUs do not support fp64.
 std::vector<std::string> PeakColumns(const std::string& dtype) {
   if (dtype == "fp16") return {"fp16", "bf16"};
   if (dtype == "int4") return {"bf16", "fp16"};

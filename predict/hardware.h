@@ -49,8 +49,8 @@ struct Hardware {
   std::string name;  // "H200 SXM"; "given" if the user gave all figures.
   // Peak rates without sparsity, in FLOP/s, by column of gpu_specs.csv, such as "bf16" and "fp8".
   std::map<std::string, Figure> peaks;
-  // The peaks in the GPU's spec sheet, even where `peaks` contains measured values. The efficiency
-  // of measured matrix products is relative to these.
+  // The peaks from the GPU's spec sheet, even where `peaks` has measured values. The efficiency of
+  // measured matrix products is relative to these.
   std::map<std::string, double> sheet_peaks;
   std::optional<double> sheet_bandwidth;
   std::optional<Figure> memory_bandwidth;  // In bytes per second, of reads.
@@ -69,8 +69,8 @@ struct Hardware {
   // Returns the sheet's peak for elements of a type, even if another peak was measured.
   std::optional<double> SheetPeak(const std::string& dtype) const;
 
-  // Returns a copy in which every figure has the middle, worst or best value of its range. For
-  // rates, the worst value is the lowest; for times, it is the longest.
+  // Returns a copy with every figure set to the middle, worst or best value of its range. The worst
+  // rate is the lowest, and the worst time is the longest.
   Hardware At(Corner corner) const;
 };
 

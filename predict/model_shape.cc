@@ -45,8 +45,8 @@ int64_t AttentionWeights(const ModelShape& shape) {
   return 2 * shape.d * shape.heads * shape.head_dim + 2 * shape.d * shape.kv_heads * shape.head_dim;
 }
 
-// Returns the number of weights of one layer that are used in matrix products. In a mixture of
-// experts, counts only `experts` of the layer's experts.
+// Returns the number of weights in one layer that are used in matrix products. For a mixture of
+// experts, counts only `experts` of the experts.
 int64_t LayerWeights(const ModelShape& shape, int64_t experts) {
   const int64_t projections = shape.kind == "gpt2" ? 2 : 3;
   return AttentionWeights(shape) + projections * shape.d * shape.ff + shape.d * shape.experts +

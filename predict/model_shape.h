@@ -40,25 +40,24 @@ struct ModelShape {
 // Returns the total number of parameters.
 int64_t CountParameters(const ModelShape& shape);
 
-// Returns the number of parameters used per token. In a mixture of experts, this excludes the
-// experts to which the token is not routed.
+// Returns the number of parameters used per token. For a mixture of experts, excludes the experts
+// that the token is not routed to.
 int64_t CountActiveParameters(const ModelShape& shape);
 
-// Returns N_mm, the number of parameters used in matrix products. This excludes embedding lookups,
-// positions, norms and biases and, if `active_only` is true, the experts to which a token is not
-// routed.
+// Returns N_mm, the number of parameters used in matrix products. Excludes embedding lookups,
+// positions, norms, biases and, if `active_only` is true, the experts that a token does not use.
 int64_t MultiplyingParameters(const ModelShape& shape, bool active_only = true);
 
-// Returns the number of weights that are read in a decode step for `tokens` tokens. In a mixture of
-// experts, these include only the experts to which at least one token is routed. Assumes that
-// tokens choose experts evenly and independently.
+// Returns the number of weights read in a decode step for `tokens` tokens. For a mixture of
+// experts, counts only the experts that at least one token is routed to. Assumes that tokens choose
+// experts evenly and independently.
 double ReadParameters(const ModelShape& shape, double tokens);
 
-// Returns the bytes per token that the KV cache takes on each of `ranks` tensor-parallel GPUs.
+// Returns the size of the KV cache, in bytes per token, on each of `ranks` tensor-parallel GPUs.
 // `bytes` is the size of one element. Ignores sliding windows, unlike KvBytes().
 double KvBytesPerToken(const ModelShape& shape, double bytes, int64_t ranks = 1);
 
-// Returns the bytes that the KV cache of a sequence of `context` tokens takes on each of `ranks`
+// Returns the size in bytes of the KV cache for a sequence of `context` tokens on each of `ranks`
 // tensor-parallel GPUs. Layers with a sliding window keep at most `window` tokens.
 double KvBytes(const ModelShape& shape, double context, double bytes, int64_t ranks = 1);
 
@@ -67,7 +66,7 @@ double KvBytes(const ModelShape& shape, double context, double bytes, int64_t ra
 double AttentionFlops(const ModelShape& shape, double context);
 
 // Returns the attention FLOPs for a prompt of `tokens` tokens. In layers without a sliding window,
-// they are proportional to the square of `tokens`, and a causal mask halves them.
+// these grow with the square of `tokens`, and a causal mask halves them.
 double PromptAttentionFlops(const ModelShape& shape, double tokens, bool causal = true);
 
 // Returns all shapes, in the order of data/models.csv.

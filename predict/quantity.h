@@ -42,13 +42,13 @@ struct Quantity {
 // numbers of 1e30 or more.
 Result<Quantity> ParseQuantity(std::string_view text, Unit unit);
 
-// Returns the unit's symbol for machine-readable output, such as "B/s" in JSON and CSV. Returns an
-// empty string for numbers without a unit.
+// Returns the unit's symbol in machine-readable output (JSON and CSV), such as "B/s", or an empty
+// string for numbers without a unit.
 std::string_view Symbol(Unit unit);
 
 // Formats a value for display, such as "1.25 TB/s", "12.3 ms" or "2.00 USD". Bytes are shown in
-// both decimal and binary units, as in "141.1 GB (131.4 GiB)". Whole counts are exact, as in
-// "8,030,261,248".
+// both decimal and binary units, as in "141.1 GB (131.4 GiB)". Whole counts are shown exactly, as
+// in "8,030,261,248".
 std::string FormatQuantity(double value, Unit unit, const std::string& currency = "");
 
 // Returns the placeholder for the unit in help texts, such as "COUNT" or "BYTES/S".

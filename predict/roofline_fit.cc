@@ -33,8 +33,8 @@ double ResidualsOf(const std::vector<IntensityPoint>& points, double bandwidth, 
   return sum;
 }
 
-// Fits all points first with a slope alone (limited by bandwidth), then with a flat line alone
-// (limited by arithmetic). Returns the sum of residuals of the better fit.
+// Fits a single line to all points: first a slope (limited by bandwidth), then a flat line (limited
+// by arithmetic). Returns the sum of residuals of the better fit.
 double ResidualsOfOnePart(const std::vector<IntensityPoint>& points) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::vector<double> bandwidths;

@@ -16,8 +16,8 @@ struct IntensityPoint {
   double intensity = 0;  // FLOP per byte.
   double rate = 0;       // FLOP per second.
   std::string label;     // For the table; may be empty.
-  // The reason the fit ignores this point, such as kernel launches dominating its time. Empty if
-  // the fit uses it.
+  // The reason why the fit ignores this point, such as a time dominated by kernel launches. Empty
+  // if the fit uses it.
   std::string left_out;
 };
 
@@ -39,7 +39,7 @@ struct RooflineFit {
 // Fits a roofline to the points: a slope, limited by bandwidth, and a flat part, limited by
 // arithmetic. The height of each part is a median, so a single slow point affects neither. Returns
 // an error about the input "points" if either part would have fewer than two distinct intensities,
-// or if the ridge would lie outside the points.
+// or if the ridge would lie outside the range of the points.
 Result<RooflineFit> FitRoofline(std::vector<IntensityPoint> points);
 
 // Returns the fit as terms, with a table of the points and their residuals.

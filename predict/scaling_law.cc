@@ -75,9 +75,9 @@ void FitPower(const std::vector<double>& log_size, const std::vector<double>& lo
   fit.interval = ScalingFit::Interval{fit.exponent - half, fit.exponent + half};
 }
 
-// Fits the law L = E + A N^-a to the losses L for a given exponent a. Returns the best A, and the
-// best E that is not negative. Sizes N are relative to their geometric mean, so that their powers
-// do not overflow.
+// Fits the law L = E + A N^-a to the losses L for a given exponent a. Returns the best A and the
+// best non-negative E. Sizes N are relative to their geometric mean, so that their powers do not
+// overflow.
 Line FitForExponent(const std::vector<double>& log_size, const std::vector<double>& loss,
                     double exponent) {
   std::vector<double> power;

@@ -52,8 +52,8 @@ struct ScalingFit {
 };
 
 // Fits a scaling law of the given form, ignoring points whose size or loss is not positive. Returns
-// an error about the input "x" unless at least 3 different sizes remain, the largest of which is at
-// least 4 times the smallest.
+// an error about the input "x" unless at least three different sizes remain, the largest at least
+// four times the smallest.
 Result<ScalingFit> FitScalingLaw(const std::vector<ScalingPoint>& points, ScalingForm form);
 
 // Returns the fit as terms, with a table of the points and their residuals.

@@ -10,7 +10,7 @@
 namespace assay::predict {
 
 // Returns (1 - alpha^(K+1)) / (1 - alpha), the expected number of tokens per pass of the target
-// model. This includes the token that the target itself adds.
+// model. This includes the token added by the target itself.
 double TokensPerPass(double alpha, int64_t k);
 
 // Returns the ratio of accepted to drafted tokens, alpha (1 - alpha^K) / (1 - alpha) / K.

@@ -33,8 +33,8 @@ struct StepLinearPhase {
   std::vector<StepLinearWork> works;
 };
 
-// Returns the matrix products that one GPU computes in a step of `rows` tokens. The output head is
-// computed for only `head_rows` of them.
+// Returns the matrix products that one GPU computes in a step of `rows` tokens. Only `head_rows` of
+// the tokens go through the output head.
 std::vector<StepLinearPhase> StepLinears(const ModelShape& shape, const Serving& serving,
                                          double rows, double head_rows) {
   const double p = StepDouble(serving.tp);

@@ -13,8 +13,8 @@
 
 namespace assay::predict {
 
-// Seconds that each kernel launch adds to a step, measured on H200 SXM. kGraphLaunch applies to
-// kernels in a CUDA graph, and kStreamLaunch to kernels launched on a stream.
+// The time that each kernel launch adds to a step, in seconds, measured on H200 SXM. kGraphLaunch
+// applies to kernels in a CUDA graph, and kStreamLaunch to kernels launched on a stream.
 constexpr double kGraphLaunch = 0.6e-6;
 constexpr double kStreamLaunch = 2.5e-6;
 
@@ -77,16 +77,16 @@ struct StepTime {
   std::string source;     // Of the product that takes longest.
 };
 
-// Estimates one decode step of `batch` sequences, each with a context of `context` tokens,
-// including the new token. `tokens` is the number of tokens computed per sequence: normally 1, but
-// K + 1 when speculative decoding verifies K proposed tokens. Assumes that activations stay in the
-// L2 cache. Returns an error if a required figure of the GPU is unknown.
+// Estimates the time of one decode step for `batch` sequences, each with a context of `context`
+// tokens, including the new token. `tokens` is the number of tokens computed per sequence: normally
+// 1, but K + 1 when speculative decoding verifies K proposed tokens. Assumes that activations stay
+// in the L2 cache. Returns an error if a required figure of the GPU is unknown.
 Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                             double batch, double context, double tokens = 1);
 
-// Estimates the prefill of one prompt of `tokens` tokens. If `chunk` is greater than 0, the prompt
-// is processed in chunks of that many tokens, each of which reads all weights and the cache of all
-// earlier tokens. The output head is computed only for the last token of each chunk.
+// Estimates the time to prefill one prompt of `tokens` tokens. If `chunk` is greater than 0, the
+// prompt is processed in chunks of that many tokens, each of which reads all weights and the cache
+// of all earlier tokens. The output head is computed only for the last token of each chunk.
 Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                              double tokens, double chunk = 0);
 
@@ -102,7 +102,7 @@ struct MemoryNeed {
 // Share of the GPU's memory that serving may use.
 constexpr double kUsableMemory = 0.92;
 
-// Returns the memory that one GPU needs to serve `batch` sequences of `context` tokens. `in_flight`
+// Returns the memory needed on each GPU to serve `batch` sequences of `context` tokens. `in_flight`
 // is the largest number of tokens per prefill step, that is, the chunk size.
 MemoryNeed ServingMemory(const ModelShape& shape, const Serving& serving, double batch,
                          double context, double in_flight, int64_t pp = 1);

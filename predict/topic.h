@@ -56,8 +56,8 @@ struct Input {
   Input AtMost(double value) &&;
 };
 
-// Returns the inputs with which a user can supply or override figures of the GPU. `names` selects
-// from "peak", "bandwidth", "link", "both_directions" and "memory". Every topic that has the input
+// Returns the inputs that let users supply or override figures of the GPU. `names` selects from
+// "peak", "bandwidth", "link", "both_directions" and "memory". Every topic that has the input
 // Input::Gpu() should also declare the ones it uses.
 std::vector<Input> HardwareInputs(const std::vector<std::string>& names);
 
@@ -74,8 +74,8 @@ struct World {
   std::vector<std::string> gpus;
 };
 
-// Returns a World (the source of all figures) with spec sheets but no measurements. Its GPU "any"
-// means every CUDA GPU whose bf16 peak, memory and bandwidth are known.
+// Returns a World (the source of all figures) with spec sheets but no measurements. In this World,
+// the GPU "any" means every CUDA GPU whose bf16 peak, memory and bandwidth are known.
 World SheetsOnly();
 
 // The checked inputs of one question.
@@ -90,8 +90,8 @@ class Arguments {
   const std::string& Text(const std::string& name) const;
   bool Flag(const std::string& name) const;  // False without Has().
   const std::vector<double>& Counts(const std::string& name) const;
-  // Returns the prices of the GPUs in Gpus(), in the same order. If the user gave a single price,
-  // it applies to all of them. Returns an empty list if the user gave none.
+  // Returns the prices of the GPUs in Gpus(), in the same order. A single price given by the user
+  // applies to all of them. Returns an empty list if the user gave no price.
   std::vector<double> PricePerGpu(const std::string& name) const;
   const ModelShape& Model(const std::string& name = "model") const;
   // Returns the GPU, with the figures that the user gave. Without --gpu, it has only these figures.

@@ -96,7 +96,8 @@ double BubbleShare(double stages, double micro_batches, double chunks) {
 
 double LeastMicroBatches(double stages, double share, double chunks) {
   // With `equal` micro-batches, the bubble is exactly `share`, so return the next larger whole
-  // number. If `equal` should be whole but was rounded to just below, the factor corrects this.
+  // number. If `equal` should be a whole number but rounding left it just below one, the factor
+  // corrects this.
   const double equal = (stages - 1) * (1 - share) / share / chunks;
   return std::floor(equal * (1 + 1e-12)) + 1;
 }

@@ -27,9 +27,9 @@ struct TrainingState {
   double Total() const { return weights + gradients + optimizer; }
 };
 
-// Returns the memory for a model's weights, gradients and optimizer state: 16 bytes per parameter
-// in either precision. Tensor and pipeline parallelism divide all of it. Data parallelism divides a
-// part that depends on the level of ZeRO (Rajbhandari 2020):
+// Returns the memory needed for a model's weights, gradients and optimizer state: 16 bytes per
+// parameter in either precision. Tensor and pipeline parallelism divide all of it. Data parallelism
+// divides a part of it, depending on the ZeRO level (Rajbhandari 2020):
 //   - ZeRO-1: the optimizer state.
 //   - ZeRO-2: the optimizer state and the gradients.
 //   - ZeRO-3: everything.
@@ -68,11 +68,11 @@ struct ActivationPlan {
 
 // Returns the bytes of activations that each GPU keeps per layer for the backward pass (Korthikanti
 // 2022). With sequence parallelism, all of them are divided across the tensor-parallel GPUs. With
-// full recomputation, only the inputs of the layer are kept.
+// full recomputation, only the layer's inputs are kept.
 double ActivationBytesPerLayer(const ActivationShape& shape, const ActivationPlan& plan);
 
-// The training FLOPs per token, by each definition in common use. The definitions differ in which
-// parameters they count, and in whether they count the half of attention that a causal mask
+// The training FLOPs per token, by each common definition. The definitions differ in which
+// parameters they count and in whether they include the half of attention that a causal mask
 // removes.
 struct TokenFlops {
   double forward = 0;   // 2 N_mm + 2 L h e T
@@ -88,14 +88,14 @@ struct TokenFlops {
 
 // Returns the FLOPs for a model of this shape. Counts only active experts in N.
 TokenFlops TrainingFlops(const ModelShape& shape, double sequence, Recompute recompute);
-// Returns the training FLOPs per token of a model of which only the size is known. `width` is the
-// total width of all attention heads, which usually equals the hidden size. If `width` is 0,
-// attention is not counted.
+// Returns the training FLOPs per token of a model when only its size is known. `width` is the total
+// width of all attention heads, which usually equals the hidden size. If `width` is 0, ignores
+// attention.
 TokenFlops TrainingFlops(double parameters, double layers, double width, double sequence,
                          Recompute recompute);
 
-// Returns the bubble: the fraction of a step that pipeline stages spend waiting for each other. It
-// is the same for the schedules GPipe and 1F1B (Narayanan 2021). `chunks` is the number of chunks
+// Returns the bubble: the fraction of a step that pipeline stages spend waiting for each other. The
+// GPipe and 1F1B schedules have the same bubble (Narayanan 2021). `chunks` is the number of chunks
 // of layers per stage.
 double BubbleShare(double stages, double micro_batches, double chunks = 1);
 

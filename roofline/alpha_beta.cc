@@ -64,7 +64,7 @@ std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
 // Tests how well a model predicts a size to which it was not fitted. Fits a model to all sizes
 // except `bytes`, predicts the times for that size, and appends the relative errors to `errors`. If
 // no model can be fitted, appends 1 for each time. Appends nothing if the size is too far from the
-// others to be predicted.
+// others for a prediction.
 void AddErrors(const std::vector<SizedTime>& points, double bytes, std::vector<double>* errors) {
   std::vector<SizedTime> others;
   std::copy_if(points.begin(), points.end(), std::back_inserter(others),

@@ -1,6 +1,6 @@
 // The alpha-beta model of communication time (Hockney 1994): moving S bytes takes alpha + S / beta
-// seconds, where alpha is a latency and beta a bandwidth. Fitted to measured times, the model
-// predicts the times for other sizes, and the size up to which latency dominates.
+// seconds, where alpha is a latency and beta a bandwidth. Once fitted to measured times, the model
+// predicts the times for other sizes and the size up to which latency dominates.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct AlphaBeta {
   double smallest_bytes = 0;  // Smallest and
   double largest_bytes = 0;   // largest fitted size.
 
-  // Returns true if the model may be used for this size, that is, within a factor of 8 of the
-  // fitted sizes. Farther away, predictions are unreliable: small sizes say little about the
+  // Returns true if the model can be used for this size, that is, within a factor of 8 of the
+  // fitted sizes. Predictions farther away are unreliable: small sizes say little about the
   // bandwidth, and large sizes say little about the latency.
   bool Covers(double bytes) const {
     return bytes >= smallest_bytes / 8 && bytes <= largest_bytes * 8;
@@ -42,14 +42,14 @@ struct AlphaBeta {
     const bool between = bytes >= smallest_bytes && bytes <= largest_bytes;
     return between && seconds > Seconds(bytes) * (1 + std::max(kLeast, kErrors * error));
   }
-  // Returns the size in bytes at which latency accounts for half of the time. Much smaller messages
-  // are hardly any faster.
+  // Returns the size in bytes at which latency accounts for half of the time. Making messages much
+  // smaller than this hardly makes them faster.
   double KneeBytes() const { return latency_seconds * bandwidth; }
 };
 
 // Fits the model to measured times, minimizing relative errors, because the times span six orders
 // of magnitude. Returns nullopt if there are fewer than three sizes, if all sizes are within a
-// factor of 8, if times do not grow with the size, or if a number is not positive.
+// factor of 8, if times do not grow with size, or if any number is not positive.
 std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points);
 
 }  // namespace assay

@@ -7,7 +7,7 @@ namespace {
 
 // Returns the key in GpuSpec::flops of the peak rate that limits `work`. If the GPU has no rate for
 // this kind of work, returns a substitute: GPUs without fp64 tensor cores compute fp64 matrix
-// products on their vector units, and the only 16-bit type of GPUs before Ampere is fp16.
+// products on their vector units, and GPUs older than Ampere support no 16-bit type except fp16.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   const std::string column(ToText(work.peak));
   if (spec.flops.count(column) > 0) return column;

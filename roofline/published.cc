@@ -38,8 +38,8 @@ PublishedFigure FigureOf(const CsvRow& row) {
   return figure;
 }
 
-// Returns rows from the file of published figures. If `comparable` is true, returns the figures for
-// benchmarks, which have a selector. Otherwise, returns those for workloads, which have none.
+// Returns rows from the file of published figures. If `comparable` is true, returns those for
+// benchmarks, which have a selector. Otherwise, returns those for workloads, which do not.
 std::vector<PublishedFigure> ReadFigures(bool comparable) {
   std::vector<PublishedFigure> figures;
   for (const CsvRow& row : ParseCsv(kPublishedCsv)) {

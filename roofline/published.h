@@ -1,5 +1,5 @@
-// Benchmark figures published by vendors and authors, and functions that find the figures with
-// which a result can be compared.
+// Benchmark figures published by vendors and authors, and functions that find figures to compare a
+// result with.
 #pragma once
 
 #include <optional>
@@ -39,8 +39,9 @@ struct PublishedFigure {
 const std::vector<PublishedFigure>& PublishedFigures();
 
 // Returns all published figures for a GPU. `gpu` is a GpuSpec::name. Besides benchmark figures,
-// returns those for whole workloads ("decode" of a model, "serving", "train"), which are not
-// comparable with any result. Includes figures published without stating the GPU's variant.
+// includes those for whole workloads ("decode" of a model, "serving", "train"), which are not
+// comparable with any result. Also includes figures that were published without stating the variant
+// of the GPU.
 std::vector<const PublishedFigure*> PublishedOf(const std::string& gpu);
 
 // The properties of a stored result by which FindPublished() finds the figures to compare it with.

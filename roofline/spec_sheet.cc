@@ -43,8 +43,8 @@ bool Contains(std::string_view text, std::string_view part) {
 }
 
 // Converts a GPU name reported by NVML or CUDA to the name of its spec sheet. Removes words such as
-// "NVIDIA" and "GeForce", and maps different names of a product to a single one. Returns "" for MIG
-// instances, which have no spec sheet.
+// "NVIDIA" and "GeForce", and maps alternative names of a product to a single one. Returns "" for
+// MIG instances, which have no spec sheet.
 std::string SheetName(std::string name, int64_t memory_bytes) {
   for (const std::string_view word : {"NVIDIA ", "GeForce ", "Tesla ", " Generation", " Edition"}) {
     const size_t at = name.find(word);

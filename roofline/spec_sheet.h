@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// The peak rates of one GPU model, without sparsity, from a row of data/gpu_specs.csv. Values are
-// missing if the GPU lacks the unit or the spec sheet does not state them.
+// The peak rates of one GPU model, without sparsity, from a row of data/gpu_specs.csv. A value is
+// missing if the GPU lacks the unit or the spec sheet does not state the rate.
 struct GpuSpec {
   std::string name;  // "H200 SXM".
   // The kind of hardware: "cuda" for GPUs that agents can detect by the name that NVML reports. The
@@ -48,8 +48,8 @@ const GpuSpec* SheetNamed(std::string_view name);
 
 // Returns the amount of work that an SM (multiprocessor) does per clock cycle, from
 // data/sm_rates.csv. `gpu` is a GpuSpec::name. `column` is the name of an SmRate or a key of
-// GpuSpec::flops. For a key, the result is in dense FLOP, or in operations for int8. Returns
-// nullopt if NVIDIA's white papers do not state the rate.
+// GpuSpec::flops. For a key, the result is in dense FLOP (for int8, in operations). Returns nullopt
+// if NVIDIA's white papers do not state the rate.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay

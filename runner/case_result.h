@@ -17,13 +17,14 @@
 namespace assay {
 
 struct ExecutedCase {
-  // The result of the case. Case index, job, epoch, node, form factor and topology are still empty,
-  // to be filled in by the caller or the agent. `gpu_model` is the GPU's name as reported by CUDA.
+  // The result of the case. The case index, job, epoch, node, form factor and topology are left
+  // empty for the caller or the agent to fill in. `gpu_model` is the GPU's name as reported by
+  // CUDA.
   v1::CaseResult result;
   // Why the outcome is not OK.
   Status error;
-  // An error if profiling broke the GPU's CUDA context after the case itself had succeeded. In that
-  // case, this process cannot run any more cases.
+  // An error if profiling broke the GPU's CUDA context after the case itself had succeeded. If so,
+  // this process cannot run any more cases.
   Status context_lost;
 };
 

@@ -25,7 +25,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 // Implements `assay-runner rank NAME k=v...`, which runs one rank of a collective benchmark. Not
-// called by users: RunCaseCommand starts one such process for each rank except its own (see
+// meant for users: RunCaseCommand starts one such process for each rank except its own (see
 // local_gang.h).
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);
 

@@ -298,8 +298,8 @@ class Execution {
     Fill(prediction, result_.mutable_prediction());
   }
 
-  // Predicts the time of a collective operation from earlier times on this machine, and then adds
-  // the newly measured time to them.
+  // Predicts the time of a collective operation from times measured earlier on this machine, and
+  // then adds the new time to them.
   void UseLinkModel(Prediction* prediction) {
     const double bytes = LinkBytes(work_);
     if (bytes <= 0) return;
@@ -312,10 +312,10 @@ class Execution {
     series_.Add({bytes, median_seconds_}, ProcessCache());
   }
 
-  // Chooses the ceilings (the highest rates measured on this machine) for the prediction: those
-  // that the case measured itself, or those of CeilingsFor(). Returns true for the latter. Uses no
-  // ceilings unless the case uses random data, because a GPU that processes zeros draws less power
-  // and runs faster.
+  // Chooses the ceilings (the highest rates measured on this machine) for the prediction: either
+  // those that the case itself measured or those from CeilingsFor(). Returns true for the latter.
+  // Uses no ceilings unless the case uses random data, because a GPU that processes zeros draws
+  // less power and runs faster.
   bool ChooseCeilings() {
     if (fill_ != "random") {
       const auto fixed_seconds = ceilings_.fixed_seconds;

@@ -13,8 +13,8 @@ namespace assay {
 // The descriptor on which a runner writes its events (runner.proto).
 inline constexpr int kEventsFd = 3;
 
-// A reader of frames (length-prefixed messages) from a file descriptor, which it does not own. Only
-// one thread at a time may use it.
+// A reader of frames (length-prefixed messages) from a file descriptor, which it does not own. Not
+// thread-safe.
 class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}

@@ -62,8 +62,8 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
 // hide a NaN from another.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
-// Runs and times samples on all ranks at once. Appends the time of each sample to `seconds`. On
-// rank 0, this is the time of the slowest rank. On all others, it is the rank's own time.
+// Runs and times samples on all ranks at once. Appends the time of each sample to `seconds`: on
+// rank 0, the time of the slowest rank; on all others, the rank's own time.
 Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
                    std::vector<double>* seconds) {
   std::vector<double> mine;

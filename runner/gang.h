@@ -23,8 +23,8 @@ struct GangVerdict {
 //   - Its detail is that of the first rank that failed.
 Result<GangVerdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
-// Measures the case on all ranks. Rank 0 decides how many samples are taken. The time of a sample
-// is that of the slowest rank, because a collective operation is complete only when all ranks are
+// Measures the case on all ranks. Rank 0 decides how many samples to take. The time of a sample is
+// that of the slowest rank, because a collective operation is complete only when all ranks are
 // done. Only rank 0 receives the complete times. The other ranks call only the hooks warmup_begins
 // and window_begins.
 Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,

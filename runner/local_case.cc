@@ -61,8 +61,8 @@ Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute
   context.seed = one.seed;
   context.world_size = world_size;
   context.gpu = one.gpu.value_or(0);
-  // If the parameters contradict each other, run the case in this process only, which reports the
-  // contradiction. This requires no GPU and no other ranks.
+  // If the parameters contradict each other, run the case in this process only, to report the
+  // contradiction. This requires neither a GPU nor other ranks.
   if (!benchmark.WorkOf(one.parameters, world_size).ok()) {
     return ExecuteCase(benchmark, context, execute);
   }

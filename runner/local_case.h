@@ -29,9 +29,9 @@ Status CheckCounters(const LocalCase& one);
 // result says so. Returns an error only if one of the processes was lost.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
-// Adds the GPU model, the form factor and the topology to a result of RunHere(), as an agent would
-// do. Derives the model and the form factor from the GPU's name, and the topology from the links
-// that NVML, NVIDIA's library for querying GPUs, lists.
+// Adds the GPU model, the form factor and the topology to a result of RunHere(), as an agent would.
+// Derives the model and the form factor from the GPU's name, and the topology from the links listed
+// by NVML, NVIDIA's library for querying GPUs.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
 // Returns the exit code for a runner that has run this case.

@@ -99,8 +99,8 @@ class SpawnedGang : public LocalGang {
   Peers& peers() override { return *peers_; }
 
  private:
-  // Returns an error that says which rank's process ended before all ranks were connected, and how.
-  // Returns `otherwise` if all processes are still running.
+  // Returns an error that says which rank's process terminated before all ranks were connected, and
+  // how. Returns `otherwise` if all processes are still running.
   Status WhoEnded(const Status& otherwise) {
     for (size_t i = 0; i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));
@@ -116,8 +116,8 @@ class SpawnedGang : public LocalGang {
   // connections, so that this process does not wait for them forever.
   void KillAll(const Status& lost) {
     std::fprintf(stderr, "assay-runner: %s\n", lost.Text().c_str());
-    // When a process dies, its connections close shortly before it ends. Wait for its end, so that
-    // NameKilled() can tell which signal killed it.
+    // When a process dies, its connections close shortly before it terminates. Wait for it to
+    // terminate, so that NameKilled() can tell which signal killed it.
     std::vector<pollfd> ends;
     for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});
     poll(ends.data(), ends.size(), kEndingMilliseconds);
@@ -126,8 +126,8 @@ class SpawnedGang : public LocalGang {
   }
 
   // Prints to stderr which ranks were killed by a signal, for example by the kernel because memory
-  // ran out. Otherwise, the user would see only that a connection was closed. Prints only the first
-  // time it is called.
+  // ran out. Otherwise, the user would see only that a connection was closed. Does nothing when
+  // called again.
   void NameKilled() {
     for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));

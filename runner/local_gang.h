@@ -22,8 +22,9 @@ struct RankOrder {
 };
 
 // The child processes of all ranks except rank 0, which runs in this process. When this process
-// ends, their stdin is closed, and they exit. If one child freezes, all are killed, so that this
-// process fails with an error instead of waiting forever. They write to this process's stderr.
+// exits, their stdin is closed, which makes them exit as well. If one child freezes, all are
+// killed, so that this process fails with an error instead of waiting forever. All of them share
+// this process's stderr.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.
@@ -31,7 +32,8 @@ class LocalGang {
 };
 
 // Starts ranks 1 to world_size - 1 of a benchmark as child processes, and waits until all ranks are
-// connected. If a child ends before that, returns PEER_LOST with its rank and how it ended.
+// connected. If a child terminates before that, returns PEER_LOST, which says which rank it was and
+// how it terminated.
 Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
                                                   const ParameterMap& parameters, int world_size,
                                                   uint64_t seed, bool measure);

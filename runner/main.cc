@@ -59,7 +59,7 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
-    // Print why GPU benchmarks would fail on this machine, if no GPU can be used. The list above
+    // If no GPU can be used, print why GPU benchmarks would fail on this machine. The list above
     // shows them as supported even then.
     if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
       std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
@@ -140,8 +140,8 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "assay-runner: the system refused memory or threads: %s\n", error.what());
   }
-  // Do not flush stdout after a signal, because a thread that is still running may hold the lock of
-  // stdout.
+  // Do not flush stdout after a signal, because a thread that is still running may hold stdout's
+  // lock.
   if (code <= assay::kExitSignal && !assay::OutputIsWritten()) {
     std::fprintf(stderr, "assay-runner: cannot write the output\n");
     if (code == assay::kExitDone) code = assay::kExitFailed;

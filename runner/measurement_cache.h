@@ -59,19 +59,19 @@ MeasurementCache& ProcessCache();
 
 // Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
 // and arithmetic throughput. Uses cached values if they are at most 24 hours old and the driver,
-// the power limit and the libraries have not changed. Otherwise, measuring each ceiling takes up to
-// a second and up to 2 GiB of GPU memory. A ceiling that cannot be measured is nullopt.
+// the power limit and the libraries have not changed. Otherwise measures them, which takes up to a
+// second and up to 2 GiB of GPU memory per ceiling. A ceiling that cannot be measured is nullopt.
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
-// Measures the ceilings (the highest rates of the GPU) that limit `work` again, and keeps the
-// greater of the old and new values. Call this if a correct result exceeds its ceiling. The ceiling
-// is then probably too low, because another program was using the GPU when it was measured.
+// Remeasures the ceilings (the highest rates of the GPU) that limit `work`, and keeps the greater
+// of the old and new values. Call this if a correct result exceeds its ceiling, which is then
+// probably too low because another program was using the GPU when it was measured.
 Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                        MeasurementCache& cache);
 
-// A series of measured times of one collective operation on one machine, by message size. The
-// alpha-beta model, time = alpha + size / beta, is fitted to it.
+// A series of measured times, by message size, of one collective operation on one machine. Used to
+// fit the alpha-beta model: time = alpha + size / beta.
 struct LinkSeries {
   // A string that identifies the hardware and software on which the times were measured: the GPU
   // UUID and driver version of each rank (or its host name and address), the NCCL version, and this
@@ -80,8 +80,8 @@ struct LinkSeries {
   // The case without its size: benchmark, version, and all parameters except "bytes".
   std::string name;
 
-  // Fits the model to the cached times of all message sizes except `bytes`. That is the size to
-  // predict, so its own times must not be used. Returns nullopt if there are times for too few
+  // Fits the model to the cached times of all message sizes except `bytes`, the size to predict,
+  // because a prediction must not use its own times. Returns nullopt if there are times for too few
   // sizes.
   std::optional<AlphaBeta> Fit(double bytes, MeasurementCache& cache) const;
 

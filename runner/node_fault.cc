@@ -18,8 +18,9 @@ std::string FormatMebibytes(int64_t bytes) {
 }
 
 // Converts `agreed`, the error that all ranks agreed on, into the error that `rank` reports:
-//   - If the error came from this rank, removes the rank number, which the report adds again.
-//   - If it came from another rank, removes the reason, which says nothing about this rank's GPU.
+//   - If the error came from this rank, removes the rank number, because the report adds it again.
+//   - If it came from another rank, removes the reason, because it says nothing about this rank's
+//     GPU.
 Status AtRank(int rank, const Status& agreed) {
   if (agreed.rank() < 0) return agreed;
   if (agreed.rank() != rank) return Status(agreed.code(), Reason::kNone, agreed.Text());

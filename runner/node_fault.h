@@ -13,9 +13,10 @@
 
 namespace assay {
 
-// Decides whether the GPU of this rank, `rank`, caused `agreed`, the error that all ranks of the
-// case agreed on. `trouble` describes the GPU's problems. Returns OK if the GPU is not the cause.
-// Otherwise returns UNAVAILABLE with the evidence and one of these reasons:
+// Decides whether the error `agreed`, on which all ranks of the case agreed, was caused by this
+// rank's GPU. `rank` is this rank's number, and `trouble` describes its GPU's problems. Returns OK
+// if the GPU is not the cause. Otherwise returns UNAVAILABLE with the evidence and one of these
+// reasons:
 //   GPU_LOST          The GPU fell off the bus or needs a reset.
 //   GPU_BUSY          Another process uses the GPU exclusively or holds memory the case needed.
 //   GPU_CONTEXT_LOST  The case caused the error, but CUDA refuses all further work in this process.

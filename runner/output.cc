@@ -44,8 +44,8 @@ std::string ParametersLine(const ParameterMap& parameters) {
 }
 
 // Returns a description of the ridge point: the arithmetic intensity above which a benchmark is
-// limited by arithmetic instead of memory. It may have two values: one from the GPU's spec sheet,
-// and one from the measured rates. If the sheet is unknown, only the latter is given.
+// limited by arithmetic instead of memory. There may be two values: one from the GPU's spec sheet,
+// and one from the measured rates. If the sheet is unknown, gives only the latter.
 std::string RidgeText(const v1::Prediction& prediction) {
   const bool sheet = !prediction.spec().empty();
   std::string text;

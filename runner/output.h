@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// Returns a table of the result, with lines for its outcome, its metrics and their spread, the
-// predicted time, and the conditions of the measurement.
+// Returns a table of the result, with lines for the outcome, the metrics with their spread, the
+// predicted time, and the measurement conditions.
 std::string ResultAsTable(const v1::CaseResult& result);
 
 // Returns the result as a JSON array with one object per metric, the format in which all Assay
@@ -20,8 +20,8 @@ std::string ResultAsJson(const v1::CaseResult& result);
 std::string ListBenchmarks(const Registry& registry);
 
 // Formats an error for the command line: its message, the hint, and any violations that the message
-// does not mention. Omits the error code, because the program's exit status already tells the kind
-// of error.
+// does not mention. Omits the error code, because the program's exit status already indicates the
+// kind of error.
 std::string ErrorText(const Status& error);
 
 // Returns a description of one benchmark: its parameters, metrics and performance model.

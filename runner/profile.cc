@@ -13,8 +13,8 @@ namespace {
 // 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostProfiledIterations = 2000;
-// The time, in seconds, for which the GPU is kept busy while NVML is read. NVML reports averages
-// over hundreds of milliseconds, and this time must be longer.
+// The time, in seconds, for which to keep the GPU busy while reading NVML. Must be longer than the
+// hundreds of milliseconds over which NVML averages.
 constexpr double kMonitoredSeconds = 1.0;
 
 int64_t IterationsOfPass(const ProfiledCase& profiled) {

@@ -26,14 +26,14 @@ struct KernelNames {
 };
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
-// Reads the hardware counters of a case from CUPTI, NVIDIA's profiling library. Many machines
-// restrict it to administrators. If it fails, uses averages from NVML, which has fewer counters. If
+// Reads the hardware counters of a case from CUPTI, NVIDIA's profiling library, which many machines
+// restrict to administrators. If that fails, uses averages from NVML, which has fewer counters. If
 // both fail, the report's source is "analytic" and its reason says why. `profiled` is null unless
 // the case runs on a single GPU.
 CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
 // Checks that the GPU can still be used after a profiling step. If CUDA refuses further work,
-// returns UNAVAILABLE (GPU_CONTEXT_LOST). The error names the step, such as "reading counters". It
+// returns UNAVAILABLE (GPU_CONTEXT_LOST). The error names the step, such as "reading counters", and
 // does not blame the case, which has already been verified.
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
 

@@ -64,9 +64,8 @@ bool SameLength(const std::vector<std::vector<double>>& inside) {
   });
 }
 
-// Returns how much longer the other ranks spent in the collective operation than `rank`, which may
-// be the one that they wait for. For each iteration, this is their median time minus the time of
-// `rank`.
+// Returns, for each iteration, how much longer the other ranks spent in the collective operation
+// than `rank`, which may be the one that they wait for: their median time minus the time of `rank`.
 std::vector<double> ExcessOfOthers(const std::vector<std::vector<double>>& inside, size_t rank) {
   std::vector<double> excess;
   for (size_t i = 0; i < inside[rank].size(); ++i) {

@@ -21,8 +21,8 @@ struct RankTimes {
   double p95 = 0;
   int64_t n = 0;
   // The median time, in seconds, that this rank waited for others. In each iteration, the rank with
-  // the shortest time in the collective operation is taken not to have waited. Each rank's wait is
-  // its own time minus that shortest time.
+  // the shortest time in the collective operation is assumed not to have waited. Each rank's wait
+  // is its own time minus that shortest time.
   double wait = 0;
 };
 
@@ -62,7 +62,7 @@ struct GangReport {
 
 // Runs more iterations on all ranks to find out whether one rank is slower than the others. All
 // ranks must call this. Runs for about one second, but for at least 16 and at most 64 iterations.
-// Rank 0's `iteration_seconds` determines their number. Only rank 0 receives the complete report.
+// The number depends on rank 0's `iteration_seconds`. Only rank 0 receives the complete report.
 Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds);
 

@@ -287,9 +287,9 @@ class SelftestRun {
     }
   }
 
-  // Handles the end of a worker (a thread or child process that runs tests). If a child process has
-  // left tests unfinished, they fail. If SIGINT or SIGTERM ended the child process, the whole
-  // self-test ends instead, because the signal was probably sent to all processes.
+  // Handles the end of a worker (a thread or child process that runs tests). Reports tests that a
+  // child process left unfinished as failed. If SIGINT or SIGTERM killed the child process, ends
+  // the whole self-test instead, because the signal was probably sent to all processes.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;
@@ -308,7 +308,7 @@ class SelftestRun {
   }
 
   // Kills the child processes that are still running, and waits for them up to a time limit,
-  // because a process that is blocked in the GPU driver may never end.
+  // because a process that is blocked in the GPU driver may never exit.
   void EndProcesses() {
     for (Worker& worker : workers_) {
       if (worker.process) worker.process->Signal(SIGKILL);
@@ -330,8 +330,8 @@ class SelftestRun {
     return text + " ";
   }
 
-  // Returns the GPUs on which the worker's current test runs, such as " on GPU 3". Returns an empty
-  // string if there is no point in naming them, for example because there is only one GPU.
+  // Returns text such as " on GPU 3", which says where the worker's current test runs, or an empty
+  // string if there is no point in naming the GPUs, for example because there is only one.
   std::string Where(const Worker& worker) const {
     const Selftest& test = worker.Test();
     if (gpus_.size() < 2 || !test.OnGpu() || test.Contradicts()) return "";

@@ -60,7 +60,7 @@ class CommandStream {
   }
 
   // Declares that no more commands are needed, so that the agent may close the command stream.
-  // Before this call, the end of the stream ends the process. After it, the process goes on and
+  // Before this call, the process exits as soon as the stream ends. Afterwards, it continues and
   // exits normally.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
@@ -243,7 +243,7 @@ class RankSession {
   }
 
   // Runs a case. Returns an error if the job cannot continue because another rank was lost or the
-  // GPU must not be used any more.
+  // GPU must not be used again.
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(ExecutedCase executed, Execute(one));
     Status fault = FaultOf(executed);

@@ -22,9 +22,9 @@ inline constexpr size_t kMaxListedAnnotations = 1'000;
 // Returns whether one of the flags is in kExcludingFlags.
 bool IsExcluded(const google::protobuf::RepeatedPtrField<std::string>& flags);
 
-// Returns `environment` without driver and library versions, to describe the hardware alone
-// (CaseIdentity::hardware). If there are GPUs, also omits the CPU model, because GPUs are compared
-// across hosts with different CPUs.
+// Returns `environment` without the versions of drivers and libraries, so that it describes only
+// the hardware (CaseIdentity::hardware). If there are GPUs, also omits the CPU model, because GPUs
+// are compared across hosts with different CPUs.
 v1::Environment HardwareOf(const v1::Environment& environment);
 
 // Returns the sorted GPU UUIDs, or sorted node names if there are no GPUs, joined by "+".
@@ -48,9 +48,9 @@ Status AnotherScheduler();
 
 // Returns INVALID_ARGUMENT if the beginning of an id is too short.
 Status CheckIdPrefix(const std::string& prefix);
-// Returns the index of the finding that the user selected by `prefix`, the beginning of its id.
-// `ids` are the ids that begin with `prefix`. Prefers an exact match. Without one, returns
-// NOT_FOUND if `ids` is empty, and INVALID_ARGUMENT if it contains more than one id.
+// Returns the index of the finding whose id the user abbreviated as `prefix`. `ids` are the ids
+// that start with `prefix`. Prefers an exact match. Otherwise, returns NOT_FOUND if `ids` is empty,
+// and INVALID_ARGUMENT if it contains more than one id.
 Result<size_t> OnlyId(const std::string& prefix, const std::vector<std::string>& ids);
 
 // The position of a regression in lists, which are sorted by the time of detection.
@@ -65,14 +65,14 @@ struct RegressionPosition {
 inline constexpr char kRegressionPages = 'g';  // See MakePageToken.
 RegressionPosition PositionOf(const v1::Regression& regression);
 // Convert a position in a list of regressions to the text of a page token, and back. An empty token
-// means the beginning of the list, where the newest regression is.
+// represents the start of the list, where the newest regression is.
 std::string PositionText(const RegressionPosition& position);
 Result<RegressionPosition> ParsePosition(const std::string& token);
 
-// Merges the outliers that a place (GPUs or nodes) has in several benchmark cases into one outlier
-// per kind. Sorts the result by number of cases, and the cases of each outlier by deviation, both
-// largest first. `judged_counts` maps a place's PlaceKey to the number of cases in which the place
-// could be compared with others.
+// Merges the outliers of a place (GPUs or nodes) in several benchmark cases into one outlier per
+// kind. Sorts the result by number of cases, and the cases of each outlier by deviation, both in
+// descending order. `judged_counts` maps the PlaceKey of each place to the number of cases in which
+// it could be compared with others.
 std::vector<v1::Outlier> MergeOutliers(const std::vector<v1::Outlier>& outliers,
                                        const std::map<std::string, int>& judged_counts);
 

@@ -59,8 +59,8 @@ struct Runs {
   int failed = 0;
 };
 
-// The flags that make analyses ignore a result. Runs on throttled GPUs, or on GPUs shared with
-// other processes, are not ignored, because analyses must detect GPUs that are slow for these
+// The flags that cause analyses to ignore a result. Runs on GPUs that were throttled or shared with
+// other processes are not ignored, because analyses must detect GPUs that are slow for these
 // reasons. See docs/decisions/0011-judge-throttled-runs.md.
 inline constexpr const char* kExcludingFlags[] = {"unverified"};
 
@@ -73,8 +73,8 @@ struct ChangedLineages {
 
 // Findings of a pass over some lineages, to be stored atomically.
 struct Findings {
-  // The lineages (groups of comparable results) that were judged. For them, the lists from
-  // `outliers` to `node_flags` below replace everything stored before.
+  // The lineages (groups of comparable results) that were judged. For these lineages, the lists
+  // below, from `outliers` to `node_flags`, replace everything stored before.
   std::vector<std::string> lineage_ids;
   // Inserted, or replaced if the id exists.
   std::vector<v1::Regression> regressions;
@@ -89,8 +89,8 @@ struct Findings {
     std::vector<std::string> without_peers;
   };
   std::vector<Judged> judged;
-  // The runs of a lineage (a group of comparable results) on one driver. This list and the ones
-  // below it are for dashboards. They summarize runs on throttled GPUs separately.
+  // The runs of a lineage (a group of comparable results) on one driver. This list and those below
+  // are for dashboards. They summarize runs on throttled GPUs separately.
   struct DriverMedian {
     v1::CaseIdentity identity;
     std::string driver;
@@ -178,15 +178,16 @@ struct FindingCounts {
   std::vector<Outliers> outliers;
 };
 
-// A store of benchmark runs and of the findings of analyses. Thread-safe. Calls block on the
-// database. Those that read runs may take seconds, so do not make them on threads that renew the
-// leases of jobs.
+// A store of benchmark runs and of the findings of analyses. Thread-safe. Methods block on the
+// database. Those that read runs may take seconds, so do not call them on threads that renew job
+// leases.
 class AnalysisStore {
  public:
   virtual ~AnalysisStore() = default;
 
   // Returns the runs that match `filter` (see schema::ParseResultFilter). Returns INVALID_ARGUMENT
-  // with reason TOO_MANY_RESULTS if more than kMaxExaminedResults results would need to be read.
+  // with reason TOO_MANY_RESULTS if this would require reading more than kMaxExaminedResults
+  // results.
   virtual Result<Runs> ListRuns(const std::string& filter) = 0;
 
   // Returns the newest runs of a lineage (a group of comparable results), at most `per_place` for
@@ -194,37 +195,38 @@ class AnalysisStore {
   virtual Result<Runs> ListRunsOfLineage(const std::string& lineage_id, int per_place) = 0;
 
   // Returns the lineages (groups of comparable results) that have runs stored after `cursor`. Never
-  // misses a changed lineage, even if transactions commit out of order, but may return the same one
-  // repeatedly for a while, even without new runs. Returns INVALID_ARGUMENT if `cursor` does not
-  // come from an earlier call of this method.
+  // misses a changed lineage, even if transactions commit out of order, but may keep returning the
+  // same one for a while, even without new runs. Returns INVALID_ARGUMENT if `cursor` was not
+  // returned by an earlier call.
   virtual Result<ChangedLineages> ListChangedLineages(const std::string& cursor) = 0;
 
   virtual Result<JudgeState> GetJudgeState() = 0;
-  // Stores findings without overwriting acknowledgements that people have made. Also stores the
-  // cursor and judged_until, which GetJudgeState returns. An empty cursor or an absent judged_until
-  // leaves the stored value unchanged.
+  // Stores findings without overwriting acknowledgements made by users. Also stores the cursor and
+  // judged_until, which GetJudgeState returns. An empty cursor or an absent judged_until leaves the
+  // stored value unchanged.
   // Stores nothing and returns FAILED_PRECONDITION if another coordinator has become the scheduler
-  // since `term`, the number of an election. A `term` of 0 skips this check.
+  // since election number `term`. If `term` is 0, skips this check.
   virtual Status PutFindings(const Findings& findings, int64_t term) = 0;
 
   // Returns the regressions that match `query`, the most recently detected first.
   virtual Result<Page<v1::Regression>> ListRegressions(const RegressionQuery& query,
                                                        const PageRequest& page) = 0;
-  // Returns the `limit` places (GPUs or nodes) with the most open regressions, and their numbers.
-  // An open regression is neither RESOLVED nor CLEARED. Omits regressions that the place did not
-  // cause: those due to a driver, an agent, or a case that became slower at many places.
+  // Returns the `limit` places (GPUs or nodes) with the most open regressions, along with the
+  // counts. A regression is open if it is neither RESOLVED nor CLEARED. Omits regressions that the
+  // place did not cause: those due to a driver, an agent, or a case that became slower at many
+  // places.
   virtual Result<std::vector<PlaceRegressions>> CountOpenRegressions(int limit) = 0;
   // Counts open incidents and outliers. Returns the `limit` GPU models with the most outliers.
   virtual Result<FindingCounts> CountFindings(int limit) = 0;
   // Returns the incidents that match `query`, the most recently started first, at most 1,000.
   virtual Result<std::vector<v1::Incident>> ListIncidents(const RegressionQuery& query) = 0;
-  // Returns the outliers: places that differ from their peers. Merges the outliers of several cases
-  // by place and kind, and puts those with the most cases first. The numbers of places in the
+  // Returns the outliers: places that differ from their peers. Merges outliers of different cases
+  // by place and kind, and lists those with the most cases first. The counts of places in the
   // response always cover the whole fleet, even if the request selects one node.
   virtual Result<v1::ListOutliersResponse> ListOutliers(const v1::ListOutliersRequest& request) = 0;
   // Acknowledges the regression or incident whose id begins with `id`. For an incident, also
-  // acknowledges its regressions. Returns the number of regressions acknowledged. Returns NOT_FOUND
-  // if no id matches, and INVALID_ARGUMENT if several match or `id` has fewer than 4 characters.
+  // acknowledges its regressions. Returns the number of acknowledged regressions, NOT_FOUND if no
+  // id matches, or INVALID_ARGUMENT if several match or `id` has fewer than four characters.
   virtual Result<int> Acknowledge(const std::string& id, const std::string& by,
                                   const std::string& note, bool false_alarm) = 0;
 
@@ -236,7 +238,7 @@ class AnalysisStore {
 
   virtual Status PutAnnotation(const v1::Annotation& annotation) = 0;
   // Returns the annotations from `from` to `to`, inclusive, oldest first. If there are more than
-  // 1,000, returns the newest 1,000.
+  // 1,000, returns only the newest 1,000.
   virtual Result<std::vector<v1::Annotation>> ListAnnotations(WallTime from, WallTime to) = 0;
 };
 

@@ -26,8 +26,9 @@ class FleetStore {
   // Returns the id of the fleet, a UUID that is generated once per database.
   virtual Result<std::string> GetFleetId() = 0;
 
-  // Makes `owner` the leader for the duration of `lease`, or extends its lease if it already is the
-  // leader. Changes nothing if another coordinator holds an unexpired lease. Returns the leader.
+  // Makes `owner` the leader for the duration of `lease`, or extends its lease if it is already the
+  // leader. Does nothing if another coordinator holds an unexpired lease. Returns the current
+  // leader.
   virtual Result<Leader> Elect(const std::string& owner, const std::string& address,
                                Duration lease) = 0;
   // Ends the lease of `owner`, so that another coordinator can be elected immediately. Does nothing

@@ -7,7 +7,7 @@
 
 namespace assay::storage {
 
-// Ids that group comparable results. Each id is the SHA-256, in hex, of canonical JSON (sorted
+// Ids that group comparable results. Each id is the hex-encoded SHA-256 of canonical JSON (sorted
 // keys, no spaces).
 // - environment_id covers the hardware and the versions of drivers and libraries.
 // - series_id covers the environment, the benchmark with its version and parameters, the metric

@@ -20,7 +20,8 @@ struct IdentityLookup {
 };
 
 // Decides whether to enrol a key, that is, to give it an identity in the fleet. If the outcome is
-// kEnrolled, the caller must store its `identity` and `invite`, replacing any with the same ids.
+// kEnrolled, the caller must store its `identity` and `invite`, replacing any that have the same
+// ids.
 EnrolOutcome DecideEnrolment(const Enrolling& enrolling, const std::optional<v1::Invite>& invite,
                              const IdentityLookup& lookup);
 

@@ -69,8 +69,8 @@ class IdentityStore {
 
   // Enrols a key using an invite, atomically: gives the key an identity with the scope of the
   // invite (its role, labels and so on). If the key already has an identity, only changes its
-  // scope. An invite is bound to the first key that uses it. If that key uses it again, it receives
-  // the same identity.
+  // scope. An invite is bound to the first key that uses it. If that key uses the invite again, it
+  // gets the same identity.
   virtual Result<EnrolOutcome> Enrol(const Enrolling& enrolling) = 0;
 
   // Returns the identity with this id or name. If there is none, returns NOT_FOUND with the most
@@ -78,12 +78,12 @@ class IdentityStore {
   virtual Result<v1::EnrolledIdentity> GetIdentity(const std::string& id_or_name) = 0;
   // Returns the identity with this key, or nullopt.
   virtual Result<std::optional<v1::EnrolledIdentity>> FindKey(const std::string& key_hash) = 0;
-  // Stores the newest certificate of a key. Returns false if no identity has the key or if the
+  // Stores the newest certificate of a key. Returns false if no identity has this key, or if the
   // identity is banned.
   virtual Result<bool> SetCertificate(const std::string& key_hash, const std::string& serial,
                                       WallTime certificate_expire_time) = 0;
-  // Returns up to `limit` identities of a role, sorted by name, starting after `name`. An empty
-  // `role` selects all roles.
+  // Returns up to `limit` identities with the given role, sorted by name, starting after `name`. An
+  // empty `role` matches all roles.
   virtual Result<std::vector<v1::EnrolledIdentity>> ListIdentities(const std::string& role,
                                                                    const std::string& name,
                                                                    int limit) = 0;
@@ -96,8 +96,8 @@ class IdentityStore {
   // Returns all identities, or nullopt if nothing has changed since `revision`.
   virtual Result<std::optional<Identities>> ListChanged(int64_t revision) = 0;
 
-  // Ban or unban an identity, and return the updated identity or NOT_FOUND. Banning a banned
-  // identity replaces `reason` and `by`.
+  // Ban or unban an identity, and return the updated identity or NOT_FOUND. Banning an identity
+  // again replaces `reason` and `by`.
   virtual Result<v1::EnrolledIdentity> Ban(const std::string& id_or_name, const std::string& reason,
                                            const std::string& by, WallTime now) = 0;
   virtual Result<v1::EnrolledIdentity> Unban(const std::string& id_or_name) = 0;
@@ -105,9 +105,9 @@ class IdentityStore {
   // banned.
   virtual Status RemoveIdentity(const std::string& id_or_name) = 0;
 
-  // Removes ephemeral nodes that have sent no heartbeat for `absence` and whose certificates have
-  // expired, along with their identities. Keeps nodes that are banned or have a job. Returns the
-  // names of the removed nodes.
+  // Removes ephemeral nodes, along with their identities, if they have not sent a heartbeat for
+  // `absence` and their certificates have expired. Keeps nodes that are banned or have a job.
+  // Returns the names of the removed nodes.
   virtual Result<std::vector<std::string>> RemoveAbsent(Duration absence, WallTime now) = 0;
   // Removes identities that ended more than kKeptAfterEnd ago or whose certificate expired more
   // than kRenewable ago, except banned ones. Also removes invites that ended more than kRenewable

@@ -2,8 +2,8 @@
 // storage/postgres and storage/fakes both pass tests/contract/job_*_contract.h.
 //
 // A job starts as QUEUED. When a coordinator claims it under a lease, it becomes RUNNING. After the
-// attempt, the job has either ended or is QUEUED again. Each claim increments the job's epoch,
-// which all later calls for the attempt must pass. Calls with an outdated epoch change nothing.
+// attempt, the job either ends or is QUEUED again. Each claim increments the job's epoch, and all
+// later calls for the attempt must pass that epoch. Calls with an outdated epoch have no effect.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@
 
 namespace assay::storage {
 
-// Maximum number of candidate nodes listed in a Job message. In a large fleet, messages would grow
-// too large if thousands of jobs listed all their candidates.
+// The maximum number of candidate nodes listed in a Job message. In a large fleet, messages would
+// become too large if thousands of jobs each listed all of their candidates.
 inline constexpr int kNamedCandidates = 8;
 
-// A store of campaigns and jobs. Thread-safe. Calls block on the database, so do not make them on
-// gRPC threads. Every call returns UNAVAILABLE if the database cannot be reached. The call may have
-// taken effect nevertheless, but it is always safe to repeat.
+// A store of campaigns and jobs. Thread-safe. Methods block on the database, so do not call them on
+// gRPC threads. All methods return UNAVAILABLE if the database cannot be reached. The call may
+// still have taken effect, but is always safe to repeat.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // Stores a campaign with all its jobs, atomically. If there is already a campaign with the same
-  // request_id, returns that one and stores nothing. Returns ALREADY_EXISTS if another campaign has
-  // the same campaign_id.
+  // Stores a campaign with all its jobs, atomically. If a campaign with the same request_id already
+  // exists, returns it and stores nothing. Returns ALREADY_EXISTS if another campaign has the same
+  // campaign_id.
   virtual Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) = 0;
 
   // Returns the campaign with this id or, failing that, the newest campaign with this name. If
@@ -42,13 +42,13 @@ class JobStore {
   virtual Result<std::vector<v1::Campaign>> ListActiveCampaigns(int limit) = 0;
 
   // Returns the jobs of a campaign in order of creation. For a job that can run on several sets of
-  // nodes and is not assigned to any yet, lists only the first kNamedCandidates candidates and the
-  // number of the others. Returns NOT_FOUND if the campaign does not exist.
+  // nodes and has not been assigned to one yet, lists only the first kNamedCandidates candidates
+  // and the number of others. Returns NOT_FOUND if the campaign does not exist.
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 
   // The result of ListJobChanges: the jobs of a campaign that changed since `revision`, and the
-  // revision to pass to the next call. The first call passes 0 and returns all jobs. No change is
+  // revision to pass to the next call. To get all jobs, pass 0 in the first call. No change is
   // missed, but some may be returned twice. ListJobChanges returns NOT_FOUND if the campaign does
   // not exist.
   struct JobChanges {
@@ -70,15 +70,15 @@ class JobStore {
   virtual Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                            const Silence& silence) = 0;
 
-  // Cancels a campaign. Queued jobs end immediately. Running jobs are only marked and returned,
-  // because their coordinators must stop them. Once they have all ended, the campaign becomes
-  // CANCELLED. After an error, the remaining queued jobs will not start, but the call must be
-  // repeated to cancel them. Does nothing if the campaign has ended. Returns NOT_FOUND if it does
-  // not exist.
+  // Cancels a campaign. Queued jobs end immediately. Running jobs are only marked for cancellation
+  // and returned, because their coordinators must stop them. Once they have all ended, the campaign
+  // becomes CANCELLED. After an error, the remaining queued jobs will not start, but the call must
+  // be repeated to cancel them. Does nothing if the campaign has ended. Returns NOT_FOUND if it
+  // does not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
   // Pauses or resumes a campaign. While it is paused, none of its queued jobs start. Pausing it
-  // again does not change who paused it and when. Returns NOT_FOUND if the campaign does not exist,
+  // again does not change who paused it or when. Returns NOT_FOUND if the campaign does not exist,
   // and FAILED_PRECONDITION with reason CAMPAIGN_ENDED if it has ended.
   virtual Status SetPaused(const std::string& campaign_id, bool paused, const std::string& by) = 0;
 
@@ -98,7 +98,7 @@ class JobStore {
   // - Otherwise, adds a copy of each job of the latest run, with a new seed and its repetition
   //   number increased by `repetitions`.
   // Returns NOT_FOUND if the campaign does not exist, and FAILED_PRECONDITION if it is active, has
-  // not been judged yet, has no job to rerun, or has been rerun kMaxReruns times.
+  // not been judged yet, has no jobs to rerun, or has been rerun kMaxReruns times.
   virtual Status RerunCampaign(const RerunRequest& request) = 0;
 
   struct ClaimRequest {
@@ -112,9 +112,9 @@ class JobStore {
     // The caller's term as scheduler, as in FinishedAttempt.
     int64_t term = 0;
   };
-  // Leases queued jobs to `owner`, on free nodes among `node_ids`. A job receives either all the
-  // nodes it needs or none. No job or exclusive node is ever leased to two owners. Ignores nodes
-  // that are unknown, quarantined or cordoned.
+  // Leases queued jobs to `owner`, on free nodes among `node_ids`. A job gets either all the nodes
+  // it needs or none. No job or exclusive node is ever leased to two owners. Ignores nodes that are
+  // unknown, quarantined or cordoned.
   // Prefers jobs with higher priority, then campaigns with fewer running jobs, then older jobs. To
   // limit the work, examines only the first jobs in each campaign's queue. Reserves nodes for a job
   // that has waited for `patience`, so that small jobs cannot delay a large job indefinitely.
@@ -123,7 +123,7 @@ class JobStore {
   // Extends the leases of running jobs that agents have reported, and makes `owner` their owner, so
   // that a restarted coordinator adopts running jobs. Returns, once each, the jobs that are still
   // running on the reporting node in the reported attempt. All other reported attempts have ended
-  // or belong to other nodes, so the agents must stop them.
+  // or are assigned to other nodes, so the agents must stop them.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<ReportedJob>& jobs) = 0;
 
@@ -131,7 +131,7 @@ class JobStore {
   // nodes. Otherwise, returns nullopt.
   virtual Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) = 0;
 
-  // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
+  // Returns running jobs whose leases expired at least `ago` ago, oldest first. Such jobs stay
   // RUNNING until a coordinator ends them with FinishAttempt.
   virtual Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) = 0;
 
@@ -143,12 +143,12 @@ class JobStore {
   virtual Result<std::vector<DrainedJob>> ListDrained(int limit) = 0;
 
   // Ends an attempt to run a job: stores the outcome and frees the job's nodes and GPUs. If this
-  // was the campaign's last open job, also ends the campaign. If the job's cancellation was
+  // was the campaign's last open job, also ends the campaign. If cancellation of the job was
   // requested, the job becomes CANCELLED instead of being queued again.
   virtual Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) = 0;
 
-  // Returns the campaigns that have no verdict although all their jobs have ended, because the
-  // coordinator crashed before it could store the verdict.
+  // Returns the campaigns that have no verdict even though all of their jobs have ended, because
+  // the coordinator crashed before storing the verdict.
   virtual Result<std::vector<std::string>> ListUnjudged() = 0;
   // Stores the verdict. Does nothing if the campaign already has a verdict or is active again.
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,

@@ -20,8 +20,9 @@ class NodeStore {
 
   // Stores a node's description and marks the node as connected to the coordinator `owner`. Node
   // names must be unique: if another connected node has the same name, returns ALREADY_EXISTS. If a
-  // disconnected node has it, renames that node to "name (old)". A node that has sent no heartbeat
-  // for `stale_after` is considered disconnected, because its coordinator may have crashed.
+  // disconnected node has that name, renames it to "name (old)". A node that has not sent a
+  // heartbeat for `stale_after` is considered disconnected, because its coordinator may have
+  // crashed.
   virtual Status Connect(const std::string& owner, const v1::NodeDescription& node,
                          const std::string& dial_address, Duration stale_after) = 0;
   // Stores a heartbeat of each of these nodes that is connected to `owner`.
@@ -33,10 +34,10 @@ class NodeStore {
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;
 
-  // An option of ListNodes to include the nodes' lists of benchmarks, which are large. ListNodes
-  // returns all nodes, sorted by name, with the ids of their running jobs. A node that has sent no
-  // heartbeat for `stale_after` is considered disconnected.
+  // An option to include the nodes' lists of benchmarks, which are large.
   enum class Benchmarks { kNo, kYes };
+  // Returns all nodes, sorted by name, with the ids of their running jobs. A node that has not sent
+  // a heartbeat for `stale_after` is considered disconnected.
   Result<std::vector<v1::Node>> ListNodes(Duration stale_after, Benchmarks benchmarks) {
     return ListNodesAfter("", std::numeric_limits<int>::max(), stale_after, benchmarks);
   }
@@ -73,15 +74,15 @@ class NodeStore {
   // Ends the quarantine of a node, because a check passed. Clears its counts of failures.
   virtual Status EndQuarantine(const std::string& node_id) = 0;
 
-  // A request to cordon a node, which keeps new jobs off it. Cordon first waits for any claim of
-  // jobs in progress, so no job starts on the node after the call. If the node is already cordoned,
-  // replaces only the values given in the request and keeps the time of the first cordon.
+  // A request to cordon a node, that is, to keep new jobs off it. Cordon first waits for any claim
+  // of jobs in progress, so no job starts on the node after Cordon returns. Cordoning a cordoned
+  // node replaces only the values given in the request and keeps the time of the first cordon.
   struct CordonRequest {
     std::string node;         // Id or name.
     std::string reason;       // Empty: an earlier cordon's reason stays.
     std::string cordoned_by;  // Stays, too, if an earlier reason stays.
-    // The time until the node's running jobs are stopped. If absent, they may run to completion,
-    // even if an earlier request set a time.
+    // The time after which the node's running jobs are stopped. If absent, they may run to
+    // completion, even if an earlier request set a time.
     std::optional<Duration> drain;
     // If true, a deadline from an earlier request that has not passed yet remains in force.
     bool keep_deadline = false;
@@ -92,7 +93,7 @@ class NodeStore {
   // NOT_FOUND, with a hint, if the node does not exist.
   virtual Status Uncordon(const std::string& id_or_name) = 0;
 
-  // Changes labels and the price of a node. The new values override the agent's options in all
+  // Updates labels and the price of a node. The new values override the agent's options in all
   // descriptions that this class returns, even after the agent reconnects. Returns NOT_FOUND if the
   // node does not exist, and INVALID_ARGUMENT if a change is invalid (see NewSettings).
   virtual Status Update(const v1::UpdateNodeRequest& request) = 0;

@@ -21,8 +21,8 @@ struct Preference {
 };
 
 // Returns the nodes on which a job can start: its first `job.node_count` candidates that are
-// reachable and free. Returns nullopt if there are fewer. Considers only the preferred candidates
-// if enough of them are reachable.
+// reachable and free. Returns nullopt if there are not enough. Considers only the preferred
+// candidates if enough of them are reachable.
 std::optional<std::vector<std::string>> ChooseNodes(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,

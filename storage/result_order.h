@@ -18,9 +18,9 @@ struct OrderField {
   bool descending = false;
 };
 
-// Parses a sort order in the syntax of AIP-132, such as "median desc, node". Allows up to four
-// fields, all of which must be supported by filters. Returns INVALID_ARGUMENT with reason
-// UNKNOWN_FIELD or BAD_FILTER if the order is invalid.
+// Parses a sort order in AIP-132 syntax, such as "median desc, node". Allows up to four fields, all
+// of which must be supported by filters. Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or
+// BAD_FILTER if the order is invalid.
 Result<std::vector<OrderField>> ParseResultOrder(const std::string& text);
 
 // The position of a result in a sorted list. It stays valid after the result is deleted.

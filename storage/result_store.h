@@ -27,8 +27,8 @@ struct CommitOutcome {
 struct SentResult {
   // The message from the agent, to which the coordinator has added fields. This message is stored.
   v1::CaseResult result;
-  // The PayloadHash of the agent's original message. A result that the agent sends again has the
-  // same hash.
+  // The PayloadHash of the agent's original message. If the agent sends the result again, the hash
+  // is the same.
   std::string hash;
 };
 
@@ -81,7 +81,7 @@ class ResultStore {
   // Conditions on the benchmark, parameters, hardware, software, campaign, job, node, GPU and time
   // are fast, because they use database indexes. All other conditions are checked only for the
   // newest kMaxExaminedResults results that an index finds. Returns INVALID_ARGUMENT with reason
-  // TOO_MANY_RESULTS if more would have to be checked to fill the page, or would have to be sorted.
+  // TOO_MANY_RESULTS if filling the page would require checking or sorting more results.
   virtual Result<ResultPage> List(const std::string& filter, const PageRequest& page,
                                   const std::string& order) = 0;
   Result<ResultPage> List(const std::string& filter, const PageRequest& page) {

@@ -12,8 +12,8 @@
 namespace assay::storage {
 
 inline constexpr int kMaxSchedules = 1000;
-// The number of runs kept per schedule. They are the newest ones, but always include the newest run
-// that created a campaign.
+// The number of runs kept per schedule: the newest ones, but always including the newest run that
+// created a campaign.
 inline constexpr int kKeptRuns = 10;
 
 // A run of a schedule, to be stored.
@@ -30,9 +30,9 @@ class ScheduleStore {
  public:
   virtual ~ScheduleStore() = default;
 
-  // Stores a schedule without its runs. Does nothing if there already is a schedule with both this
-  // id and this name. Returns ALREADY_EXISTS with reason SCHEDULE_EXISTS if another schedule has
-  // the name, and FAILED_PRECONDITION if there are already kMaxSchedules schedules.
+  // Stores a schedule without its runs. Does nothing if a schedule with both this id and this name
+  // already exists. Returns ALREADY_EXISTS with reason SCHEDULE_EXISTS if another schedule has the
+  // name, and FAILED_PRECONDITION if there are already kMaxSchedules schedules.
   virtual Status Create(const v1::Schedule& schedule) = 0;
   // Returns the schedule with this id or name. NOT_FOUND, with a hint if a name is similar.
   virtual Result<v1::Schedule> Get(const std::string& id_or_name) = 0;
@@ -44,8 +44,8 @@ class ScheduleStore {
   // Returns the schedules whose next_time has come, longest due first, at most `limit`.
   virtual Result<std::vector<v1::Schedule>> ListDue(WallTime now, int limit) = 0;
   // Stores a run and the time at which the schedule is next due, atomically. Changes nothing and
-  // returns false if the schedule is not due at the run's time any more, or if another scheduler
-  // has been elected since `term`.
+  // returns false if the schedule is not due at the time of the run any more, or if another
+  // scheduler has been elected since `term`.
   virtual Result<bool> RecordRun(const RecordedRun& recorded) = 0;
 };
 

@@ -15,8 +15,8 @@
 
 namespace assay::storage {
 
-// The number of campaigns, newest first, that are searched for a similar name when a user gives an
-// unknown one. The limit keeps the search fast in a database that has grown for years.
+// The number of newest campaigns to search for a similar name when a user gives an unknown one. The
+// limit keeps the search fast in a database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
 // Returns NOT_FOUND with a message such as `no node "g31"`. The hint suggests the most similar of
@@ -82,7 +82,7 @@ int LatestRun(const google::protobuf::RepeatedPtrField<v1::Rerun>& reruns, int r
 void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts);
 
 // Checks a campaign before its import. Returns INVALID_ARGUMENT unless each case of each job has
-// exactly one result, with epoch 1, and there are no further results.
+// exactly one result, with epoch 1, and there are no other results.
 Status CheckImport(const ImportedCampaign& imported);
 
 // Returns the failure of an imported job that has failed cases, else nullopt.

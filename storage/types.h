@@ -28,8 +28,8 @@ struct NewJob {
   v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
   std::vector<v1::BenchmarkCase> cases;
   int world_size = 1;
-  // Number of nodes that the job needs. `candidate_node_ids` lists the nodes that it may use. If it
-  // lists exactly that many, the job is pinned to them.
+  // The number of nodes that the job needs. They are chosen from `candidate_node_ids`. If there are
+  // exactly that many candidates, the job is pinned to them.
   int node_count = 1;
   NodeIds candidate_node_ids;
   // Indices of the GPUs to use on each node, in rank order (ranks are the job's numbered
@@ -120,24 +120,23 @@ struct FinishedAttempt {
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
   std::vector<std::string> also_node_ids;  // Nodes that caused it, besides failure->node_id.
-  // Three members that matter only if the job is queued again (kRequeue): the nodes that the next
-  // attempt should avoid if possible, the delay before it, and whether it should use the same nodes
-  // as this attempt.
+  // Settings for the next attempt, used only if the job is queued again (kRequeue): the nodes to
+  // avoid if possible, the delay before the attempt, and whether to use the same nodes as this
+  // attempt.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;
-  // The nodes that this failure is held against. A node is quarantined after it has failed
-  // kQuarantineJobs jobs in a row, or jobs of kQuarantineCampaigns campaigns. A job is counted only
-  // once per node, even if several attempts fail. A job that succeeds resets the counts of its
-  // nodes.
+  // The nodes blamed for this failure. A node is quarantined after it has failed kQuarantineJobs
+  // jobs in a row, or jobs of kQuarantineCampaigns campaigns. A job counts only once per node, even
+  // if several attempts fail. A successful job resets the counts of its nodes.
   std::vector<std::string> suspect_node_ids;
   // True to end a job that is not running, because its remaining results arrived after its last
   // attempt failed or was requeued. Also removes the verdict of the job's campaign, so that the
-  // campaign is judged again. Has no effect if a newer attempt has begun or if a case still lacks a
-  // result.
+  // campaign is judged again. Has no effect if a newer attempt has started or if a case still has
+  // no result.
   bool mend = false;
-  // The number of the election that made the caller the scheduler, or 0 if the caller need not be
-  // the scheduler. If another scheduler has been elected since, FinishAttempt has no effect.
+  // The number of the election that made the caller the scheduler, or 0 if the caller does not have
+  // to be the scheduler. If another scheduler has been elected since, FinishAttempt has no effect.
   int64_t term = 0;
 };
 

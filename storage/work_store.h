@@ -37,8 +37,8 @@ struct KindOfWork {
   std::vector<v1::BenchmarkCase> cases;
 };
 
-// A source of data for time estimates. Thread-safe. Calls block on the database and may take
-// seconds, so do not make them on threads that renew the leases of jobs.
+// A source of data for time estimates. Thread-safe. Methods block on the database and may take
+// seconds, so do not call them on threads that renew job leases.
 class WorkStore {
  public:
   virtual ~WorkStore() = default;
@@ -48,9 +48,9 @@ class WorkStore {
     std::string benchmark;
     v1::BenchmarkCase one;
   };
-  // Returns the expected time of each case in seconds. This is the mean over a few of the case's
-  // newest results, on any hardware, that were measured with `effort`, such as "standard". It is
-  // nullopt if there are no such results.
+  // Returns the expected time of each case in seconds: the mean over a few of its newest results,
+  // on any hardware, that were measured with `effort`, such as "standard". Returns nullopt for a
+  // case without such results.
   virtual Result<std::vector<std::optional<double>>> CaseSeconds(
       const std::vector<CaseOfBenchmark>& cases, const std::string& effort) = 0;
 

@@ -19,7 +19,7 @@ namespace assay::rpc {
 namespace {
 
 constexpr int kLeastReserved = 64;
-// Minimum interval between searches for connections that have ended. The acceptor searches when a
+// Minimum interval between searches for closed connections. The acceptor searches for them when a
 // network address has reached its connection limit.
 constexpr Duration kCheckPeriod = std::chrono::milliseconds(100);
 
@@ -143,8 +143,8 @@ void Acceptor::AcceptFrom(int listener) {
   }
   if (!connection.valid()) {
     if (error != EMFILE && error != ENFILE) return;
-    // No file descriptors are left, so accept the connection with the reserved one and close it. If
-    // it stayed in the queue, poll would keep returning immediately.
+    // No file descriptors are left, so use the reserved one to accept the connection, and close it.
+    // If the connection stayed in the queue, poll would keep returning immediately.
     reserve_.Close();
     FileDescriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)).Close();
     reserve_ = OpenReserve();
@@ -153,7 +153,7 @@ void Acceptor::AcceptFrom(int listener) {
   const Peer peer = Describe(address, length);
   if (connection.get() >= limits_.descriptors || !Admits(peer.address)) return;
   // Set TCP_NODELAY, as gRPC does on connections that it accepts itself. Without this option, each
-  // small message is delayed by 40 ms, waiting for the peer's delayed acknowledgement.
+  // small message would wait 40 ms for the peer's delayed acknowledgement.
   const int on = 1;
   setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const int fd = connection.Release();

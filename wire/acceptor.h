@@ -24,14 +24,14 @@ namespace assay::rpc {
 struct ConnectionLimits {
   // Connections from one network address.
   int per_address = 0;
-  // Upper limit for the numbers of file descriptors. A new connection is closed immediately if its
+  // Upper limit on file descriptor numbers. A new connection is closed immediately if its
   // descriptor is not below the limit. Higher numbers are reserved for files, the database and the
   // HTTP port.
   int descriptors = 0;
 
   // Returns limits based on the number of descriptors that this process may open. A quarter of
-  // them, but at least 64, are reserved for other uses. A single network address may use half of
-  // the rest.
+  // them, but at least 64, are reserved for other uses. A single network address may use up to half
+  // of the rest.
   static ConnectionLimits OfProcess();
 };
 

@@ -32,15 +32,15 @@ std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet,
 Status CheckExpiry(const Identity& caller, WallTime now);
 
 // Returns the identity of the caller. For a call through a proxy, this is the identity in the
-// client certificate that the proxy forwards. On a server that does not require client
-// certificates, the caller's role is kLocalAdmin.
+// client certificate that the proxy forwards. If the server does not require client certificates,
+// the role is kLocalAdmin.
 Identity CallerOf(const grpc::ServerContextBase& context);
 
 // Returns true if the peer is a proxy, so that the peer's address is not that of the caller.
 bool IsThroughProxy(const grpc::ServerContextBase& context);
 
-// Returns the identity of the server that answers a call. Call this only after the first response
-// has arrived. The role is kLocalAdmin if the connection is not encrypted, and kNone if the
+// Returns the identity of the server that is handling a call. Call this only after receiving the
+// first response. The role is kLocalAdmin if the connection is not encrypted, and kNone if the
 // server's certificate contains no identity.
 Identity ServerOf(const grpc::ClientContext& context);
 

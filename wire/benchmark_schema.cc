@@ -109,7 +109,7 @@ const std::string* ImpossibleValue(const ParameterSpec& spec,
   return nullptr;
 }
 
-// Describes what is wrong with a constraint on the parameter `spec`, as the rest of a sentence that
+// Describes what is wrong with a constraint on the parameter `spec`, as the end of a sentence that
 // begins with "a constraint". Returns an empty string if the constraint is valid.
 std::string ErrorOf(const ParameterSpec& spec, const Constraint& constraint,
                     const SpecsByName& specs) {

@@ -1,6 +1,6 @@
 // Size limits for messages from other machines. Much of what a peer sends is stored and passed on
-// to others, so every text, list and map has a size limit, and every stored message fits into one
-// page of a list response.
+// to others. For this reason, every text, list and map has a size limit, and every stored message
+// fits into one page of a list response.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -14,11 +14,11 @@ namespace assay::schema {
 
 // Checks the size of `message` and of every text, list and map in it. If any of them is too large,
 // returns INVALID_ARGUMENT with `reason` and one violation. The violation contains the path of the
-// first oversized field, or the type of `message` if only the message as a whole is too large.
+// first oversized field, or the type of `message` if the message is too large only as a whole.
 Status CheckBounds(const google::protobuf::Message& message, Reason reason);
 
 // Truncates every text, list and map in `message` to its size limit. Use this for messages that
-// must not be rejected, such as the report that a job has ended.
+// must not be rejected, such as the report that a job has finished.
 void CutToBounds(google::protobuf::Message& message);
 
 // Returns true if `name` is a valid node name: 1 to 200 printable ASCII characters without leading

@@ -27,7 +27,7 @@ Result<Identity> IdentityOf(X509* certificate);
 Result<Identity> IdentityOfPem(const std::string& pem, CertificateUse use);
 Result<Identity> IdentityOfDer(const std::string& der, CertificateUse use);
 
-// Checks that all certificates in a peer's chain, except the first, are those of certificate
+// Checks that all certificates in a peer's chain, except the first, belong to certificate
 // authorities. Without this check, any client could sign certificates for others, because gRPC 1.51
 // does not check it if the authority's path length is unlimited.
 Status CheckChain(const std::string& pem_chain);

@@ -39,7 +39,7 @@ Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
 // Returns credentials for a server that listens on `address`. `files.authorities` decides who may
 // call the server:
 // - If set, only clients with a certificate of this server's fleet. Each call must be allowed for
-//   the client's role (see wire/roles.h) and, if `check` is given, must pass it.
+//   the client's role (see wire/roles.h) and, if `check` is given, must pass that check.
 // - If empty, any client. In that case, returns FAILED_PRECONDITION unless `address` is a loopback
 //   address or `insecure` is true.
 // Returns INVALID_ARGUMENT if any of the files cannot be used.

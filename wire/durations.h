@@ -19,8 +19,8 @@ inline google::protobuf::Duration ToProto(Duration duration) {
 }
 
 // Converts a duration from a message, clamping it to the range from zero to one year. Messages from
-// other machines can contain any value, and the limit ensures that adding the result to a time
-// cannot overflow.
+// other machines can contain any value; clamping ensures that adding the result to a time cannot
+// overflow.
 inline Duration FromProto(const google::protobuf::Duration& proto) {
   constexpr int64_t kYear = 365 * 86'400;
   const int64_t seconds = std::clamp<int64_t>(proto.seconds(), 0, kYear);

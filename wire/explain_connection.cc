@@ -54,8 +54,8 @@ class Explainer {
     if (outcome.ok()) outcome = socket.Read(&bytes);
     if (outcome.failure == TlsFailure::kTimeout) return NoAnswer(outcome.message);
     if (SpeaksHttp2(bytes)) return Status::Ok();
-    // The server was sent the beginning of HTTP/2 in plaintext. A TLS server takes that for a
-    // malformed handshake, so it answers with an alert or closes the connection.
+    // We sent the server the beginning of HTTP/2 in plaintext. A TLS server mistakes this for a
+    // malformed handshake, so it responds with an alert or closes the connection.
     if (bytes.empty() || bytes[0] == kAlertRecord) {
       return FailedPrecondition(server_ + " does not accept plaintext; it seems to speak TLS",
                                 Reason::kTlsRequired)
@@ -102,8 +102,8 @@ class Explainer {
       case TlsFailure::kNotTls:
         return SpeaksHttp2(socket.first_bytes()) ? SpeaksPlaintext() : NotAssay();
       case TlsFailure::kClosed:
-        // The server closed the connection during the TLS handshake. If it sent no bytes before, it
-        // is probably an HTTP/2 server without TLS, which cannot understand the handshake.
+        // The server closed the connection during the TLS handshake. If it sent no bytes before
+        // that, it is probably an HTTP/2 server without TLS, which cannot understand the handshake.
         return socket.first_bytes().empty() ? SpeaksPlaintext() : NoAnswer(outcome.message);
       case TlsFailure::kAlert:
         return OwnRefused(outcome.message);

@@ -28,8 +28,8 @@ struct GpuValue {
   const char* help;
   bool is_counter;
   const char* label;  // Null: none.
-  // Passes each current value of the metric to `add`, or none if the GPU does not report the
-  // metric.
+  // Passes each current value of the metric to `add`. If the GPU does not report the metric, never
+  // calls `add`.
   void (*read)(const GpuFacts& gpu, const Add& add);
 };
 
@@ -37,8 +37,8 @@ struct GpuValue {
 const std::vector<GpuValue>& GpuValues();
 
 // Returns the number of NVLinks that the GPU should have. This is the largest number of links that
-// were active on any GPU of the same model on this node when the agent started. A link that was
-// already down at that time is noticed only if another GPU had more links.
+// were active on any GPU of the same model on this node when the agent started. If a link was
+// already down at that time, this is noticed only if another GPU had more links.
 int ExpectedNvlinks(const v1::NodeInventory& inventory, const v1::GpuInventory& gpu);
 
 }  // namespace assay::schema

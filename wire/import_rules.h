@@ -14,8 +14,8 @@ inline constexpr int kMaxImportedResults = 10'000;
 
 // Checks a request to import results. Texts must not be too long or contain control characters,
 // numbers must be finite, and times must be between 1970 and five minutes after `now`. Returns
-// INVALID_ARGUMENT with reason BAD_IMPORT and one violation per error, with the field's path in the
-// request.
+// INVALID_ARGUMENT with reason BAD_IMPORT and one violation per error, which gives the path of the
+// field in the request.
 Status CheckImport(const v1::ImportResultsRequest& request, WallTime now);
 
 }  // namespace assay::schema

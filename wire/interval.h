@@ -9,8 +9,8 @@
 namespace assay::schema {
 
 // Minimum number of samples for a 95% confidence interval of the median, based on order statistics.
-// With only five samples, even the interval from minimum to maximum contains the median with a
-// probability of just 1 - 2 / 2^5 = 93.75%.
+// With only five samples, even the interval from the minimum to the maximum contains the median
+// with a probability of only 1 - 2 / 2^5 = 93.75%.
 inline constexpr int kLeastSamplesOfInterval = 6;
 
 // Returns whether a measurement has a confidence interval. Imported single numbers have none.

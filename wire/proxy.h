@@ -16,8 +16,8 @@ struct Proxy {
 
 // Returns the proxy for TLS connections to `target`, or nullopt if none is needed. The environment
 // variable https_proxy or HTTPS_PROXY names the proxy, and no_proxy or NO_PROXY lists hosts and
-// domains that need none. Returns INVALID_ARGUMENT if the proxy cannot be parsed. The error omits
-// the variable's value, which may contain a password.
+// domains that need none. Returns INVALID_ARGUMENT if the proxy cannot be parsed. The error does
+// not include the variable's value, which may contain a password.
 Result<std::optional<Proxy>> ProxyFor(const HostPort& target);
 
 // Makes gRPC use the same proxy as ProxyFor() by setting the environment variable https_proxy. gRPC

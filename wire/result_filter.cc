@@ -70,7 +70,7 @@ std::map<std::string, std::string> TypedNames() {
 }
 
 // Returns the field name that the user probably meant, or an empty string if no name is similar. If
-// `number` is true, suggests no text fields, because the user is comparing with a number. For
+// `number` is true, does not suggest text fields, because the user is comparing with a number. For
 // example, "nodes = 2" probably means the benchmark parameter `nodes`, not the field `node`.
 std::string ClosestField(const std::string& typed, bool number) {
   const std::map<std::string, std::string> names = TypedNames();
@@ -169,7 +169,7 @@ std::optional<std::string> NumberOfSize(const std::string& text) {
   return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
 }
 
-// Extends a comparison with value a to include a second value b:
+// Extends a comparison with a value, a, to a second value, b:
 //   "= a"   becomes  "= a OR = b"
 //   "!= a"  becomes  "!= a AND != b"
 void AlsoCompareWith(Filter& restriction, std::string value) {
@@ -326,8 +326,8 @@ Result<WallTime> ParseTimeAt(std::string_view text, WallTime now) {
   }
   if (!text.starts_with('-')) return ParseTime(text);
   ASSAY_ASSIGN_OR_RETURN(const Duration ago, ParseDuration(text.substr(1)));
-  // If the time is before 1970, use 1970 instead. All results are later than either, so the filter
-  // matches the same results.
+  // If the time is before 1970, use 1970 instead. The filter matches the same results, because
+  // there are none before 1970.
   return ago > now.time_since_epoch() ? WallTime{} : now - ago;
 }
 

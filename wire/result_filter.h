@@ -24,7 +24,7 @@ Result<Filter> ParseResultFilter(std::string_view text, WallTime now);
 Result<Filter> ParseResultFilter(std::string_view text);
 
 // Parses a time as ParseTime does. Also accepts times relative to `now`, such as "-12h", "-7d",
-// "today" and "yesterday". The last two mean the beginning of that day in UTC.
+// "today" and "yesterday". The last two mean the start of that day in UTC.
 Result<WallTime> ParseTimeAt(std::string_view text, WallTime now);
 
 // Returns true if `result` matches a filter from ParseResultFilter.

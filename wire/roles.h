@@ -19,7 +19,7 @@ enum class Role {
   kSubmitter,
   kOperator,
   kAdmin,
-  // Any caller on a port that does not require client certificates, either because it is on a
+  // Any caller on a port that does not require client certificates, either because the port is on a
   // loopback address or because the server was started with --insecure. May call everything.
   kLocalAdmin,
   kNode,

@@ -17,8 +17,8 @@ namespace {
 // sent percent-encoded and details base64-encoded.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 5000;
-// The share of the space for violations that ErrorDetail may use. Violations are sent twice, in an
-// ErrorDetail and in a BadRequest, which gets the rest of the space.
+// The share of the space for violations that an ErrorDetail may use. Violations are sent twice, in
+// an ErrorDetail and in a BadRequest, which gets the remaining space.
 constexpr double kShareOfErrorDetail = 0.6;
 // Room for an Any's type and for the lengths of its fields.
 constexpr size_t kAnyBytes = 60;
@@ -57,9 +57,9 @@ google::rpc::ErrorInfo InfoOf(const Status& status) {
   return info;
 }
 
-// Copies the violations of `status` to `message` until it reaches about `most` bytes. If some do
-// not fit, the last violation says that there are more. `add` appends an empty violation to the
-// message and returns it.
+// Adds the violations of `status` to `message`, up to about `most` bytes. If some do not fit, the
+// last one added says that there are more. `add` must append an empty violation to `message` and
+// return it.
 template <typename Message, typename Add>
 void AddViolations(const Status& status, size_t most, Message& message, Add add) {
   for (const Violation& violation : status.violations()) {

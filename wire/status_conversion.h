@@ -10,9 +10,9 @@
 
 namespace assay::rpc {
 
-// Converts a status to gRPC's form. Long texts are truncated, because a gRPC client drops all
-// details if they exceed 8 KiB. If there are too many violations, only the first few are sent,
-// followed by one with the text kMoreErrors.
+// Converts a status to gRPC's form. Truncates long texts, because gRPC clients drop all details if
+// they exceed 8 KiB. If there are too many violations, sends only the first few, followed by one
+// with the text kMoreErrors.
 grpc::Status ToGrpc(const Status& status);
 
 // Converts a status from gRPC's form, ignoring details that cannot be parsed, because the peer may

@@ -20,7 +20,7 @@ WallTime FromTimestamp(const google::protobuf::Timestamp& timestamp);
 //   2026-01-31T08:00
 //   2026-01-31T08:00:00
 //   2026-01-31T08:00:00.123456
-// A time of day may be followed by Z. Returns INVALID_ARGUMENT for any other form.
+// A time of day may be followed by Z. Returns INVALID_ARGUMENT if the text has any other form.
 Result<WallTime> ParseTime(std::string_view text);
 
 double SecondsSince1970(WallTime time);

@@ -105,8 +105,8 @@ Result<FileDescriptor> ConnectTcp(const HostPort& address, MonotonicTime deadlin
   ASSAY_ASSIGN_OR_RETURN(const std::vector<SocketAddress> addresses, Resolve(address, deadline));
   int error = 0;
   for (size_t i = 0; i < addresses.size(); ++i) {
-    // Give each address an equal share of the remaining time, so that an unresponsive one leaves
-    // time for the others.
+    // Give each address an equal share of the remaining time, so that an unresponsive address
+    // leaves time for the others.
     const MonotonicTime now = Clock::Real().Now();
     const MonotonicTime next = now + (deadline - now) / static_cast<int>(addresses.size() - i);
     FileDescriptor socket(
@@ -252,8 +252,8 @@ TlsOutcome TlsSocket::WhyFailed() {
 }
 
 // Repeats `operation`, an OpenSSL call, until it succeeds, fails or reaches the end of the stream.
-// OpenSSL does not access the socket, but reads from and writes to memory. So after each attempt,
-// this function sends what OpenSSL has written, and receives more input if OpenSSL needs it.
+// OpenSSL reads from and writes to memory, not the socket. So after each attempt, this function
+// sends what OpenSSL has written, and receives more input if OpenSSL needs it.
 template <typename Operation>
 TlsOutcome TlsSocket::Drive(const Operation& operation) {
   while (true) {

@@ -34,9 +34,9 @@ struct TlsOutcome {
   bool ok() const { return failure == TlsFailure::kNone; }
 };
 
-// A connection to a server, through the proxy that environment variables specify, if any (see
-// wire/proxy.h). No call blocks past the connection's deadline. Until StartTls is called, bytes are
-// sent and received unencrypted. Not thread-safe.
+// A connection to a server, through the proxy specified by environment variables, if any (see
+// wire/proxy.h). No call blocks past the deadline of the connection. Until StartTls is called,
+// bytes are sent and received unencrypted. Not thread-safe.
 class TlsSocket {
  public:
   // Connects to `address`. Returns UNAVAILABLE with reason UNREACHABLE if the server cannot be
@@ -52,7 +52,7 @@ class TlsSocket {
   // the end of the stream.
   TlsOutcome Read(std::string* bytes);
 
-  // Returns OpenSSL's state of the connection. Valid once StartTls has been called, even if it
+  // Returns OpenSSL's state of the connection. May be called only after StartTls, even if that
   // failed.
   SSL* ssl() const { return ssl_.get(); }
   // Returns the first bytes that the server sent, as they were on the network.

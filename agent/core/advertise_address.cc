@@ -31,8 +31,8 @@ bool IsEveryAddress(const addrinfo& address) {
 }
 
 // Returns the local address from which this machine reaches `peer`, or an empty string if there is
-// no route or the name of `peer` does not resolve. Connects a UDP socket to find out: this sends no
-// packets, but makes the kernel choose the local address.
+// no route or the name of `peer` does not resolve. Finds out by connecting a UDP socket, which
+// sends no packets but makes the kernel choose the local address.
 std::string LocalAddressTowards(const HostPort& peer) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

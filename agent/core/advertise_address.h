@@ -7,9 +7,9 @@
 
 namespace assay::agent {
 
-// Returns the address at which other nodes can probably reach this node. This is the local address
-// from which the node connects to `coordinator` (HOST:PORT). If that cannot be determined, uses the
-// host of `listen`, or "127.0.0.1" if that host is a wildcard such as "0.0.0.0".
+// Returns the address at which other nodes can probably reach this node: the local address from
+// which it connects to `coordinator` (HOST:PORT). If that cannot be determined, returns the host of
+// `listen`, or "127.0.0.1" if that host is a wildcard such as "0.0.0.0".
 std::string AdvertiseAddress(const std::string& coordinator, const std::string& listen);
 
 // Checks that ranks can listen on a configured `address` and that it can be given to others.

@@ -26,8 +26,8 @@ struct JobOutcome {
   Duration runner_time{0};
 };
 
-// Callbacks for the events of a job. All of them must be set. They are called one at a time on the
-// job's own thread, and `finished` comes last.
+// Callbacks for the events of a job. All must be set. They are called one at a time on the job's
+// own thread, with `finished` last.
 struct JobEvents {
   // Called when the job enters a phase: "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;
@@ -41,16 +41,16 @@ struct JobEvents {
 };
 
 // A job running on this node. All methods may be called from any thread and return immediately. The
-// destructor stops the job and waits up to about two seconds for it to end. Do not destroy this
-// object in one of the job's own callbacks.
+// destructor stops the job, which may block for up to about two seconds. Do not destroy this object
+// from one of the job's own callbacks.
 class LaunchedJob {
  public:
   virtual ~LaunchedJob() = default;
   // Starts the measurement of a gang (a job on several nodes). Call this once the processes on all
   // nodes are ready.
   virtual void Go(std::string token) = 0;
-  // Ends the job's processes with SIGTERM, followed by SIGKILL if necessary. The job then fails
-  // with `why`, unless it has already failed or ended.
+  // Terminates the job's processes with SIGTERM, then SIGKILL if necessary. The job then fails with
+  // `why`, unless it has already failed or finished.
   virtual void Stop(v1::Failure why) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Describes the agent's node. Messages to coordinators, the inventory, results and metrics all take
-// their facts about the node from here.
+// Describes the agent's node. Messages to coordinators, the inventory, results and metrics all get
+// their information about the node from here.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Node {
   // `description` must not contain health.
   explicit Node(v1::NodeDescription description);
   // Creates a simulated node. All simulated nodes share one list of `benchmarks`, so `description`
-  // must not contain its own.
+  // must not include a list of its own.
   Node(v1::NodeDescription description, std::shared_ptr<const Benchmarks> benchmarks);
 
   // Returns the constant part of the description: health and the address of /metrics are empty.
@@ -36,9 +36,9 @@ class Node {
   // Returns the description with the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Returns the Hello message, which introduces this node to a coordinator. To keep it small, it
-  // contains only a hash of the node's list of benchmarks: most nodes in a fleet have the same
-  // list.
+  // Returns the Hello message, which introduces this node to a coordinator. To stay small, the
+  // message includes only a hash of the node's list of benchmarks, because most nodes in a fleet
+  // have the same list.
   v1::Hello Greeting() const;
   // Returns the list of benchmarks whose hash is in the greeting.
   const v1::Schemas& Schemas() const { return benchmarks_->schemas; }

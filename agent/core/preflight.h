@@ -32,8 +32,8 @@ struct PreflightFacts {
 // Returns the findings, in the order of the GPUs and then of the host.
 std::vector<v1::HealthFinding> JudgePreflight(const PreflightFacts& facts);
 
-// Returns the health finding for a node on which NVML, NVIDIA's library for querying GPUs, failed
-// to open with the error `opened`. The finding is an ERROR if a GPU driver is installed, because
+// Returns the health finding for a node on which opening NVML, NVIDIA's library for querying GPUs,
+// failed with the error `opened`. The finding is an ERROR if a GPU driver is installed, because
 // there may be GPUs that the agent cannot see. Returns nullopt if no driver is installed.
 std::optional<v1::HealthFinding> JudgeNvml(const Status& opened);
 
@@ -60,8 +60,8 @@ class Preflight {
 
   // Checks the health of the given GPUs and of the host, which normally takes a few milliseconds.
   // If the driver does not respond within twice `budget`, returns a report with an ERROR. While the
-  // driver hangs, later calls return the same report at once instead of asking the driver again, so
-  // that at most one thread is blocked in it.
+  // driver hangs, later calls return the same report at once instead of querying the driver again,
+  // so that it blocks at most one thread.
   PreflightReport Run(const std::vector<int>& gpu_indices, Duration budget) const;
 
  private:

@@ -192,8 +192,8 @@ void RankGroup::TakeRequests() {
 }
 
 void RankGroup::Serve(RankState* state) {
-  // Check whether the runner process has exited before reading its pipes. In the opposite order,
-  // anything that it writes between the two steps, just before exiting, would be lost.
+  // Before reading the pipes of the runner process, check whether it has exited. In the opposite
+  // order, anything that it wrote between the two steps, just before exiting, would be lost.
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });

@@ -13,8 +13,8 @@
 
 namespace assay::agent {
 
-// Returns the name of a case (one set of benchmark parameters) for messages, such as "case 2
-// (bytes=1024, direction=reverse)". The name contains `case_index` + 1 and the parameters in which
+// Returns the name of a case (one set of benchmark parameters) for use in messages, such as "case 2
+// (bytes=1024, direction=reverse)". The name includes `case_index` + 1 and the parameters in which
 // the job's cases differ.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
@@ -52,9 +52,9 @@ class RankGroup {
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  // Runs the group on the calling thread until every process has ended. Calls `on_started` when the
-  // first process has started. Returns the group's failure, or nullopt if all ranks succeeded. Must
-  // be called only once.
+  // Runs the group on the calling thread until every process has exited. Calls `on_started` once
+  // the first process has started. Returns the group's failure, or nullopt if all ranks succeeded.
+  // Must be called only once.
   std::optional<v1::Failure> Run(const std::function<void()>& on_started);
 
   // May be called from any thread, also before Run.
@@ -92,8 +92,8 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  // Returns the deadline of the current step of the preparation: first all ranks must become ready,
-  // then they must be told to begin. Returns max() once they have begun.
+  // Returns the deadline for the current step of the preparation: first, all ranks must become
+  // ready; then, they must be told to begin. Returns max() once they have begun.
   MonotonicTime PrepareDeadline() const;
   // How much a failure says about the cause of the group's end, in ascending order.
   enum class Detail {

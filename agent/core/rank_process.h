@@ -33,7 +33,7 @@ class RankProcess {
   RankProcess& operator=(RankProcess&&) = default;
 
   // Queues a command, which Service() writes to the process as soon as the pipe has room. Does
-  // nothing if the process has ended.
+  // nothing if the process has exited.
   void Send(const v1::RunnerCommand& command);
   // Closes the process's stdin, which tells the runner to stop.
   void CloseInput();
@@ -43,7 +43,7 @@ class RankProcess {
 
   // Reads and writes as much as possible without blocking, and calls `on_event` for each event
   // received. Returns DATA_LOSS if an event is malformed, or the error that `on_event` returned.
-  // After an error, no further events are read.
+  // After an error, reads no more events.
   using OnEvent = std::function<Status(const v1::RunnerEvent&)>;
   Status Service(const OnEvent& on_event);
 

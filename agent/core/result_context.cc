@@ -44,9 +44,9 @@ void NameGpu(v1::Environment* environment) {
   environment->set_gpu_form_factor(gpu.form_factor);
 }
 
-// Corrects the UUIDs of the GPUs that ran the job. For the GPUs of this node, the agent's own UUIDs
-// replace those in the runner's list, which covers all nodes. If that list is incomplete, it is
-// cleared, and filled again only if the whole job ran on this node.
+// Corrects the list of UUIDs of the GPUs that ran the job. In the runner's list, which covers all
+// nodes, replaces the UUIDs of this node's GPUs with those that the agent knows. Clears an
+// incomplete list, and fills it in again only if the whole job ran on this node.
 void CompleteGpuUuids(const ResultContext& context, v1::Provenance* provenance) {
   auto& uuids = *provenance->mutable_gpu_uuids();
   const auto own = static_cast<int>(context.gpus.size());

@@ -32,7 +32,7 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
 
 // Returns the NCCL variables to record in a job's results: those in `given` (from GangEnvironment)
 // and the known NCCL variables of the agent's environment. Omits an NCCL_HOSTID that equals the
-// node's id, because results of different nodes could otherwise not be compared. Returns an empty
+// node's id, because results from different nodes could not be compared otherwise. Returns an empty
 // map unless the job uses several GPUs.
 std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
                                                  const std::map<std::string, std::string>& given,

@@ -16,8 +16,8 @@
 namespace assay::agent {
 namespace {
 
-// The runner's exit code if benchmark parameters contradict each other. The runner also exits with
-// this code if it does not know a command, but its error message then begins with kRefusal.
+// The runner's exit code if benchmark parameters contradict each other. The runner also uses this
+// code for unknown commands, but then its error message begins with kRefusal.
 constexpr int kExitUsage = 2;
 constexpr const char* kRefusal = "assay-runner: ";
 

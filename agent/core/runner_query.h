@@ -11,8 +11,8 @@
 namespace assay::agent {
 
 // Runs `assay-runner describe` and returns its list of benchmarks. The error says whether the
-// runner is not installed, has crashed, was too slow, or wrote invalid output. After a crash, it
-// includes the end of the runner's output.
+// runner is not installed, has crashed, was too slow, or wrote invalid output. After a crash, the
+// error also includes the end of the runner's output.
 Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
 
 // Asks the runner program whether `parameters` of `benchmark` contradict each other. If so, returns

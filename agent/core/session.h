@@ -35,8 +35,8 @@ class Link {
   virtual ~Link() = default;
   // Queues a message. A new AgentState replaces one that is still queued.
   virtual void Send(v1::AgentMessage message) = 0;
-  // Ends the stream once all queued messages have been sent. If the agent opened the connection, it
-  // then reconnects; `reconnect` says when, and to which coordinator.
+  // Closes the stream once all queued messages have been sent. If the agent opened the connection,
+  // it then reconnects; `reconnect` says when, and to which coordinator.
   virtual void Close(const std::string& reason, std::optional<ReconnectRequest> reconnect) = 0;
 };
 
@@ -61,9 +61,9 @@ struct AssignedJob {
 
   Id id() const { return {spec.job_id(), spec.epoch()}; }
   v1::RunningJob Progress() const;
-  // Returns the time at which the agent must begin to stop the job. Its processes take a few
-  // seconds to end, and must have ended before the job's lease (the time-limited permission to run
-  // it) expires.
+  // Returns the time at which the agent must start to stop the job. The job's processes take a few
+  // seconds to exit, and must have done so before the job's lease (the time-limited permission to
+  // run it) expires.
   MonotonicTime StopTime() const;
   // Extends the lease until `length` after `from`, unless it already ends later.
   void Extend(MonotonicTime from, Duration length);
@@ -98,7 +98,7 @@ struct AssignedJob {
 // Hello introduces the agent, and HelloAck is the coordinator's answer. Spooled results wait on
 // disk until it acknowledges them. A newer link (a stream to a coordinator) replaces an older one.
 //
-// Jobs keep running without a connection to the coordinator. A job ends when it is done or
+// Jobs keep running without a connection to the coordinator. A job ends when it finishes, is
 // cancelled, is assigned again with a newer epoch (assignment number), or loses its lease (the
 // permission to run it). If the agent connects to another fleet, the old fleet's jobs keep running,
 // but the new coordinator learns nothing about them or their results.
@@ -154,8 +154,8 @@ class Session {
     std::function<void()> done;  // Empty after it was called.
     MonotonicTime deadline;
   };
-  // A pointer to the session for a node check that runs on another thread. It becomes null if the
-  // session is destroyed first.
+  // A pointer to the session for a node check that runs on another thread. Becomes null if the
+  // session is destroyed before the check finishes.
   struct CheckGate {
     Mutex mutex;
     Session* session ASSAY_GUARDED_BY(mutex) = nullptr;
@@ -203,9 +203,9 @@ class Session {
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
-  // Keeps a result on disk even though the coordinator does not know the job that produced it. The
-  // coordinator's database may later be restored from a backup that contains the job. Deletes the
-  // result once it is a week old.
+  // Keeps a result on disk even though the coordinator does not know the job that produced it,
+  // because the coordinator's database may later be restored from a backup that includes the job.
+  // Deletes the result once it is a week old.
   void KeepUnknown(const ResultKey& key);
   bool DeleteIfOld(const ResultKey& key);
   void DeleteUnknown(MonotonicTime now);
@@ -234,9 +234,9 @@ class Session {
   std::map<uint64_t, MonotonicTime> sent_states_;  // When each of the last States was sent.
 
   std::map<JobId, AssignedJob> jobs_;
-  // The JobFinished messages of the most recent jobs whose end the coordinator has acknowledged. If
-  // the coordinator assigns one of these jobs again, the agent resends the message instead of
-  // running the job again.
+  // The most recent JobFinished messages that the coordinator has acknowledged. If the coordinator
+  // assigns one of these jobs again, the agent resends the message instead of running the job
+  // again.
   std::deque<v1::JobFinished> recently_finished_;
   std::deque<ResultKey> unsent_;
   std::map<ResultKey, MonotonicTime> in_flight_;  // Sent but not acknowledged.

@@ -29,12 +29,12 @@ class Spool {
   virtual ~Spool() = default;
 
   // Opens `folder` and loads the results left there by an earlier agent process. Creates the folder
-  // if it does not exist. Append refuses results that would bring the total file size above
+  // if it does not exist. Append rejects results that would push the total file size above
   // `limit_bytes`. The destructor waits until all results are on disk.
   //
-  // The folder has one file per result, which contains a header with a CRC-32, the id of the fleet
-  // that assigned the job, and the result. A file is given its final name only once it is complete.
-  // Damaged files are renamed to NAME.corrupt and kept.
+  // The folder has one file per result. Each consists of a header with a CRC-32, the id of the
+  // fleet that assigned the job, and the result. A file gets its final name only once it is
+  // complete. Damaged files are renamed to NAME.corrupt and kept.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
   // A callback for results that could not be stored. Called on a thread of the spool.

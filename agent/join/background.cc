@@ -190,9 +190,9 @@ class BackgroundProcess {
     return got < 0;
   }
 
-  // Tells the process that started this background process that the agent has connected. Does not
-  // pass on failures: ReportFailure does so later, once the agent has ended and the data folder can
-  // be used again.
+  // Tells the process that started this background process that the agent has connected. Reports
+  // success only; ReportFailure reports failures later, once the agent has exited and the data
+  // folder can be used again.
   void PassOn(const FileDescriptor& report) {
     char bytes[4096];
     const ssize_t got = ::read(report.get(), bytes, sizeof bytes);

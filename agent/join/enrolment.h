@@ -18,10 +18,10 @@ Status CheckRole(const identity::Enrolled& enrolled);
 // Fills options that were not given with the facts that this machine's cloud provider states.
 void UseRental(const Rental& rental, AgentOptions* options);
 
-// Uses the identity in the data folder, if there is one and the user gave no TLS files. Sets the
-// TLS files in `options` and, if the user named no coordinators, also the coordinators to those of
-// the identity. Renews the certificate if it has expired. Fails if the identity cannot be used on
-// this machine or the coordinator refuses the renewal.
+// Uses the identity in the data folder, if there is one and the user specified no TLS files: sets
+// the TLS files in `options` to those of the identity and, unless the user specified coordinators,
+// does the same for the coordinators. Renews the certificate if it has expired. Fails if the
+// identity cannot be used on this machine or the coordinator refuses the renewal.
 Status UseEnrolment(const Rental& rental, AgentOptions* options);
 
 }  // namespace assay::agent

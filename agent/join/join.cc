@@ -79,9 +79,9 @@ void SaySelfTest(const std::string& runner, bool gpus) {
   }
 }
 
-// Returns true if a failed attempt to join is harmless to a node that is already a member of the
-// fleet. For example, a script that runs the join command at every boot uses the same invite again,
-// which is then refused as used.
+// Returns true if a failed attempt to join is harmless for a node that is already a member of the
+// fleet. For example, a script that runs the join command at every boot reuses its invite, which is
+// then refused because it has already been used.
 bool IsNoMatterToMembers(const Status& error) {
   switch (error.reason()) {
     case Reason::kInviteExpired:

@@ -8,8 +8,8 @@
 namespace assay::agent {
 
 // Makes this node a member of a fleet, checks its GPUs and its runner program, and prints the
-// outcomes to stdout. Accepts a node without usable GPUs, which can still run CPU benchmarks.
-// Blocks for about a minute at most.
+// results to stdout. Accepts a node without usable GPUs, which can still run CPU benchmarks. May
+// block for up to about a minute.
 Status JoinFleet(const Rental& rental, const JoinOptions& options);
 
 }  // namespace assay::agent

@@ -24,7 +24,7 @@ MachineFacts ReadMachine(const Rental& rental, const std::string& root = "");
 //      restarted or upgraded with the same volume.
 //   3. The machine ids decide if both are known. They are unknown in containers.
 // If no fact decides, assumes the same machine, which may have been rebooted. If it is a copy after
-// all, the coordinator notices that two agents use one identity at the same time.
+// all, the coordinator notices that two agents are using the same identity at once.
 bool AreTwoMachines(const MachineFacts& one, const MachineFacts& other);
 
 // Checks that the identity in `folder` was created on this machine, and records the current boot.

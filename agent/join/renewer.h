@@ -52,8 +52,8 @@ class RenewalSchedule {
   MonotonicTime end_;
 };
 
-// Runs a RenewalSchedule on its own thread. The destructor does not wait for a renewal in progress.
-// Once it has returned, no more callbacks are called.
+// Runs a RenewalSchedule on its own thread. The destructor does not wait for a renewal in progress,
+// but once it has returned, no more callbacks are called.
 class Renewer {
  public:
   Renewer(const identity::Enrolled& enrolled, const Renewal& renewal);
@@ -67,8 +67,8 @@ class Renewer {
 };
 
 // Returns an error with reason BANNED or NO_IDENTITY if `status` means that a coordinator has
-// refused this node permanently, and nullopt otherwise. If `status` has no reason, because gRPC
-// 1.51 sometimes drops it, decides by the error code.
+// refused this node permanently, and nullopt otherwise. If `status` has no reason, which gRPC 1.51
+// sometimes drops, goes by the error code.
 std::optional<Status> ExpulsionOf(const Status& status);
 
 }  // namespace assay::agent

@@ -33,7 +33,7 @@ class ServerStream
 
 // One RunJob call, which runs a single case (a benchmark with fixed parameters) and streams
 // progress and the result to the caller. The call fails if this node cannot run the case, and the
-// job ends early if the caller disconnects. All steps run on the executor. The object deletes
+// job is stopped early if the caller disconnects. All steps run on the executor. The object deletes
 // itself after gRPC's last callback.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                      public std::enable_shared_from_this<RunJobStream> {
@@ -90,8 +90,8 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
   }
 
   // Ends the call with the error `lack`, which says why this node cannot run the benchmark. If the
-  // parameters are invalid, reports that instead. Only the runner program can check them. It runs
-  // on a separate thread to keep the executor free, and not during a job, whose measurement it
+  // parameters are invalid, reports that instead. Only the runner program can check them. Runs it
+  // on a separate thread to keep the executor free, and never during a job, whose measurement it
   // would disturb.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);

@@ -1,5 +1,6 @@
-// Implements the agent's gRPC service. Coordinators open sessions with the agent through it. Users
-// can also query the node's inventory and benchmarks, or run single jobs, without a coordinator.
+// Implements the agent's gRPC service, through which coordinators open sessions with the agent.
+// Users can also call it directly, without a coordinator, to query the node's inventory and
+// benchmarks or to run single jobs.
 #pragma once
 
 #include <memory>

@@ -18,8 +18,8 @@ namespace {
 // The time that the coordinator may take to end a call after this side has closed it.
 constexpr Duration kCloseGrace = std::chrono::seconds(1);
 
-// Returns true if the coordinator has replaced this session with another one, either of the same
-// agent or of a different agent with the same node id.
+// Returns true if the coordinator has replaced this session with another one, from either the same
+// agent or a different agent with the same node id.
 bool WasReplaced(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::ABORTED ||
          status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
@@ -71,8 +71,8 @@ class AttachClient::Stream
 
   void OnNoMoreReading() override { RemoveHold(); }
 
-  // Returns true if the server's certificate is that of a coordinator of this fleet, or of a proxy
-  // that forwards a coordinator's messages. No other server can be trusted, because the agent
+  // Returns true if the server's certificate identifies it as a coordinator of this fleet, or as a
+  // proxy that forwards a coordinator's messages. No other server can be trusted, because the agent
   // deletes results once the server has acknowledged them.
   bool IsTrusted() const override {
     if (fleet_.empty()) return true;

@@ -34,8 +34,8 @@ class AttachClient {
       std::function<Result<std::shared_ptr<grpc::Channel>>(const std::string& address)>;
 
   // `coordinators` is a non-empty list of addresses (HOST:PORT). `fleet` is the fleet named in this
-  // node's certificate. Unless it is empty, connects only to servers whose certificate is that of a
-  // coordinator or proxy of this fleet. `executor` must outlive AwaitEnd().
+  // node's certificate. Unless it is empty, connects only to servers whose certificate identifies
+  // them as a coordinator or proxy of this fleet. `executor` must outlive AwaitEnd().
   AttachClient(std::vector<std::string> coordinators, ChannelFactory make_channel,
                std::string fleet, std::weak_ptr<Session> session, Executor* executor,
                uint64_t seed);
@@ -51,8 +51,8 @@ class AttachClient {
   void OnCallEnd(CallEnded callback) { call_ended_ = std::move(callback); }
 
   void Start() { Dial(); }
-  // Makes later calls use new channels, for example with a new certificate. A call in progress
-  // keeps its channel.
+  // Discards all channels, so that later calls create new ones, for example to use a new
+  // certificate. A call in progress keeps its channel.
   void RenewChannels() { targets_.clear(); }
   // Stops connecting. A running call ends soon after the session has closed its link.
   void Stop();

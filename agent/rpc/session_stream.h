@@ -48,7 +48,7 @@ class Outbox {
 };
 
 // The gRPC stream of a session. `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor.
-// Set `kReadsToTheEnd` for a client, because gRPC tells it about the end of the call only while it
+// Set `kReadsToTheEnd` for a client, because gRPC notifies it of the end of the call only while it
 // keeps reading. The session runs on the executor: gRPC's callbacks only post tasks there. The
 // stream keeps itself alive until the last callback.
 template <typename Reactor, bool kReadsToTheEnd>

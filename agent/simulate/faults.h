@@ -35,8 +35,8 @@ struct Fault {
   bool IsOf(const std::string& name) const { return node == "*" || node == name; }
 };
 
-// Parses a YAML file of faults. `file` is its name for error messages, which also contain the line
-// number. `text` is its content, for example:
+// Parses a YAML file of faults. `file` is the file's name, which error messages include together
+// with the line number. `text` is the content, for example:
 //   faults:
 //     - slow_gpu: {node: sim-0007, gpu: 3, factor: 0.9, since: 2026-11-20}
 //     - slow_link: {node: sim-0001, peer: sim-0002, factor: 0.5}

@@ -13,7 +13,7 @@
 
 namespace assay::agent {
 
-// Simulates jobs: each job ends with simulated results after `job_time`. The jobs of all nodes
+// Simulates jobs. Each job finishes after `job_time` with simulated results. The jobs of all nodes
 // share `executor`, which must have exactly one thread and must outlive this object and its jobs.
 class SimulatedLauncher : public JobLauncher {
  public:

@@ -23,7 +23,7 @@ struct SimulateOptions {
   int ready_fd = -1;
 };
 
-// Parses the arguments after "simulate". If the program must end, returns nullopt and sets
+// Parses the arguments after "simulate". If the program must exit, returns nullopt and sets
 // `exit_code` to 0 (for --help) or 2 (for an error, already printed to stderr).
 std::optional<SimulateOptions> ParseSimulateOptions(int argc, char** argv, int* exit_code);
 

@@ -17,7 +17,8 @@ struct EmbeddedProfile {
 extern const std::array<EmbeddedProfile, 3> kProfiles;
 
 // Returns the built-in profile `name` ("8x-h200", "8x-h100" or "cpu"), or reads the file of that
-// name. A profile is a NodeDescription in protobuf text format. Syntax errors include the line.
+// name. A profile is a NodeDescription in protobuf text format. Syntax errors include the line
+// number.
 Result<v1::NodeDescription> LoadProfile(const std::string& name);
 
 }  // namespace assay::agent

@@ -190,7 +190,7 @@ void SimulatedFleet::Add(int number, const v1::NodeDescription& profile,
   std::vector<Fault> faults;
   for (const Fault& fault : faults_) {
     // Tell every node about the slow GPUs and links of all nodes. Rank 0's node simulates the
-    // result of the whole job, and a job is only as fast as the slowest GPU or link of any node.
+    // result of the whole job, and a job is only as fast as the slowest GPU or link on any node.
     const bool of_jobs =
         fault.kind == Fault::Kind::kSlowGpu || fault.kind == Fault::Kind::kSlowLink;
     if (fault.IsOf(node.name()) || of_jobs) faults.push_back(fault);

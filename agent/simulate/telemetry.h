@@ -46,8 +46,8 @@ class SimulatedTelemetry {
     // Counts of errors that a healthy GPU has collected over its life.
     int64_t remapped_rows = 0;
     int64_t link_errors = 0;
-    // The clock of a slow GPU, as a fraction of its maximum clock. The next field is the time from
-    // which the GPU is slow.
+    // The clock of a slow GPU, as a fraction of its maximum clock. The next field is the time at
+    // which the GPU becomes slow.
     double slow_factor = 1;
     WallTime slow_since{};
     std::optional<WallTime> memory_errors_since;

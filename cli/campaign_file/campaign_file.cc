@@ -162,8 +162,8 @@ CampaignFile ParseCampaign(std::string_view text) {
   CampaignFile file;
   YamlFile yaml = ParseYaml(text);
   file.faults = std::move(yaml.faults);
-  // After a syntax error, parts of the file may be missing from the YAML tree. Do not check such an
-  // incomplete tree, because the check would report fields as missing that are in the file.
+  // After a syntax error, parts of the file may be missing from the YAML tree. Do not check an
+  // incomplete tree, because the check would report fields as missing even if they are in the file.
   const bool complete = yaml.root.kind != YamlNode::Kind::kNull || file.faults.empty();
   file.spec.set_repetitions(1);
   if (complete) CampaignReader(file.spec, file.faults).Read(yaml.root);

@@ -25,12 +25,13 @@ struct CampaignFile {
 CampaignFile ParseCampaign(std::string_view text);
 
 // Reads and parses the campaign file at `path`, or standard input if `path` is "-". Accepts at most
-// kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in its content are stored
-// in `faults` of the returned object.
+// kMaxYamlBytes. Returns an error only if the file cannot be read. Errors in its content are
+// returned in CampaignFile::faults.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// Converts `spec` to the text of a campaign file, which ParseCampaign converts back to an equal
-// spec, except for line numbers. Omits fields with default values. `spec` must contain a benchmark.
+// Converts `spec` to the text of a campaign file. ParseCampaign converts the text back to an equal
+// spec, except for line numbers. Omits fields with default values. `spec` must contain at least one
+// benchmark.
 std::string CampaignYaml(const v1::CampaignSpec& spec);
 
 // Formats at most kMaxYamlFaults errors in a campaign file, one per line. For example, "FILE:7:12:

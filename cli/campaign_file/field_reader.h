@@ -39,8 +39,7 @@ class FieldReader {
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
   // Reads an integer between `least` and `most`. If the value is invalid, records an error and
-  // returns nullopt. If `most` is not set, accepts any larger value, leaving it to the coordinator
-  // to check the upper bound.
+  // returns nullopt. If `most` is not set, leaves it to the coordinator to check the upper bound.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 
@@ -49,9 +48,9 @@ class FieldReader {
 };
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
-// each variable to `settings`. Also adds its line number to `lines`, where the key is `spec_field`,
-// a dot and the variable's name. Reports variables that the coordinator would reject. Error
-// messages call the map `field`.
+// each variable to `settings`, and its line number to `lines` with the key "SPEC_FIELD.NAME", where
+// SPEC_FIELD is `spec_field`. Reports variables that the coordinator would reject. Error messages
+// call the map `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);

@@ -152,8 +152,8 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Level> levels_;
 };
 
-// Reports invalid characters, and tabs in the indentation. The YAML parser would also report them,
-// but with misleading messages.
+// Reports tabs in the indentation and any invalid characters, because the YAML parser's own error
+// messages about them would be misleading.
 void CheckLines(std::string_view text, std::vector<FileFault>& faults) {
   int line = 0;
   for (const std::string_view row : Split(text, '\n')) {

@@ -1,6 +1,6 @@
 // Parses YAML into a tree whose values record their line numbers. Anchors, aliases, tags, multiple
 // documents, duplicate keys and deep nesting are errors. Campaign files do not need them, and some
-// of them would allow a small malicious file to exhaust the memory.
+// of them would let a small malicious file exhaust the memory.
 #pragma once
 
 #include <cstddef>

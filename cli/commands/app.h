@@ -19,7 +19,7 @@ struct Context {
   ExitCode exit_code = kExitDone;
 };
 
-// Creates the command-line parser with all commands. Running the parser executes the user's command
+// Creates the command-line parser for all commands. Running the parser executes the user's command
 // and stores the exit code in `context`.
 std::unique_ptr<CLI::App> MakeApp(Context& context);
 
@@ -76,7 +76,7 @@ void AddUpCommand(CLI::App& app, Context& context);
 void AddCompletionCommand(CLI::App& app);
 
 // Returns shell completions for the argument that the user is typing, the last of `words`. `words`
-// contains all arguments after "assay". Each line of the result contains a command or option, a
+// contains all arguments after "assay". Each line of the result consists of a command or option, a
 // tab, and a description. Returns an empty string if the last argument may be a file name.
 std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
 

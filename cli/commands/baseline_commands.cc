@@ -108,9 +108,9 @@ Result<ExitCode> Annotate(Context& context, const AnnotateOptions& options) {
   }
   *annotation.mutable_time() = schema::ToTimestamp(time);
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Make a harmless call first, so that the client switches to a coordinator that answers. The
-  // client cannot retry CreateAnnotation at another coordinator: if a call that seemed to fail has
-  // in fact succeeded, a second one would add another annotation.
+  // Make a harmless call first, so that the client switches to a coordinator that responds. The
+  // client cannot retry CreateAnnotation on another coordinator: if a call that seemed to fail had
+  // actually succeeded, the retry would add a second annotation.
   ASSAY_RETURN_IF_ERROR(
       client.Call(&v1::AnalysisService::Stub::ListBaselines, v1::ListBaselinesRequest()).status());
   ASSAY_ASSIGN_OR_RETURN(const v1::CreateAnnotationResponse response,

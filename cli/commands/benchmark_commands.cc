@@ -125,8 +125,8 @@ std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style
   return table.Render(style);
 }
 
-// Lists the parameter values that the benchmark accepts only in combination with certain values of
-// other parameters. Returns an empty string if there are none.
+// Lists the parameter values that the benchmark accepts only together with certain values of other
+// parameters. Returns an empty string if there are none.
 std::string LimitLines(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   std::string lines;

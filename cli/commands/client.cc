@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::chrono::seconds kExplainPatience{5};
 
-// Turns off gRPC's own error log, because the program prints every error itself. Users can turn the
-// log back on by setting the environment variable GRPC_VERBOSITY.
+// Turns off gRPC's own error log, because this program prints every error itself. Users can turn
+// the log back on by setting the environment variable GRPC_VERBOSITY.
 void SilenceGrpc() {
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }

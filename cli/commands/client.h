@@ -44,9 +44,9 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// True if a request of this type can be sent again when it is unknown whether a server has already
-// executed it. False, for example, for RemoveNode, because a repeated request would fail with "no
-// such node", and for CreateAnnotation, because it would add a second annotation.
+// True if it is safe to repeat a request of this type that a server may already have executed.
+// False, for example, for RemoveNode, because a repeated request would fail with "no such node",
+// and for CreateAnnotation, because a repeated request would add a second annotation.
 template <typename Request>
 inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeRequest> &&
                                     !std::is_same_v<Request, v1::RemoveIdentityRequest> &&
@@ -60,9 +60,9 @@ inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeReque
 class Client {
  public:
   // Creates a client for the coordinators in `options`. If there are none, uses those in the user's
-  // context, which is the stored configuration for one fleet (see cli/contexts). Does not connect
-  // yet, but may renew the context's certificate. Returns an error if an address, the TLS files or
-  // the context are invalid.
+  // context, the stored configuration for one fleet (see cli/contexts). Does not connect yet, but
+  // may renew the certificate of the context. Returns an error if an address, the TLS files or the
+  // context are invalid.
   static Result<Client> ToCoordinator(const ClientOptions& options);
   // Makes a client of the agent at HOST:PORT. Contexts do not apply.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);
@@ -103,11 +103,12 @@ class Client {
   }
 
   // Converts a gRPC error to a Status with a hint about what the user can do. If no server has ever
-  // answered, may make a test connection to find the cause, such as a server that requires TLS.
+  // responded, may make a test connection to find the cause, for example that the server requires
+  // TLS.
   Status Explain(const grpc::Status& status) const;
 
-  // Records that a server has answered a streaming call, which does not go through Call. Later
-  // failures are then reported as outages, not as a wrong address or certificate.
+  // Records that a server has responded to a streaming call, which does not go through Call. From
+  // then on, failures are reported as outages, not as a wrong address or certificate.
   void NoteAnswer() { *reached_ = true; }
 
  private:

@@ -21,7 +21,7 @@ constexpr char kSimulatedToo[] = "simulated = true";
 constexpr int kMostCounted = 10'000;
 
 // Adds a limit on the end time of results to `filter`. If `text` is an age, such as "12h", converts
-// it to a time, so that the requests for all pages of results use the same limit.
+// it to a time, so that the limit is the same for all pages of results.
 Status AddTime(std::string& filter, const std::string& option, std::string_view comparator,
                const std::string& text) {
   if (text.empty()) return Status::Ok();
@@ -33,7 +33,7 @@ Status AddTime(std::string& filter, const std::string& option, std::string_view 
 
 // Returns true if imported results, which come from other benchmark programs, would also match the
 // query. The coordinator excludes them unless the filter mentions them. Returns false on errors,
-// because the result only decides whether to print a hint.
+// because the result only determines whether to print a hint.
 bool ImportedMatch(Client& client, ResultsQuery query) {
   if (!query.campaign.empty()) return false;
   const Result<Filter> filter = ParseFilter(query.filter);
@@ -48,8 +48,8 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
 }
 
 // Returns true if simulated results would also match the query. The coordinator excludes them
-// unless the filter mentions them. Returns false on errors, because the result only decides whether
-// to print a hint.
+// unless the filter mentions them. Returns false on errors, because the result only determines
+// whether to print a hint.
 bool SimulatedMatch(Client& client, ResultsQuery query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || Mentions(*filter, "simulated")) return false;

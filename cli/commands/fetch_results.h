@@ -36,17 +36,17 @@ Result<WallTime> ParseTimeOption(const std::string& option, const std::string& t
 std::string FilterText(const std::string& value);
 
 // Combines the user's `filter` and `restriction` with AND. Returns an error if `filter` is
-// malformed. Without this check, the coordinator's error would give a position in the combined
+// malformed. Without this check, the coordinator's error would refer to a position in the combined
 // filter, which the user has never seen.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
 // Combines all options of `query`, such as the campaign and the time range, into one filter. The
-// filter contains the campaign's id, because names of campaigns need not be unique.
+// filter contains the campaign's id, because campaign names are not necessarily unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
 // Fetches the results that match `query`, in the query's order and up to its limit. Sets `left` to
-// the number of further matching results, up to 10,000. Returns only the primary metric of each
-// benchmark case, unless the filter contains the field `metric`.
+// the number of matching results beyond the limit, up to 10,000. Returns only the primary metric of
+// each benchmark case, unless the filter contains the field `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query,
                                                    int* left = nullptr);
 

@@ -48,7 +48,7 @@ std::string ParameterOf(const v1::CaseResult& result, const char* name) {
 }
 
 // Returns true if the case shows the typical performance of the hardware. Excludes special cases,
-// for example if the data is all zeros or already in the cache, or if a gemm computes a batch of
+// such as data that is all zeros or already in the cache, or a gemm that computes a batch of
 // products.
 bool IsPlainCase(const v1::CaseResult& result) {
   if (ParameterOf(result, "fill") == "zeros" || ParameterOf(result, "cache") == "hot") return false;
@@ -88,8 +88,8 @@ const CaseFields* FieldsOf(const v1::ResultGroup& group, const GpuSpec& spec) {
   return nullptr;
 }
 
-// Converts groups of results to measured cases. A case has one group per driver version. Uses only
-// the group with the newest result.
+// Converts groups of results to measured cases. A case has one group per driver version, of which
+// only the group with the newest result is used.
 std::vector<MeasuredCase> CasesOf(const v1::GroupResultsResponse& response, const GpuSpec& spec,
                                   const FigureOptions& options) {
   using Case = std::pair<std::string, std::map<std::string, std::string>>;
@@ -168,7 +168,7 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
     predict::MeasuredAllReduce& of_ranks = by_ranks[static_cast<int>(ranks)];
     of_ranks.ranks = static_cast<int>(ranks);
     // Use only one data type per size. The time of an operation depends on the number of bytes, but
-    // hardly on the type of the elements.
+    // hardly on the element type.
     if (std::any_of(of_ranks.sizes.begin(), of_ranks.sizes.end(),
                     [&](const auto& size) { return size.bytes == bytes; })) {
       continue;
@@ -196,8 +196,8 @@ void UseAllReduces(const std::vector<MeasuredCase>& cases, predict::Hardware& gp
   }
 }
 
-// A source of performance figures for predictions. Uses figures measured in the fleet where there
-// are any, and spec sheets otherwise.
+// A source of performance figures for predictions. Uses figures measured in the fleet if there are
+// any, and spec sheets otherwise.
 class FleetWorld {
  public:
   FleetWorld(Context& context, const FigureOptions& options)
@@ -232,8 +232,8 @@ class FleetWorld {
       ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context_.client));
       client_ = std::make_unique<Client>(std::move(client));
     }
-    // Avoid a separate query for every GPU model. A plan may look up all models, but the fleet has
-    // results for only a few of them. So on the second lookup, ask which models have results.
+    // Avoid a separate query for every GPU model: a plan may look up all models, but the fleet has
+    // results for only a few. On the second lookup, therefore, ask which models have results.
     if (++lookups_ > 1) {
       if (!measured_) {
         ASSAY_ASSIGN_OR_RETURN(measured_, MeasuredSheets(*client_, options_.simulated));

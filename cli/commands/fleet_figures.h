@@ -18,8 +18,8 @@ struct FigureOptions {
   std::string node;
   // Uses results of simulated nodes instead of real ones.
   bool simulated = false;
-  // Paths of model descriptions in the format of Hugging Face's config.json. The name of each model
-  // is that of its file.
+  // Paths of model descriptions in the format of Hugging Face's config.json. Each model is named
+  // after its file.
   std::vector<std::string> model_files;
 };
 
@@ -48,9 +48,10 @@ Result<std::vector<const GpuSpec*>> MeasuredSheets(Client& client, bool simulate
 // Replaces those figures of `gpu` that were measured by the measured values.
 void UseMeasured(const std::vector<MeasuredCase>& cases, predict::Hardware& gpu);
 
-// Returns a source of performance figures for predictions, which prefers the fleet's measurements
-// to spec sheets. If the user named no coordinator and none can be reached, it uses only spec
-// sheets and says so once on stderr. `context` and `options` must outlive the returned object.
+// Returns a source of performance figures for predictions that prefers the fleet's measurements
+// over spec sheets. If the user did not name a coordinator and none can be reached, the source uses
+// only spec sheets and says so once on stderr. `context` and `options` must outlive the returned
+// object.
 Result<predict::World> MakeWorld(Context& context, const FigureOptions& options);
 
 }  // namespace assay::cli

@@ -16,7 +16,7 @@ namespace assay::cli {
 // recorded; the second terminates the program. Thread-safe.
 //
 // Create this object before starting any threads, including those of a gRPC client. The signals are
-// blocked only in threads started later, so an earlier thread could receive them instead.
+// blocked only in threads started afterwards, so an earlier thread could receive them instead.
 class Interrupt {
  public:
   Interrupt();
@@ -26,13 +26,13 @@ class Interrupt {
 
   bool requested() const { return signal_ != 0; }
 
-  // Returns the exit code that shells report for a program ended by this signal: 130 for SIGINT or
+  // Returns the exit code that shells report for a program killed by this signal: 130 for SIGINT or
   // 143 for SIGTERM. Requires requested().
   ExitCode exit_code() const { return ExitCodeOfSignal(signal_); }
 
-  // Sets a function to run on another thread when the first signal arrives, or immediately if one
-  // has already arrived. Replaces the previous function, waiting for it to return if it is running.
-  // A null `action` only removes the previous function.
+  // Sets a function to run on another thread when the first signal arrives, or immediately if a
+  // signal has already arrived. Replaces any previous function, after waiting for it to return if
+  // it is running. A null `action` just removes the previous function.
   void SetAction(std::function<void()> action);
 
   // Blocks for `duration` or until a signal arrives. Returns true for a signal.

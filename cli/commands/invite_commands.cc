@@ -214,9 +214,9 @@ Result<ExitCode> ListUsers(Context& context, const IdentityOptions& options) {
 
 Result<ExitCode> RemoveUser(Context& context, const IdentityOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Look up the identity first, so that the client switches to a coordinator that answers. The
-  // client cannot retry RemoveIdentity at another coordinator: if a call that seemed to fail has in
-  // fact succeeded, a second one would fail.
+  // Look up the identity first, so that the client switches to a coordinator that responds. The
+  // client cannot retry RemoveIdentity on another coordinator: if a call that seemed to fail had
+  // actually succeeded, the retry would fail.
   ASSAY_ASSIGN_OR_RETURN(const auto all, FetchIdentities(client, ""));
   for (const v1::EnrolledIdentity& one : all) {
     if (one.name() == options.name && one.role() == "node") {

@@ -21,8 +21,8 @@ class ConfigReader {
   explicit ConfigReader(const nlohmann::json& config) : config_(config) {}
 
   // Returns the value of a field whose name varies between models. Uses the first of `names` that
-  // is in the file. If none is, returns `fallback`. If there is no fallback either, records an
-  // error and returns 0.
+  // is in the file. If there is none, returns `fallback`. If there is no fallback either, records
+  // an error and returns 0.
   int64_t Number(const std::vector<const char*>& names,
                  std::optional<int64_t> fallback = std::nullopt) {
     for (const char* name : names) {

@@ -98,7 +98,7 @@ Result<ExitCode> Add(Context& context, const AddressOptions& options) {
   return kExitDone;
 }
 
-// Removes the identity of a node that was enrolled in the fleet but never connected. Returns
+// Removes the identity of a node that was enrolled in the fleet but has never connected. Returns
 // NOT_FOUND if there is no such identity.
 Status RemoveUnattached(Client& client, const std::string& node) {
   ASSAY_ASSIGN_OR_RETURN(const auto identities, FetchIdentities(client, "node"));
@@ -112,9 +112,9 @@ Status RemoveUnattached(Client& client, const std::string& node) {
 
 Result<ExitCode> Remove(Context& context, const NodeShowOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Look up the node first, so that the client switches to a coordinator that answers. The client
-  // cannot retry RemoveNode at another coordinator: if a call that seemed to fail has in fact
-  // succeeded, a second one would fail.
+  // Look up the node first, so that the client switches to a coordinator that responds. The client
+  // cannot retry RemoveNode on another coordinator: if a call that seemed to fail had actually
+  // succeeded, the retry would fail.
   v1::GetNodeRequest get;
   get.set_node(options.node);
   const Result<v1::GetNodeResponse> found = client.Call(&v1::NodeService::Stub::GetNode, get);

@@ -29,7 +29,7 @@ Result<std::vector<v1::Job>> FetchJobs(Client& client, const std::string& campai
 }
 
 // Prints on stderr how many jobs of the campaign are not done yet and which nodes they are waiting
-// for. `name` is the name or id by which the user specified the campaign.
+// for. `name` is the campaign's name or id, as given by the user.
 void PrintWaiting(const v1::Campaign& campaign, const std::string& name, size_t jobs) {
   if (jobs == 0) return;
   const auto count = static_cast<int64_t>(jobs);
@@ -46,8 +46,8 @@ Result<analysis::PairReport> FetchReport(Client& client, const PairsOptions& opt
   ResultsQuery query;
   query.campaign = options.campaign;
   // Even with --metric, fetch the results of all metrics, so that the error for an unknown metric
-  // can list the known ones. Failed cases have no metric, so the filter must include them
-  // explicitly.
+  // can list the known ones. The filter must include failed cases explicitly, because they have no
+  // metric.
   if (!options.metric.empty())
     query.filter = "primary = true OR primary = false OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));

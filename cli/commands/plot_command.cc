@@ -38,7 +38,7 @@ void PrintRemaining(int remaining, const std::string& remedy) {
 }
 
 // Explains on stderr why there is nothing to plot. If results match the query but cannot be
-// plotted, prints the sentence `needed`, which says what they lack. Then prints `hint`, which says
+// plotted, prints `needed`, a sentence that says what is missing. Then prints `hint`, which says
 // how to obtain suitable results.
 void ExplainNothing(Client& client, ResultsQuery query, const std::string& needed,
                     const std::string& hint) {

@@ -90,8 +90,8 @@ bool IsMeasured(const std::string& source) {
 }
 
 // Predicts each case twice: from the spec sheet alone, and from the measurements of all other
-// cases. The case's own measurement is left out, because it would make the prediction trivially
-// correct.
+// cases. The case's own measurement is left out, because including it would make the prediction
+// trivially correct.
 std::vector<CheckedCase> CheckCases(const std::vector<MeasuredCase>& cases, const Hardware& sheet) {
   std::vector<CheckedCase> checked;
   for (size_t i = 0; i < cases.size(); ++i) {

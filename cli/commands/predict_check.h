@@ -9,9 +9,9 @@
 
 namespace assay::cli {
 
-// Adds the option --check to `assay predict`, which shows for each benchmark case how far the
-// predicted time is from the time measured in this fleet. Without the option, the command requires
-// a topic (a kind of question).
+// Adds the option --check to `assay predict`, which compares the predicted time of each benchmark
+// case with the time measured in this fleet. Without the option, the command requires a topic (a
+// kind of question).
 void AddPredictCheck(CLI::App& predict, Context& context);
 
 // Returns the name of the spec sheet of the first GPU of `options.node`. Returns an error if the

@@ -79,7 +79,7 @@ Result<std::string> FindIncident(Client& client, const RegressionsOptions& optio
                          JoinSome(ids, 4));
 }
 
-// Removes incidents without a regression in the list. The coordinator sends the incidents of all
+// Removes incidents that have no regression in the list. The coordinator sends the incidents of all
 // nodes, even if the user asked for the regressions of only one.
 void KeepIncidentsOfRegressions(v1::ListRegressionsResponse& found) {
   std::set<std::string> ids;

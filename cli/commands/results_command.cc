@@ -21,8 +21,8 @@
 namespace assay::cli {
 namespace {
 
-// The default maximum number of rows in a table, because people rarely read more. CSV and JSON have
-// no default maximum.
+// The default maximum number of rows in a table. People rarely read more than this. CSV and JSON
+// have no default maximum.
 constexpr int kTableLimit = 50;
 constexpr int kMaxGroups = 10'000;
 // The reason of a failure fits no column of the usual table.
@@ -160,7 +160,7 @@ Status WriteResults(Client& client, const ExportOptions& options, std::FILE* out
 }
 
 // Writes results to a file or stdout. A regular file has a temporary name until it is complete, so
-// that users do not mistake a partial file for the whole. Links, pipes and devices are written
+// that users do not mistake a partial file for a complete one. Links, pipes and devices are written
 // directly.
 Result<ExitCode> Export(Context& context, const ExportOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));

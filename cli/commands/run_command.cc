@@ -162,7 +162,7 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
 
 // Returns the argument of `assay run` that set a field of the campaign, so that errors can name
 // what the user typed. For example, "benchmarks[0].dtype[0]" was set by the argument "dtype".
-// Returns an empty string if the field does not come from a single argument.
+// Returns an empty string if the field was not set by a single argument.
 std::string ArgumentOf(std::string field) {
   constexpr std::string_view kEntry = "benchmarks[0]";
   constexpr std::string_view kOnlyValue = "[0]";

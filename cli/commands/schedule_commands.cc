@@ -69,9 +69,9 @@ Result<ExitCode> AddSchedule(Context& context, const ScheduleAddOptions& options
   schedule.set_overlap(kOverlap.at(options.overlap));
   *schedule.mutable_spec() = file.spec;
   request.set_validate_only(options.dry_run);
-  // Make a harmless call first, so that the client switches to a coordinator that answers. The
-  // client cannot retry CreateSchedule at another coordinator: if a call that seemed to fail has in
-  // fact succeeded, a second one would fail.
+  // Make a harmless call first, so that the client switches to a coordinator that responds. The
+  // client cannot retry CreateSchedule on another coordinator: if a call that seemed to fail had
+  // actually succeeded, the retry would fail.
   ASSAY_RETURN_IF_ERROR(FetchSchedules(client).status());
   const Result<v1::CreateScheduleResponse> response =
       client.Call(&v1::ScheduleService::Stub::CreateSchedule, request);
@@ -107,9 +107,9 @@ Result<ExitCode> ListSchedules(Context& context, const ScheduleOptions& options)
 
 Result<ExitCode> RemoveSchedule(Context& context, const ScheduleOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  // Make a harmless call first, so that the client switches to a coordinator that answers. The
-  // client cannot retry DeleteSchedule at another coordinator: if a call that seemed to fail has in
-  // fact succeeded, a second one would fail.
+  // Make a harmless call first, so that the client switches to a coordinator that responds. The
+  // client cannot retry DeleteSchedule on another coordinator: if a call that seemed to fail had
+  // actually succeeded, the retry would fail.
   ASSAY_RETURN_IF_ERROR(FetchSchedules(client).status());
   v1::DeleteScheduleRequest request;
   request.set_schedule(options.name);

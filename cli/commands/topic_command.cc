@@ -95,8 +95,8 @@ Status AddImplied(Context& context, const TopicOptions& options,
   return Status::Ok();
 }
 
-// Returns an error if options precede the topic on the command line, where they would apply to
-// --check instead of the topic.
+// Returns an error if options precede the topic on the command line, because there they would apply
+// to --check instead of the topic.
 Status CheckPosition(const TopicOptions& options) {
   for (const char* name : {"--output", "--simulated"}) {
     const CLI::Option* const option = options.parent->get_option_no_throw(name);

@@ -1,4 +1,4 @@
-// Adds commands for topics. A topic is a kind of question that `assay predict` or a similar command
+// Adds commands for topics. A topic is a kind of question that a command such as `assay predict`
 // answers.
 #pragma once
 

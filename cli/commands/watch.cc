@@ -71,8 +71,8 @@ class EventLines : public WatchOutput {
 };
 
 // A display of a campaign's progress on stderr. On a terminal, a background thread redraws it every
-// second. Otherwise, prints one line per event, and a progress line at most once a minute, if
-// something has changed. Thread-safe.
+// second. Otherwise, the display prints one line per event, and a progress line at most once a
+// minute if something has changed. Thread-safe.
 class LiveDisplay : public WatchOutput {
  public:
   explicit LiveDisplay(const Style& style);

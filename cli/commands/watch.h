@@ -21,7 +21,7 @@ enum class Summary {
 
 // Shows a campaign's progress until the campaign ends, then prints a summary. If the connection is
 // lost, tries each coordinator in turn for up to a minute. Set `created` if the campaign is known
-// to exist. Stopping the watch early does not stop the campaign itself. Returns an exit code:
+// to exist. If the watch stops early, the campaign continues. Returns an exit code:
 // - 0 if the campaign passed, or 1 if it failed;
 // - 3 if no coordinator could be reached, or 4 if the campaign does not exist;
 // - 124 if `deadline` passed, or Interrupt::exit_code after a signal.
@@ -29,8 +29,8 @@ ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout,
                        std::optional<WallTime> deadline = std::nullopt);
 
-// Returns a help text that lists the exit codes of a command that can watch campaigns. The
-// arguments describe the codes 0, 1 and 4, whose meaning depends on the command.
+// Returns help text that lists the exit codes of a command that can watch campaigns. The arguments
+// describe the codes 0, 1 and 4, whose meaning depends on the command.
 std::string WatchExitStatus(const std::string& done, const std::string& failed,
                             const std::string& refused, bool timeout = false);
 

@@ -22,8 +22,8 @@ constexpr char kNewInvite[] =
     "ask an admin for a new invite, \"assay user invite\", and log in with it";
 
 // Returns true if a renewal of the certificate was attempted within the last five minutes.
-// Otherwise, records a new attempt and returns false. The modification time of the lock file is the
-// time of the last attempt.
+// Otherwise, records a new attempt and returns false. The time of the last attempt is the lock
+// file's modification time.
 bool WasTriedRecently(int lock, WallTime now) {
   struct stat info {};
   if (fstat(lock, &info) == 0 && info.st_size > 0) {

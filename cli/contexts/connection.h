@@ -22,15 +22,16 @@ struct Connection {
   rpc::TlsFiles tls;
 };
 
-// Chooses how to connect to a fleet, from the given options and the user's contexts in `folder`. A
-// context is the stored configuration for one fleet. A given coordinator or TLS file overrides the
-// context's. If a coordinator but no context is given, ignores the current context, because its
-// certificate is for another fleet. Renews the context's certificate if necessary.
+// Chooses how to connect to a fleet, based on the given options and the user's contexts in
+// `folder`. A context is the stored configuration for one fleet. A given coordinator or TLS file
+// overrides that of the context. If a coordinator is given but no context, ignores the current
+// context, because its certificate is for another fleet. Renews the context's certificate if
+// necessary.
 Result<Connection> ChooseConnection(const GivenConnection& given, const std::string& folder);
 
 // Returns the identity in `folder`. If its certificate has less than a third of its lifetime left,
-// renews it first. If the renewal fails, returns the old certificate as long as it is valid.
-// Several programs may call this for the same folder at once.
+// renews it first. If the renewal fails, returns the old certificate as long as that is still
+// valid. Several programs may call this for the same folder at once.
 Result<identity::Enrolled> LoadAndRenew(const std::string& folder, WallTime now);
 
 }  // namespace assay::cli

@@ -1,5 +1,5 @@
-// Reads and writes the user's contexts. A context says how to reach one fleet. All contexts are in
-// the file ~/.config/assay/config, which users may edit:
+// Reads and writes the user's contexts. A context says how to reach one fleet. Contexts are stored
+// in the file ~/.config/assay/config, which users may edit:
 //
 //   current: lab
 //   contexts:

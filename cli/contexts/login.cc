@@ -30,8 +30,8 @@ std::string ThisHost() {
 // Enrols the user's key in `folder` with the fleet and returns the identity. If another user of the
 // fleet already has this key, enrols a new key in the folder `spare`.
 //
-// If `spare` already exists, uses its key from the start. An earlier attempt may have enrolled that
-// key without receiving the response.
+// If `spare` already exists, uses its key from the start, because an earlier attempt may have
+// enrolled that key without receiving the response.
 Result<identity::Enrolled> Enrol(const std::string& folder, const std::string& spare,
                                  const identity::JoinPoint& join, const std::string& token) {
   const std::string& first = fs::exists(spare) ? spare : folder;

@@ -22,7 +22,7 @@ Result<identity::Enrolled> Login(const std::string& folder, const std::string& n
                                  const std::string& coordinator);
 
 // Removes a context, along with its identity if that is stored in `folder`. Returns true if the
-// context was the current one, in which case there is no current context afterwards.
+// context was the current one, which leaves no current context.
 Result<bool> Logout(const std::string& folder, const std::string& name);
 
 }  // namespace assay::cli

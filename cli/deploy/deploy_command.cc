@@ -41,8 +41,8 @@ struct DeployOptions {
 };
 
 // Returns the script that a host's shell reads from its standard input. The script is a single
-// compound command, so that the shell reads all of it before starting any program. Otherwise a
-// program, which shares the shell's standard input, could consume the rest of the script.
+// compound command, so that the shell reads all of it before starting any program. Otherwise, a
+// program could consume the rest of the script, because programs share the shell's standard input.
 std::string ScriptOf(const std::string& command, const std::string& wget_command) {
   return "{ if command -v curl >/dev/null 2>&1 || ! command -v wget >/dev/null 2>&1; then\n" +
          command + " --detach\nelse\n" + wget_command + " --detach\nfi; } </dev/null\nexit $?\n";
@@ -92,9 +92,10 @@ Result<bool> IsConnected(Client& client, const std::string& name) {
   return response.status();
 }
 
-// Waits until the node has connected to the coordinator. If it does not, the error includes `last`,
-// the last line that the command for joining printed on the host. That command may have failed even
-// if the shell reported success: in a pipe, the shell ignores the exit code of the download.
+// Waits until the node has connected to the coordinator. If the node does not connect, the error
+// includes `last`, the last line printed on the host by the command for joining. That command may
+// have failed even if the shell reported success: in a pipe, the shell ignores the exit code of the
+// download.
 Status AwaitSession(Client& client, const std::string& name, const std::string& last) {
   const Clock& clock = Clock::Real();
   const MonotonicTime deadline = clock.Now() + kSessionTimeout;

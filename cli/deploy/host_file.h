@@ -26,7 +26,7 @@ struct DeployHost {
 
   // Returns "[USER@]HOST[:PORT]".
   std::string ToString() const;
-  // Returns the ssh command that runs a shell on the host, which reads its script from standard
+  // Returns an ssh command that runs a shell on the host. The shell reads its script from standard
   // input. Prevents ssh from mistaking the host or user for an option.
   std::vector<std::string> SshCommand() const;
 };

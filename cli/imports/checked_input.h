@@ -17,7 +17,7 @@ inline constexpr int64_t kMaxInteger = int64_t{1} << 53;
 // Returns INVALID_ARGUMENT, reason BAD_FILE: "WHERE: WHAT".
 Status BadFile(const std::string& where, const std::string& what);
 
-// Splits `text` into lines without their line endings. Returns an error if the text exceeds
+// Splits `text` into lines, without line endings. Returns an error if the text exceeds
 // kMaxFileBytes or 200,000 lines, is not valid UTF-8, or contains control characters other than
 // tabs.
 Result<std::vector<std::string_view>> LinesOf(std::string_view text);
@@ -35,9 +35,9 @@ std::optional<int64_t> ParseInteger(std::string_view word, int64_t least = 0,
 // Parses a JSON object. The error names the line where the text stops being JSON.
 Result<nlohmann::json> ParseJson(std::string_view text);
 
-// A value in a JSON file, together with its path for error messages. All values of a file share one
-// `status`, which holds the first error. After an error, all reads return empty values, so callers
-// can read everything and check `status` once at the end.
+// A value in a JSON file, together with its path for use in error messages. All values of a file
+// share one `status`, which holds the first error. After an error, all reads return empty values,
+// so callers can read everything and check `status` once at the end.
 class JsonValue {
  public:
   // `json` and `status` must outlive this value and those read from it.

@@ -49,8 +49,8 @@ Result<std::string> ReadInput(const std::string& path) {
 std::string FileText(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 // Returns a request id that depends only on the program, the file's content and the campaign's
-// name. Because the coordinator stores only one of several requests with the same id, importing a
-// file twice does not store its results twice.
+// name. The coordinator stores only one of several requests with the same id, so importing a file
+// twice does not store its results twice.
 std::string RequestId(const ImportOptions& options, const std::string& name,
                       const std::string& text) {
   std::string id =

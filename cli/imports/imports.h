@@ -38,7 +38,7 @@ struct Imported {
 
 // Converts the output of one run of nccl-tests 2.17 or later, as text or JSON (option -J). If the
 // output is damaged, incomplete or in an unknown format, returns INVALID_ARGUMENT with reason
-// BAD_FILE and a message that names the line or the JSON path.
+// BAD_FILE and a message that includes the line or the JSON path.
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin);
 
 // Reads the JSON (-j) of nvbandwidth 0.5 or later. Returns errors like those of ReadNcclTests.

@@ -1,6 +1,6 @@
 // Reads the JSON that nccl-tests writes with the option -J (see src/util.cu of versions 2.17 and
-// 2.18). The file also contains the process's environment variables and command line, but only the
-// program's name is used from these.
+// 2.18). The file also contains the environment variables and the command line of the process, but
+// this parser uses only the program's name from these.
 #include "cli/imports/nccl_run.h"
 
 namespace assay::imports {

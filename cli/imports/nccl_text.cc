@@ -1,6 +1,6 @@
 // Parses the text output of nccl-tests (see src/util.cu and src/common.cu of versions 2.17 and
 // 2.18). The output consists of comments that begin with "#", a table and a summary. Other lines,
-// such as log messages of NCCL, are skipped.
+// such as log messages from NCCL, are skipped.
 #include <algorithm>
 
 #include "cli/imports/nccl_run.h"

@@ -22,8 +22,8 @@ struct Machines {
 
 // Sets the fields of `imported` that say where, when and by which program the results were
 // measured. `source` is that program with its version, for example "nccl-tests 2.17.6". `origin`
-// contains facts provided by the user. Returns INVALID_ARGUMENT if these contradict the file, or if
-// neither the user nor the file names the GPU model.
+// contains information provided by the user. Returns INVALID_ARGUMENT if this contradicts the file,
+// or if neither the user nor the file names the GPU model.
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported);
 

@@ -27,7 +27,7 @@ class ChildProgram {
  public:
   // Starts the server and blocks until it is ready. Returns an error early if `signals` (a
   // signalfd) becomes readable. If the server fails to start, returns the error that it reported,
-  // with its code, reason and hint. If it reported nothing, the hint is the end of its log.
+  // with its code, reason and hint. If it did not report an error, the hint is the end of its log.
   static Result<ChildProgram> Start(const ChildOptions& options, int signals);
 
   const ServedAddresses& addresses() const { return addresses_; }

@@ -19,8 +19,8 @@ Result<DataFolder> OpenDataFolder(const std::string& path) {
   DataFolder folder;
   folder.path = std::filesystem::absolute(path, error).lexically_normal().string();
   if (error) return InvalidArgument("cannot make the folder " + path + ": " + error.message());
-  // PostgreSQL refuses to run as root. If this process runs as root, PostgreSQL therefore runs as
-  // another user, who needs permission to traverse this folder to reach PostgreSQL's own.
+  // PostgreSQL refuses to run as root. So if this process runs as root, PostgreSQL runs as another
+  // user, who needs permission to traverse this folder to reach PostgreSQL's own.
   Status made = MakePrivateFolder(folder.path, ::geteuid() == 0 ? 0711 : 0700);
   if (made.ok()) made = MakePrivateFolder(folder.path + "/log");
   if (!made.ok()) return InvalidArgument(made.message());

@@ -24,8 +24,8 @@ struct DataFolder {
 Result<DataFolder> OpenDataFolder(const std::string& path);
 
 // Returns the default data folder: $XDG_DATA_HOME/assay, or a folder in the user's home. For root,
-// returns /var/lib/assay, because PostgreSQL refuses to run as root and uses another account, which
-// has no access to root's home.
+// returns /var/lib/assay, because PostgreSQL refuses to run as root, and the account it uses
+// instead has no access to root's home.
 std::string DefaultDataDirectory();
 
 }  // namespace assay::cli

@@ -114,8 +114,8 @@ Status CheckReachable(const std::string& folder, const User& user) {
 }
 
 // Creates a folder with mode 0700, owned by `user` or, if that is not set, by the current user. If
-// the folder exists, changes its owner and mode. Fails if `path` is a symbolic link or belongs to
-// anyone else.
+// the folder exists and belongs to `user` or the current user, sets its owner and mode instead.
+// Fails if `path` is a symbolic link or belongs to anyone else.
 Status MakePrivateFolder(const std::string& path, const User& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailedPrecondition("cannot make the folder " + path + ": " + ErrnoText(errno));
@@ -154,9 +154,9 @@ std::vector<std::string> LinesOf(const std::string& path) {
   return lines;
 }
 
-// Returns an error if a PostgreSQL server is running on the data folder. Otherwise, removes the
-// lock file that a crash may have left behind. Another program may since have been started with the
-// process id in that file. PostgreSQL would mistake it for a server and refuse to start.
+// Returns an error if a PostgreSQL server is running on the data folder. Otherwise, removes any
+// lock file left behind by a crash, because another program may now have the process id in that
+// file. PostgreSQL would mistake that program for a server and refuse to start.
 Status CheckNotRunning(const std::string& data) {
   const std::string lock = data + "/postmaster.pid";
   const std::vector<std::string> lines = LinesOf(lock);
@@ -177,8 +177,8 @@ std::vector<std::string> ServerEnvironment() {
   return {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
 }
 
-// Waits until PostgreSQL has written "ready" to its lock file, that is, until it accepts
-// connections.
+// Waits until PostgreSQL accepts connections, that is, until it has written "ready" to its lock
+// file.
 Status AwaitReady(const std::string& data, Subprocess& server, Duration timeout,
                   const std::string& log) {
   constexpr std::chrono::milliseconds kPause{10};
@@ -323,8 +323,8 @@ void PrivatePostgres::Stop() {
 
 void PrivatePostgres::Kill() {
   if (!process_ || process_->Wait(Duration(0))) return;
-  // PostgreSQL's child processes run in sessions of their own, so they would survive the server.
-  // Kill them too, because no new server can start on the same data while any of them is alive.
+  // Kill PostgreSQL's child processes as well. They run in sessions of their own and would survive
+  // the server, and no new server can start on the same data while any of them is alive.
   const std::string pid = std::to_string(process_->pid());
   std::ifstream list("/proc/" + pid + "/task/" + pid + "/children");
   std::vector<FileDescriptor> children;

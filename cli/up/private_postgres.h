@@ -22,8 +22,8 @@ namespace assay {
 struct PrivatePostgresOptions {
   // Without fsync, a crash of the machine can destroy the cluster. For tests only.
   bool fsync = true;
-  // The TCP port on 127.0.0.1 on which the server also listens, if set. Only the read-only role
-  // assay_reader can connect there.
+  // The port on 127.0.0.1 on which the server also listens for TCP connections, if set. Only the
+  // read-only role assay_reader can connect there.
   std::optional<int> tcp_port;
   // The account that the server uses if this process runs as root.
   std::string account = "postgres";
@@ -89,7 +89,7 @@ class PrivatePostgres {
 };
 
 // Returns the last lines of a log file, each indented by two spaces. Ignores the first `begin`
-// bytes of the file, which may be output of earlier runs. Returns an empty string if the file
+// bytes of the file, which may be output from earlier runs. Returns an empty string if the file
 // cannot be read.
 std::string LogTail(const std::string& path, size_t begin = 0);
 

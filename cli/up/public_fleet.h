@@ -1,6 +1,6 @@
 // Sets up a fleet that other machines and users can join, for `assay up --public`. The coordinator
-// has a certificate authority. This machine's agent and user enrol in the same way as those of
-// other machines.
+// has a certificate authority. The agent and the user on this machine enrol in the same way as
+// those on other machines.
 #pragma once
 
 #include <string>
@@ -32,8 +32,8 @@ struct PublicFleet {
   Status EnrolAgent(const std::string& folder, const std::string& database) const;
 
   // Logs this machine's user in as an admin of the fleet. Returns the name of the user's context
-  // for it, which is the advertised host. If the user is already logged in, does not change the
-  // current context.
+  // for the fleet, which is the advertised host. If the user is already logged in, does not change
+  // the current context.
   Result<std::string> EnrolUser(const std::string& database) const;
 
  private:

@@ -16,8 +16,8 @@ namespace {
 
 // Returns the secret that opens the web console: $ASSAY_CONSOLE_TOKEN if set, otherwise a new
 // random secret. Returns an empty string if the console listens only on loopback and the fleet is
-// not public. A secret would be useless then, because any program that can reach the console can
-// also call the coordinator.
+// not public. In that case a secret would be useless, because any program that can reach the
+// console can also call the coordinator.
 std::string ConsoleToken(const UpOptions& options) {
   const char* const given = std::getenv("ASSAY_CONSOLE_TOKEN");
   if (given != nullptr && *given != '\0') return given;

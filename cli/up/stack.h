@@ -53,8 +53,8 @@ class Stack {
   Status StartChild(ChildOptions& child, const rpc::TlsFiles& tls, const std::string& log,
                     std::optional<ChildProgram>& started);
   // Returns the URL at which a browser on this host can open the console. If the console listens
-  // beyond loopback, browsers on other hosts can use it too. The console's token follows the "#",
-  // because browsers do not send that part of a URL to servers.
+  // beyond loopback, browsers on other hosts can also use the URL. The console's token follows the
+  // "#", because browsers do not send that part of a URL to servers.
   std::string ConsoleUrl() const;
   // Returns what to do next.
   std::string NextSteps() const;

@@ -40,12 +40,12 @@ const std::vector<std::string>& BandwidthFields();
 std::string BandwidthFilter();
 
 // Groups the rows of a table into series. All rows of a series have the same hardware, driver and
-// parameters, except for the size. The table must have the columns BandwidthFields(). Uses only the
+// parameters, apart from the size. The table must have the columns BandwidthFields(). Uses only the
 // benchmark with the most distinct sizes, and only one metric, preferably the bus bandwidth.
 Bandwidths BandwidthsOf(const v1::TabulateResultsResponse& table);
 
-// Plots each series as a line through points shown as letters. The legend below gives the name of
-// each series, its best value and its knee, which is the size at which latency accounts for half of
+// Plots each series as a line through points shown as letters. The legend below the plot gives the
+// name of each series, its best value and its knee, the size at which latency accounts for half of
 // the time.
 std::string BandwidthPlot(const Bandwidths& bandwidths, const PlotStyle& style);
 // Return one row or record per series and size.

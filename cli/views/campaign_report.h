@@ -10,7 +10,7 @@ namespace assay::cli {
 
 // Returns a JUnit XML document with one test case per accept rule (a condition for the campaign to
 // pass) and one per failed job. Explains why rules failed. Marks rules as skipped if the campaign
-// has not ended.
+// has not finished.
 std::string CampaignJunit(const v1::Campaign& campaign, const std::vector<v1::Job>& jobs);
 
 // Returns Markdown for a comment on a pull request: a headline, a table of the accept rules

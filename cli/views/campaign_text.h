@@ -32,8 +32,9 @@ int64_t LeftOutCases(const v1::Campaign& campaign);
 // not at all if `width` is 0. Returns an empty string if the coverage is unknown.
 std::string CoverageText(const v1::Campaign& campaign, int width);
 
-// Describes how often the campaign was rerun, and which jobs the last rerun queued. Wraps lines at
-// `width` columns, or not at all if `width` is 0. Returns an empty string if there was no rerun.
+// Describes how many times the campaign was rerun, and which jobs the last rerun queued. Wraps
+// lines at `width` columns, or not at all if `width` is 0. Returns an empty string if there was no
+// rerun.
 std::string RerunText(const v1::Campaign& campaign, int width);
 
 // Names the schedule that created the campaign. Returns an empty string if a user did.

@@ -26,7 +26,7 @@ class CaseNames {
   // Returns the cells for one of the cases, with all parameters that identify it.
   CaseCells Cells(const v1::CaseIdentity& identity) const;
 
-  // Returns a name that fits into a table column, such as "gemm m=n=k=8192". If the benchmark has
+  // Returns a name short enough for a table column, such as "gemm m=n=k=8192". If the benchmark has
   // several cases, the name contains only the parameters that differ between them. Metric and
   // hardware appear only if there is more than one.
   std::string Short(const v1::CaseIdentity& identity) const;

@@ -13,7 +13,7 @@ namespace assay::cli {
 // Suggests a correction for a filter that matched no results. Finds the first benchmark, metric or
 // parameter in the filter that no connected node has, and returns "did you mean ..." with the most
 // similar known name. Returns an empty string if no name is similar. The suggestion may be wrong,
-// because it ignores names that are only in results of disconnected nodes.
+// because names that appear only in results of disconnected nodes are not considered.
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
 
 // Returns one warning for each unknown node in a campaign's filter, for example for `name = g3` if

@@ -20,7 +20,7 @@ struct Quantity {
 
 // Formats `value` with four significant digits. If the value is below 0.1 or above 10,000, bytes,
 // FLOPs and seconds get an SI prefix, for example "4.100 us" for 4.1e-6 s. Other values keep their
-// unit, so that the numbers in a column are easy to compare. Counts are formatted as by
+// unit, so that the numbers in a column are easy to compare. Formats counts in the same way as
 // FormatNumber.
 Quantity FormatQuantity(double value, std::string_view unit);
 

@@ -16,7 +16,7 @@ struct GroupedResults {
 };
 
 // Sorts the groups of results of each case by median, best first. Groups without a median come
-// last. Groups of the same case must be adjacent, as sent by the coordinator.
+// last. Groups of the same case must be adjacent, as they are in the coordinator's response.
 void SortBestFirst(std::vector<v1::ResultGroup>& groups);
 
 // Renders one row per group: its median, its range, and how many results, nodes and GPUs it has.

@@ -34,8 +34,8 @@ std::string TopologyText(const v1::NodeInventory& inventory, const Style& style)
 
 // Returns a matrix of the bandwidths measured from each GPU (row) of a node to each other GPU
 // (column). `results` must be the node's results of the peer_transfer benchmark, newest first.
-// Shows only results with the same parameters as the newest one. Returns an empty string if there
-// are none between two GPUs of this node.
+// Shows only results with the same parameters as the newest one. Returns an empty string if none of
+// them are between two GPUs of this node.
 std::string MeasuredLinks(const v1::NodeInventory& inventory,
                           const std::vector<v1::StoredResult>& results, const Style& style);
 

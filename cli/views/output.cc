@@ -18,7 +18,7 @@ bool IsNumber(std::string_view text) {
 
 // Returns the text as a CSV cell that is safe to display. Replaces control characters, which a
 // terminal would interpret. If a spreadsheet would run the text as a formula, prepends an
-// apostrophe, so that it shows the text instead.
+// apostrophe, so that the spreadsheet displays the text instead.
 std::string SafeCell(const std::string& text) {
   const bool formula =
       !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
@@ -52,7 +52,7 @@ std::string ToJson(const google::protobuf::Message& message) {
   options.always_print_primitive_fields = true;
   std::string json;
   // The conversion fails only for values that JSON cannot represent, such as a timestamp after the
-  // year 9999. In that case, the output is a JSON object that describes the error.
+  // year 9999. In that case, return a JSON object that describes the error.
   const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!status.ok()) return R"({"error":"the message cannot be written as JSON"})";
   return json;

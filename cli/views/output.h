@@ -16,7 +16,7 @@ enum class OutputFormat { kTable, kJson, kCsv };
 
 // Formats one CSV record (RFC 4180), including the CRLF at its end. Quotes fields that contain
 // commas or quotes. Because names and messages may come from untrusted machines, replaces control
-// characters, and puts an apostrophe in front of text that a spreadsheet would run as a formula.
+// characters, and prepends an apostrophe to text that a spreadsheet would run as a formula.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
 // Converts `message` to one line of JSON, using the field names in the .proto file as keys.

@@ -39,7 +39,7 @@ std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
 }
 
 // Returns how long a job took, for example " in 25.3s". Returns an empty string if the duration is
-// not positive, which happens for imported jobs and when the clocks of different machines disagree.
+// not positive, which happens for imported jobs or if the clocks of different machines disagree.
 std::string Took(double from, double to) {
   if (to <= from) return "";
   const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // Fits the cast.

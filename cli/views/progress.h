@@ -27,15 +27,15 @@ struct JobEvent {
 // The latest known state of one campaign. Not thread-safe.
 class CampaignProgress {
  public:
-  // Updates the campaign's progress from a message of the coordinator and returns what changed.
-  // Returns no changes if the message only repeats known facts, for example after a reconnect.
-  // `now` is in seconds since 1970.
+  // Updates the campaign's progress from a coordinator's message and returns what has changed, or
+  // nothing if the message only repeats known facts, for example after a reconnect. `now` is in
+  // seconds since 1970.
   std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message, double now = 0);
 
   const v1::Campaign& campaign() const { return campaign_; }
   // Returns the estimate of the remaining time in the last message, or null if there was none.
   const v1::Estimate* estimate() const { return estimate_ ? &*estimate_ : nullptr; }
-  // Returns true if the campaign was cancelled, or if all its jobs have ended and its verdict is
+  // Returns true if the campaign was cancelled, or if all its jobs have finished and its verdict is
   // known.
   bool ended() const;
   // Returns true if every job has ended but the rules have not been applied yet.
@@ -55,7 +55,7 @@ class CampaignProgress {
   // Returns one line with the outcome: "Campaign nightly (ID): PASSED in 3m20s".
   std::string Headline(const Style& style) const;
 
-  // Returns a text with the campaign's verdict, the job counts, the covered nodes, the cases left
+  // Returns text with the campaign's verdict, the job counts, the covered nodes, the cases left
   // out, the nodes that jobs are waiting for, and the outcomes of the accept rules.
   std::string Summary(const Style& style) const;
 
@@ -86,8 +86,8 @@ std::string JobStateName(v1::JobState state);
 // Returns "node-a GPU 0-3,6", or less if less is known.
 std::string PlacementOf(const v1::Job& job);
 
-// Describes an attempt at a job that ended because the agent was stopped or the node was drained,
-// so that the job runs again without using up a retry. Returns an empty string for other failures.
+// Describes a job attempt that ended because the agent was stopped or the node was drained. The job
+// runs again without using up a retry. Returns an empty string for other failures.
 std::string MovedText(const v1::Failure& failure);
 
 // Returns "gemm on node-a GPU 3, repetition 2". Printable.

@@ -16,7 +16,7 @@ std::string IncidentsTable(const v1::ListRegressionsResponse& found, const Style
 
 // Renders each regression as a paragraph: what became slower, where and since when, what else
 // changed at that time, the reruns, and who acknowledged the regression. Renders at most `limit`
-// paragraphs and says how many more there are.
+// paragraphs and says how many regressions are left out.
 std::string RegressionsText(const v1::ListRegressionsResponse& found, int limit,
                             const Style& style);
 

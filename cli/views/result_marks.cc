@@ -52,8 +52,8 @@ const Mark* Find(const std::string& flag) {
 }
 
 // Returns true if a measurement is noisy, that is, the 95% confidence interval of its median is too
-// wide (see kNoisy). If the median is 0, any interval wider than 0 is too wide. With too few
-// samples for an interval, the measurement is noisy if it was stopped by its time limit.
+// wide (see kNoisy). If the median is 0, any interval wider than 0 is too wide. If there are too
+// few samples for an interval, the measurement is noisy if its time limit stopped it.
 bool IsNoisy(const v1::Measurement& measurement) {
   if (schema::HasInterval(measurement) && measurement.median() == 0) {
     return measurement.ci_high() > measurement.ci_low();

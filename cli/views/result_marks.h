@@ -31,7 +31,7 @@ std::span<const Mark> AllMarks();
 // vendor's data sheet, "recalled" if not, or "" if there is no spec sheet with this name.
 std::string SpecCertainty(const std::string& spec);
 
-// Returns the names of everything that makes a result special or questionable. First come the flags
+// Returns the names of everything that makes a result special or questionable: first the flags
 // recorded with the result, then any of these names that apply: "hot_cache", "zeros", "quick",
 // "graph", "noisy" (see kNoisy), "recalled_spec" (see SpecCertainty), "imported" and "simulated".
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);

@@ -20,9 +20,9 @@ namespace assay::cli {
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
 // Renders a table of hardware counters and kernel names, with one row per case that has counters.
-// If there is only one case, it gets a row even without counters, if anything was recorded about
-// its kernels. Adds numbered notes to `marks`. `varying` comes from FindVarying. The text begins
-// with an empty line. Returns an empty string if the table has no rows.
+// If there is only one case, it gets a row even without counters, provided that anything was
+// recorded about its kernels. Adds numbered notes to `marks`. `varying` comes from FindVarying. The
+// text begins with an empty line. Returns an empty string if the table has no rows.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);

@@ -60,8 +60,8 @@ char RoofSymbol(size_t index) {
 }
 constexpr size_t kMostRoofs = 9 + 26;
 
-// Returns the range of the x axis, which includes the arithmetic intensities of all points, and
-// those at which a compute roof meets a memory roof.
+// Returns the range of the x axis, which covers the arithmetic intensities of all points and all
+// intersections of a compute roof with a memory roof.
 std::pair<double, double> IntensitiesOf(const v1::Roofline& roofline) {
   double low = HUGE_VAL;
   double high = 0;
@@ -101,8 +101,8 @@ double HighestBandwidth(const v1::Roofline& roofline) {
 }
 
 // Adds a roof (a hardware limit) to the plot as a line. Puts its symbol near the end of the line
-// where no other roof crosses. `place` is the number of earlier roofs of the same kind; it shifts
-// the symbol, so that symbols of neighboring roofs do not overlap.
+// where no other roof crosses. `place`, the number of earlier roofs of the same kind, shifts the
+// symbol so that the symbols of neighboring roofs do not overlap.
 void AddRoof(const v1::Roofline& roofline, const v1::Roof& roof, char symbol, int place,
              const std::pair<double, double>& x, XyPlot& plot) {
   constexpr double kSpacing = 0.04;

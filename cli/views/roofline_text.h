@@ -9,7 +9,7 @@
 namespace assay::cli {
 
 // Describes how Assay predicts the execution time of a benchmark. Also lists the published
-// measurements with which results can be compared, and the GPU spec sheets that have not been
+// measurements that results can be compared with, and the GPU spec sheets that have not been
 // checked against the vendor's data sheets.
 std::string RooflineText(const v1::BenchmarkSchema& schema, const Style& style);
 

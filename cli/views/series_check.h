@@ -17,8 +17,9 @@ class SeriesMedians {
 
   // Returns true if the median of `result` differs from that of comparable results (its series) in
   // the list. The difference must exceed both kNoisy and the uncertainty of `result`. The
-  // uncertainty alone is not a good limit, because samples of one run may agree closely even if the
-  // runs differ. Returns false for counts, or if the list contains no other results of this series.
+  // uncertainty alone is not a good limit, because the samples within a run may agree closely even
+  // if the runs differ. Returns false for counts, or if the list contains no other results of this
+  // series.
   bool IsOff(const v1::StoredResult& result) const;
 
  private:

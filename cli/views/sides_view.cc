@@ -29,7 +29,7 @@ int64_t CountOf(const v1::CompareResultsResponse& comparison, v1::ComparisonVerd
 }
 
 // Returns a name for the comparison, such as "driver 590.10 against 580.95.05". If both labels
-// begin with the same word, such as "driver", shows it only once.
+// begin with the same word, such as "driver", includes that word only once.
 std::string SidesName(const v1::CompareResultsResponse& comparison) {
   const std::string a = comparison.label_a().empty() ? "A" : comparison.label_a();
   const std::string b = comparison.label_b().empty() ? "B" : comparison.label_b();

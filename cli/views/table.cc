@@ -18,7 +18,7 @@ constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
 using Range = std::pair<char32_t, char32_t>;
 
 // Ranges of combining marks and other zero-width characters (Unicode 15), limited to Unicode blocks
-// whose characters are likely to appear in names.
+// with characters that are likely to appear in names.
 constexpr std::array<Range, 9> kZeroWidth = {{{0x0300, 0x036f},
                                               {0x0483, 0x0489},
                                               {0x0591, 0x05bd},

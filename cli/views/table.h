@@ -8,16 +8,16 @@
 namespace assay::cli {
 
 // Returns the number of terminal columns that `text` occupies. East Asian wide characters and emoji
-// take two columns, combining marks none, and all other characters one. Escape sequences are not
-// recognized, so their characters are counted too.
+// take two columns, combining marks none, and all other characters one. Does not recognize escape
+// sequences, but counts their characters.
 int DisplayWidth(std::string_view text);
 
 // Cuts `text` to at most `width` columns. The last column is an ellipsis if something was cut.
 std::string Truncate(std::string_view text, int width);
 
-// Wraps `text` at spaces into lines of at most `width` columns. Indents all lines but the first by
-// `indent` spaces. Does not split words that are longer than a line. If `width` is 0, does not wrap
-// at all.
+// Wraps `text` at spaces into lines of at most `width` columns. Indents all lines except the first
+// by `indent` spaces. Does not split words that are longer than a line. If `width` is 0, does not
+// wrap the text.
 std::string Wrap(std::string_view text, int width, int indent);
 
 enum class Align { kLeft, kRight };
@@ -27,8 +27,8 @@ enum class Tone { kPlain, kDim, kGood, kBad, kDoubtful };
 struct Column {
   std::string header;
   Align align = Align::kLeft;
-  // The order in which columns are dropped if the table is too wide, starting with the highest
-  // number. Columns with the number 0 are never dropped.
+  // The order in which columns are dropped if the table is too wide: columns with higher numbers
+  // are dropped first, and columns with the number 0 never.
   int expendable = 0;
 };
 
@@ -66,7 +66,7 @@ class Table {
 
   // Renders the header and the rows, one line each. Omits columns that are empty in every row. If
   // the table is still too wide, drops more columns (see Column::expendable) and names them in an
-  // extra last line.
+  // extra line at the end.
   std::string Render(const Style& style) const;
 
   // Returns the rows without header and line ends.

@@ -14,8 +14,9 @@ namespace {
 
 constexpr Duration kRefreshPeriod = std::chrono::seconds(2);
 constexpr size_t kMaxUnknown = 10'000;
-// Number of refreshes after which a caller that is still not in the list is refused as not
-// enrolled. One is not enough, because it may have begun before the caller was enrolled.
+// Number of refreshes after which a caller that is still not in the list is rejected as not
+// enrolled. One is not enough, because that refresh may have started before the caller was
+// enrolled.
 constexpr int64_t kSettling = 2;
 
 std::string MomentText(WallTime time) { return schema::TimeText(schema::ToTimestamp(time)); }

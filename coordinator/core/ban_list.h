@@ -19,23 +19,23 @@ namespace assay::coordinator {
 
 // Keeps all identities of the fleet and their bans in memory, so that every call can be checked
 // quickly. Reads changes from the database every two seconds. While the database is unreachable,
-// the last known state stays in use. Thread-safe.
+// uses the last known state. Thread-safe.
 //
 // Only a coordinator with its own certificate authority has a BanList. Other coordinators accept
-// every certificate that their external authority has signed. The BanList refuses nodes and users
-// that are not enrolled. Coordinators and proxies are not enrolled and may always call.
+// every certificate signed by their external authority. The BanList rejects nodes and users that
+// are not enrolled. Coordinators and proxies are not enrolled and may always call.
 class BanList : public std::enable_shared_from_this<BanList> {
  public:
   // All arguments must outlive the BanList.
   BanList(const Clock& clock, Executor& executor, storage::IdentityStore& store)
       : clock_(clock), executor_(executor), store_(store) {}
 
-  // Reads the identities, and then their changes every two seconds. Blocks on the database. If the
-  // first read fails, returns its error and retries later.
+  // Reads the identities, and from then on their changes every two seconds. Blocks on the database.
+  // If the first read fails, returns its error and retries later.
   Status Start();
 
-  // Returns OK if the caller is permitted to call. Does not block. Check every call, and recheck
-  // every open stream when the callback of OnChange runs. The errors are
+  // Returns OK if the caller is permitted to make calls. Does not block. Check every call, and
+  // recheck every open stream when an OnChange callback runs. The errors are
   // - PERMISSION_DENIED if the caller is banned;
   // - UNAUTHENTICATED if the caller is not enrolled, or is enrolled with another key;
   // - UNAVAILABLE if the caller is unknown, but another coordinator may have just enrolled it;
@@ -66,9 +66,8 @@ class BanList : public std::enable_shared_from_this<BanList> {
   static Entry EntryOf(const v1::EnrolledIdentity& identity);
   // Returns true if the enrolment of an identity has ended since the previous call.
   bool HasOneEnded(WallTime now) ASSAY_REQUIRES(mutex_);
-  // Records that a caller is unknown, and that it has been so since the refresh with the number
-  // `refreshes`. If the caller is already recorded, keeps its earlier number. Returns the recorded
-  // number.
+  // Records that a caller has been unknown since the refresh with the number `refreshes`. If the
+  // caller is already recorded, keeps its earlier number. Returns the recorded number.
   int64_t NoteUnknown(const std::string& key, const std::string& key_hash, int64_t refreshes)
       ASSAY_REQUIRES(mutex_);
   void RefreshLater();

@@ -282,8 +282,8 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
                          environment_.jobs.CancelCampaign(found.campaign_id()));
   attempts_.Cancel(running);
   watchers_.Notify(found.campaign_id());
-  // Normally, the end of a campaign's last job triggers the verdict on the campaign. If no job was
-  // running, none will end, so trigger the verdict here.
+  // Normally, a campaign gets its verdict when its last job ends. If no job was running, none will
+  // end, so trigger the verdict here.
   scheduler_->JudgeSoon(found.campaign_id());
   return environment_.jobs.GetCampaign(found.campaign_id());
 }
@@ -371,7 +371,8 @@ Result<Page<v1::Node>> Coordinator::ListNodes(const std::string& filter, v1::Nod
   const bool full = view == v1::NODE_VIEW_FULL;
   const bool benchmarks = full || Mentions(*parsed, "benchmark");
   // Choose how many nodes to read per query. If the descriptions of their benchmarks are included,
-  // nodes are so large that about 40 fill a page. Otherwise, read enough for a whole page at once.
+  // nodes are so large that about 40 fill a page. Otherwise, read enough nodes for a whole page at
+  // once.
   const int limit = benchmarks ? kMinNodes : std::max(kMinNodes, PageSize(request) + 1);
   PageFiller<v1::Node> filler(kTokens, request);
   bool more = true;
@@ -400,8 +401,8 @@ Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
           sessions_.FindTelemetry(node.description().node_id(), options_.Silence())) {
     node.mutable_telemetry()->Assign(gpus->begin(), gpus->end());
   }
-  // A stopped job is removed from the node's database record at once, but its processes may run a
-  // little longer. Therefore, add the jobs that the agent still reports.
+  // A stopped job is removed from the node's database record immediately, but its processes may
+  // keep running briefly. Therefore, add the jobs that the agent still reports.
   for (const std::string& job_id : sessions_.RunningJobIds(node.description().node_id())) {
     if (std::find(node.job_ids().begin(), node.job_ids().end(), job_id) == node.job_ids().end()) {
       node.add_job_ids(job_id);
@@ -431,7 +432,7 @@ Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
                               "once");
   }
   if (enrolled && node.job_ids().empty()) {
-    // Remove the node's identity first. Otherwise the agent could reconnect before the node itself
+    // Remove the node's identity first. Otherwise, the agent could reconnect before the node itself
     // is removed. A ban on the identity remains in force.
     const Status removed = environment_.identities->RemoveIdentity(node.description().node_id());
     if (removed.code() == Code::kUnavailable) return removed;

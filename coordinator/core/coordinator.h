@@ -1,6 +1,6 @@
-// The core of the coordinator, which schedules campaigns, maintains sessions with agents and stores
-// results. This code depends on neither gRPC nor PostgreSQL: the gRPC server is in coordinator/rpc,
-// and process.cc opens the database.
+// The core of the coordinator, which schedules campaigns, maintains sessions with agents, and
+// stores results. This code does not depend on gRPC or PostgreSQL: the gRPC server is in
+// coordinator/rpc, and process.cc opens the database.
 #pragma once
 
 #include <memory>
@@ -59,7 +59,7 @@ class Coordinator {
   Executor& executor() const { return environment_.executor; }
   const Options& options() const { return options_; }
 
-  // Handles a database notification that another coordinator process has queued jobs, freed nodes
+  // Handles a database notification that another coordinator process has queued jobs, freed nodes,
   // or advanced a campaign.
   void OnNotification();
 
@@ -70,8 +70,8 @@ class Coordinator {
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request,
                                       const Identity& caller = kLocalAdmin);
   // Handles a request with `validate_only` set: checks the campaign and estimates its duration
-  // without creating it. If the database is too slow, the response contains no estimate. Call this
-  // on a thread for slow queries, because it reads earlier results.
+  // without creating it. If the database is too slow, the response has no estimate. Call this on a
+  // thread for slow queries, because it reads earlier results.
   Result<v1::CreateCampaignResponse> PreviewCampaign(const v1::CreateCampaignRequest& request);
   const Estimator& estimator() const { return estimator_; }
   // Returns a campaign, with the reasons why its queued jobs wait.
@@ -127,8 +127,8 @@ class Coordinator {
   // Stores an address to dial, for this and later coordinators.
   Status AddDialAddress(const std::string& address);
   // Deletes the node and its identity, and ends its session. Returns the node as it was, including
-  // its dial address. Returns FAILED_PRECONDITION if the agent is connected and nothing would keep
-  // it from reconnecting, because the node has neither an identity nor a dial address to delete.
+  // its dial address. Returns FAILED_PRECONDITION if the agent is connected and could simply
+  // reconnect, because the node has neither an identity nor a dial address to delete.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
   // The next methods return the node as it is after the change.
   Result<v1::Node> CordonNode(const v1::CordonNodeRequest& request, const Identity& caller);
@@ -178,10 +178,10 @@ class Coordinator {
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Converts results measured by another program into a campaign, so that they can be stored. The
+// Converts results measured by another program to a campaign, so that they can be stored. The
 // campaign has one job per benchmark and one case (a single measurement) per result. Drops any
-// fields not listed in the documentation of ImportResultsRequest. If schema::CheckImport rejects
-// the request, returns its error.
+// fields that the documentation of ImportResultsRequest does not list. If schema::CheckImport
+// rejects the request, returns its error.
 Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
                                                      WallTime now);
 

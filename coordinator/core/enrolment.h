@@ -36,7 +36,7 @@ class Enrolment {
             BanList& bans, std::vector<std::string> coordinators,
             Duration node_certificate = kNodeCertificate);
 
-  // Enrols a new key if the request contains an invite's token. Without a token, renews the
+  // Enrols a new key if the request includes an invite's token. Without a token, renews the
   // certificate of an enrolled key, unless the certificate expired more than 30 days ago. `address`
   // is the peer's address.
   Result<v1::EnrolResponse> Enrol(const v1::EnrolRequest& request, const std::string& address);
@@ -44,7 +44,7 @@ class Enrolment {
   Result<v1::RenewCertificateResponse> Renew(const v1::RenewCertificateRequest& request,
                                              const Identity& caller, const std::string& address);
 
-  // Creates an invite. Leaves the response's field `command` empty. The caller sets it with
+  // Creates an invite. Leaves the response's `command` field empty. The caller must set it with
   // AddCommands, because only the caller knows the address of the join listener.
   Result<v1::CreateInviteResponse> CreateInvite(const v1::CreateInviteRequest& request,
                                                 const Identity& caller);
@@ -60,8 +60,8 @@ class Enrolment {
   Result<std::vector<v1::EnrolmentAttempt>> ListAttempts() { return store_.ListAttempts(); }
 
   // Removes old records, and ephemeral nodes that have been absent for an hour. The leader calls
-  // this in every poll. After the first call, a failed call or a change of the wall clock, removes
-  // nothing for an hour, because nodes may then only seem to have been absent.
+  // this in every poll. After the first call, a failed call, or a change of the wall clock, removes
+  // nothing for an hour, because nodes may only seem to have been absent.
   Status RemoveGone();
 
  private:

@@ -24,11 +24,11 @@ class Observer {
   // Called when a job is assigned, so that the counters for its benchmark exist before the first
   // job ends.
   virtual void JobStarted(const std::string& /*benchmark*/) {}
-  // Called when an attempt to run a job has ended. `running` is how long it took. The outcome is
+  // Called when an attempt to run a job has ended. `running` is how long it ran. The outcome is
   // "succeeded", "failed", "skipped", "cancelled" or "requeued".
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,
                         Duration /*running*/) {}
-  // Called when a job has finished, to report time not spent on measuring:
+  // Called when a job has finished, to report the time not spent measuring:
   // - `start_delay` is the time from the job's arrival at the agent to the start of its first
   //   runner process.
   // - `outside_runner` is the time during which no runner process of the job existed.
@@ -61,30 +61,31 @@ struct Options {
   std::string coordinator_id;
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
-  // Time for which an agent continues a job while the coordinator or its database is unavailable.
-  // Another node may start the same job meanwhile, because the job's lease in the database expires
-  // earlier. Only one of these attempts counts, because each has its own number (its epoch).
+  // Time for which an agent keeps running a job while the coordinator or its database is
+  // unavailable. Meanwhile, another node may start the same job, because the job's lease in the
+  // database expires earlier. Only one of these attempts counts, because each has its own number
+  // (its epoch).
   Duration outage = std::chrono::minutes(5);
   // Interval of the poll that finds expired leases, campaigns without a verdict, and work whose
   // notification was lost.
   Duration poll = std::chrono::seconds(3);
-  // Time limit for all agents of a job on several nodes to become ready to start. When it expires,
-  // the attempt fails and its nodes become free. The agents' own limit is shorter, because an agent
-  // knows the cause of a delay and should report it first.
+  // Time limit for all agents of a multi-node job to become ready to start. When it expires, the
+  // attempt fails and its nodes are freed. The agents' own limit is shorter, because an agent knows
+  // the cause of a delay and should report it first.
   Duration prepare = std::chrono::seconds(75);
   // Reruns that confirm regressions, as a fraction of all runs. 0: none.
   double rerun_share = 0.02;
-  // Time between two reruns of the same measurement. If they were closer together, the same
-  // disturbance could affect both.
+  // Time between two reruns of the same measurement. If they were closer together, both could be
+  // affected by the same disturbance.
   Duration rerun_spacing = std::chrono::minutes(10);
   // Age from which the state of the fleet is read again when a viewer requests it.
   Duration fleet_period = std::chrono::seconds(5);
-  // Time after which a stream sends a browser a message even if nothing has changed. Only a failed
-  // send reveals that the browser was closed.
+  // Time after which a stream sends a browser a message even if nothing has changed. A closed
+  // browser is only detected when sending to it fails.
   Duration repeat_period = std::chrono::seconds(15);
 
-  // Returns the time without a message after which a node is considered absent. It is shorter than
-  // the lease, so that users see that a node is absent before its jobs' leases expire.
+  // Returns how long a node must be silent to be considered absent. This is shorter than the lease,
+  // so that users see that a node is absent before its jobs' leases expire.
   Duration Silence() const { return lease * 5 / 6; }
 };
 

@@ -14,8 +14,8 @@
 namespace assay::coordinator {
 
 // Estimates how long cases (single measurements) take, based on earlier results of the same cases.
-// If there are none, uses the time limit of the measuring method, which few cases exceed.
-// Thread-safe. Blocks on the database, so do not call this on threads that renew leases.
+// If there are none, uses the measuring method's time limit, which few cases exceed. Thread-safe.
+// Blocks on the database, so do not call this on threads that renew leases.
 class Estimator {
  public:
   // The mean time of a case (a single measurement) for each kind of work, and the price of each

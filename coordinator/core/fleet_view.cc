@@ -151,8 +151,8 @@ Result<std::shared_ptr<const FleetView::Snapshot>> FleetView::Latest() {
   std::shared_ptr<const Snapshot> previous;
   {
     MutexLock lock(mutex_);
-    // While another thread reads a new snapshot, return the previous one. If there is none, wait
-    // for the first snapshot.
+    // While another thread is reading a new snapshot, return the previous one. If there is none,
+    // wait for the first snapshot.
     while (reading_ && !latest_) changed_.Wait(mutex_);
     const bool fresh = latest_ && environment_.clock.Now() - latest_->time < options_.fleet_period;
     if (fresh || reading_) return latest_;

@@ -1,5 +1,5 @@
 // Provides the state of the whole fleet to viewers, such as browsers. All viewers share one
-// snapshot, so the load on the database is nearly independent of their number.
+// snapshot, so the load on the database hardly depends on their number.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class FleetView {
             Sources sources);
 
   // Returns the latest snapshot. If it is older than Options::fleet_period, first reads a new one,
-  // which blocks on the database. Nothing is read while there are no viewers to call this.
+  // which blocks on the database. As long as there are no viewers to call this, nothing is read.
   Result<std::shared_ptr<const Snapshot>> Latest();
 
   // Returns the rows of `snapshot` whose nodes match `filter`. Blocks on the database if the
@@ -88,15 +88,15 @@ class FleetView {
 // then. Not thread-safe.
 class FleetChanges {
  public:
-  // The rows added or changed since the previous call of Since(), and the ids of nodes that matched
+  // The rows added or changed since the previous call to Since(), and the ids of nodes that matched
   // the viewer's filter then but do not match it now.
   struct Changes {
     FleetView::Rows rows;
     std::vector<std::string> removed;
     bool summary_changed = false;
   };
-  // Returns the changes since the previous call. `matching` contains the rows of `snapshot` that
-  // the viewer wants to see.
+  // Returns the changes since the previous call. `matching` holds the rows of `snapshot` that the
+  // viewer wants to see.
   Changes Since(const FleetView::Snapshot& snapshot, const FleetView::Rows& matching);
 
  private:

@@ -10,8 +10,8 @@
 namespace assay::coordinator {
 
 // Runs `body` and returns its Status. If `body` throws, logs the exception and returns INTERNAL.
-// Otherwise an exception would keep a periodic task from scheduling its next run, or gRPC would
-// silently swallow it.
+// Otherwise, an exception would keep a periodic task from scheduling its next run, or would be
+// silently swallowed by gRPC.
 template <typename Body>
 Status Guarded(const char* what, Body&& body) {
   try {

@@ -14,7 +14,7 @@ struct JoinAddress {
   std::string authority;  // The authority's certificate in PEM.
 };
 
-// Sets the response's fields `command` and `wget_command` to the command lines that use the invite.
+// Sets the response's `command` and `wget_command` fields to the command lines that use the invite.
 // The response must already contain the invite and its token.
 void AddCommands(const JoinAddress& join, v1::CreateInviteResponse& response);
 

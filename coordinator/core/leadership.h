@@ -13,8 +13,8 @@ namespace assay::coordinator {
 // The addresses of a coordinator process.
 struct Place {
   // The host and listening address of the process. Only one process at a time can have this seat.
-  // If the recorded leader has the same seat as this process, the leader must have died. This
-  // process then becomes the leader immediately.
+  // If the recorded leader has the same seat as this process, that leader must have died, so this
+  // process becomes the leader immediately.
   std::string seat;
   // HOST:PORT at which agents reach the process.
   std::string address;

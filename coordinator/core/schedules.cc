@@ -169,8 +169,8 @@ Status Schedules::RunOne(const v1::Schedule& schedule, WallTime now) {
   const Result<Cron> cron = CronOf(schedule);
   if (cron.ok()) {
     ASSAY_ASSIGN_OR_RETURN(recorded.run, Run(schedule, now));
-    // Find the time of the next run. Normally, it is in the future, and all runs missed until now
-    // are dropped. However, if this run was skipped because it was late, a run missed by less than
+    // Find the time of the next run. Normally, it is in the future, and all missed runs are
+    // dropped. However, if this run was skipped because it was late, a run missed by less than
     // kMissed may come next.
     const bool skipped = recorded.run.outcome() == v1::ScheduledRun::OUTCOME_SKIPPED &&
                          schedule.missed_runs() == v1::MISSED_RUNS_SKIP && now - due >= kMissed;
@@ -235,8 +235,8 @@ Result<v1::ScheduledRun> Schedules::Run(const v1::Schedule& schedule, WallTime n
   spec.set_schedule(schedule.name());
   const Status created = campaigns_.create(spec, id).status();
   // If the database is unavailable, return the error, so that the run is retried later. Do not
-  // retry if a statement timed out, because a campaign that overloads the database would then keep
-  // all other schedules waiting.
+  // retry if a statement timed out, because a campaign that overloads the database would then block
+  // all other schedules.
   if (created.code() == Code::kUnavailable && created.reason() != Reason::kStatementTimeout) {
     return created;
   }

@@ -17,17 +17,17 @@ namespace assay::coordinator {
 // The operations on campaigns that schedules need.
 struct ScheduledCampaigns {
   // Checks a campaign and returns it as it would be created now. If the only error is that some of
-  // its nodes are currently absent, returns nullopt instead of the error.
+  // its nodes are currently absent, returns nullopt instead.
   std::function<Result<std::optional<v1::Campaign>>(const v1::CampaignSpec&)> check;
-  // Creates the campaign with this id, or returns ALREADY_EXISTS. The campaign takes its fields
-  // submitted_by and schedule from the specification.
+  // Creates the campaign with this id, or returns ALREADY_EXISTS. Takes the campaign's submitted_by
+  // and schedule fields from the specification.
   std::function<Result<v1::Campaign>(const v1::CampaignSpec&, const std::string& campaign_id)>
       create;
   std::function<Status(const std::string& campaign_id)> cancel;
 };
 
-// Stores schedules and creates their campaigns when they are due. A campaign's id is derived from
-// its schedule and due time. A campaign is therefore created only once, even if a coordinator ends
+// Stores schedules and creates their campaigns when they are due. The id of a campaign is derived
+// from its schedule and due time, so the campaign is created only once, even if a coordinator dies
 // between creating it and recording the run. Thread-safe. Methods block on the database.
 class Schedules {
  public:

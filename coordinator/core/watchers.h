@@ -13,7 +13,7 @@
 namespace assay::coordinator {
 
 // A registry of callbacks that run when a campaign changes. Thread-safe. Callbacks run on the
-// thread that calls Notify, with no lock held, and must return quickly. A callback may run once
+// thread that calls Notify, with no locks held, and must return quickly. A callback may run once
 // more even after Unsubscribe has returned.
 class Watchers {
  public:

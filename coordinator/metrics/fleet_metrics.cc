@@ -161,8 +161,8 @@ std::string GpuInfoLabels(const GpuRow& gpu) {
   return labels;
 }
 
-// Fills `node.gpus` with all GPUs that are in the node's inventory or in its latest telemetry. The
-// node must have a session.
+// Fills `node.gpus` with all GPUs in the node's inventory or latest telemetry. The node must have a
+// session.
 void AddGpus(NodeRow& node) {
   const v1::NodeInventory& inventory = node.description().inventory();
   std::map<int, schema::GpuFacts> by_index;
@@ -231,8 +231,8 @@ class Exporter {
   }
 
  private:
-  // Adds a node unless another of the same name was added before. Otherwise Prometheus would
-  // receive two contradicting samples with the same labels. A lost node may share its name with
+  // Adds a node, unless another with the same name has already been added. Otherwise, Prometheus
+  // would receive two conflicting samples with the same labels. A lost node may share its name with
   // another node until the store renames it.
   void Add(NodeRow row) {
     const v1::NodeDescription& description = row.description();

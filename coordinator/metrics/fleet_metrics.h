@@ -31,7 +31,7 @@ inline constexpr char kTextFormat[] = "text/plain; version=0.0.4; charset=utf-8"
 
 // Returns a function that yields the metrics in Prometheus' text format. Each call returns one
 // family (a metric with all its samples), and the last call returns "". The text is split up
-// because, with thousands of nodes, a single family takes megabytes.
+// because, with thousands of nodes, even a single family takes megabytes.
 std::function<std::string()> FleetMetrics(FleetMetricsSources sources);
 
 }  // namespace assay::coordinator

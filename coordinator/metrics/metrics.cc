@@ -27,7 +27,7 @@ template <typename Metric>
 using Family = prometheus::Family<Metric>;
 
 // Maximum number of benchmark names used as labels. A limit is needed because the names come from
-// agents. Any further benchmarks have the label "other".
+// agents. Any further benchmarks get the label "other".
 constexpr size_t kMaxBenchmarks = 64;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -57,8 +57,8 @@ std::map<std::string, std::string> DiscoveryLabels(const v1::NodeDescription& no
   if (!node.inventory().gpus().empty()) {
     labels["__meta_assay_model"] = node.inventory().gpus(0).model();
   }
-  // Two labels of a node may end up with the same name in Prometheus. Only the first is kept, so
-  // sort them to ensure that it is always the same one.
+  // Two labels of a node may end up with the same name in Prometheus. Only the first one is kept,
+  // so sort them to ensure that it is always the same one.
   const std::map<std::string, std::string> own(node.labels().begin(), node.labels().end());
   for (const auto& [name, value] : own) {
     labels.emplace("__meta_assay_label_" + LabelName(name), value);
@@ -254,7 +254,7 @@ void Metrics::SetNodes(const storage::NodeStore::NodeCounts& counts) {
       {"disconnected", counts.disconnected - counts.cordoned_disconnected,
        counts.simulated_disconnected - counts.simulated_cordoned_disconnected},
       // Operators may switch off nodes after cordoning them (so that they receive no jobs). Such
-      // nodes have a separate state, so that no alert counts them as disconnected.
+      // nodes have a separate state, so that alerts do not count them as disconnected.
       {"cordoned", counts.cordoned_disconnected, counts.simulated_cordoned_disconnected}};
   impl_->cordoned.Add({}).Set(counts.cordoned - counts.simulated_cordoned);
   const prometheus::Labels simulated_cordoned = Marked({}, true);

@@ -61,7 +61,7 @@ class Metrics : public Observer {
 };
 
 // Returns the agents whose metrics can be scraped, as JSON for Prometheus' HTTP service discovery.
-// Lost agents stay in the list for kLostNodeAge, so that alerts on `up == 0` can fire.
+// Lost agents remain in the list for kLostNodeAge, so that alerts on `up == 0` can fire.
 std::string ServiceDiscovery(const FleetView::Rows& nodes, WallTime now);
 
 }  // namespace assay::coordinator

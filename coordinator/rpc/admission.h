@@ -1,4 +1,4 @@
-// Limits the number of calls one peer may have in progress, so that no peer can block the calls of
+// Limits how many calls each peer may have in progress, so that no peer can block the calls of
 // others.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace assay::coordinator::rpc {
 
 // Name of the gRPC metadata in which the web console states which browser a call is for. The value
-// is "SECRET ADDRESS".
+// has the form "SECRET ADDRESS".
 inline constexpr char kViewer[] = "x-assay-viewer";
 
 // Returns the value of kViewer for a browser at this IP address. It contains a secret known only to

@@ -53,9 +53,9 @@ class Calls {
   // `body` returns. The request and the response stay valid until then. If too many calls are in
   // progress, answers RESOURCE_EXHAUSTED immediately.
   //
-  // While the database is unreachable, runs `body` again and again for about three seconds. A run
-  // that fails must leave the response unchanged, so fill the response only after the last step
-  // that can fail.
+  // While the database is unreachable, keeps retrying `body` for about three seconds. A run that
+  // fails must leave the response unchanged, so fill the response only after the last step that can
+  // fail.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
@@ -63,7 +63,7 @@ class Calls {
   }
 
   // Answers a call like Answer(), but for slow queries of results. Runs `body` on one of a few
-  // threads reserved for these, so that it delays neither lease renewals nor other calls.
+  // threads reserved for such queries, so that it does not delay lease renewals or other calls.
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerRead(grpc::CallbackServerContext* context, const char* method,
                                        Body body) const {
@@ -144,8 +144,8 @@ class Calls {
     reactor->Finish(assay::rpc::ToGrpc(ForUsers(status)));
   }
 
-  // Replaces the texts of database errors, because users need not know the database's address or
-  // the names of queries.
+  // Replaces the texts of database errors, because users do not need to know the database's address
+  // or the names of queries.
   static Status ForUsers(const Status& status) {
     switch (status.reason()) {
       case Reason::kDatabaseUnavailable:

@@ -18,7 +18,7 @@
 
 namespace assay::coordinator::rpc {
 
-// Maintains a session with the agent at one address, and reconnects when the session ends. See
+// Maintains a session with the agent at one address, reconnecting whenever the session ends. See
 // dialer.h for the states. Thread-safe. Must be created with std::make_shared. The coordinator must
 // outlive it.
 class DialTarget : public std::enable_shared_from_this<DialTarget> {
@@ -198,8 +198,8 @@ Duration DialTarget::NextDelay() {
   if (coordinator_.clock().Now() - opened_ >= kStable) failures_ = 0;
   const Duration most = std::min(kMaxDelay, kFirstDelay * (1 << std::min(failures_, 10)));
   ++failures_;
-  // Choose a random delay, so that the retries to many agents are spread out. It is at least half
-  // of the first delay, so that a retry never follows at once.
+  // Choose a random delay, so that the retries to many agents are spread out. The delay is at least
+  // half of the first delay, so that a retry never follows immediately.
   thread_local std::minstd_rand random{std::random_device{}()};
   return std::uniform_int_distribution<int64_t>(kFirstDelay.count() / 2, most.count())(random) *
          std::chrono::nanoseconds(1);

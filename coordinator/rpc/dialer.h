@@ -43,7 +43,7 @@ class Dialer {
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
-  // Makes the dialer dial the addresses in `stored`, plus those that AddNode is trying, and no
+  // Causes the dialer to dial the addresses in `stored`, plus those that AddNode is trying, and no
   // others. Call this regularly, because other coordinators also add and remove addresses. Only the
   // leader dials agents, so other coordinators must pass an empty list.
   void Follow(const std::vector<std::string>& stored);

@@ -24,8 +24,8 @@ namespace assay::coordinator::rpc {
 Result<v1::GetFleetResponse> FleetOf(FleetView& view, const std::string& filter);
 
 // Creates the gRPC reactor for one WatchFleet call, which streams changes of the fleet. The reactor
-// deletes itself when the call is done. `coordinator` and `calls` must outlive it. Clients that
-// read nothing for 30 s are disconnected.
+// deletes itself when the call is done. `coordinator` and `calls` must outlive the reactor. Clients
+// that read nothing for 30 s are disconnected.
 grpc::ServerWriteReactor<v1::WatchFleetResponse>* NewFleetWatch(
     Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
     std::string filter);

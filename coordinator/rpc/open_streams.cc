@@ -47,7 +47,7 @@ Status OpenStreams::Permitted(const Identity& caller) const {
   if (!check_) return Status::Ok();
   Status permitted = check_(caller);
   // UNAVAILABLE means that the coordinator cannot yet tell whether the caller is permitted. Keep
-  // the stream, because the caller was permitted when it was opened.
+  // the stream open, because the caller was permitted when it was opened.
   return permitted.code() == Code::kUnavailable ? Status::Ok() : permitted;
 }
 

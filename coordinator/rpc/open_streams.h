@@ -1,5 +1,5 @@
-// Tracks the open streams of callers with certificates. A stream is ended when its caller loses
-// permission to call.
+// Tracks the open streams of callers with certificates. Ends a stream when its caller loses
+// permission to make calls.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class OpenStreams : public std::enable_shared_from_this<OpenStreams> {
 
   // The registration of a stream, which ends when its last copy is destroyed.
   using Place = std::shared_ptr<void>;
-  // Registers a stream. When the caller's certificate expires or the caller loses its permission,
-  // calls `end` with the error, at most once. `end` must return quickly. It may run before this
+  // Registers a stream. Calls `end` with the error, at most once, when the caller's certificate
+  // expires or the caller loses its permission. `end` must return quickly. It may run before this
   // function returns, or even after the returned place has been destroyed.
   Place Add(const Identity& caller, std::function<void(const Status&)> end);
 

@@ -38,8 +38,8 @@ class Server {
   // Returns the listening address with the actual port.
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
-  // Returns a channel for callers in the same process. It works as long as the server is running.
-  // Calls on the channel need no certificate.
+  // Returns a channel for callers in the same process. The channel works as long as the server is
+  // running. Calls on it do not need a certificate.
   std::shared_ptr<grpc::Channel> LocalChannel() const;
 
   // Returns OK if the server is working: its port accepts a connection within a second, and it
@@ -47,7 +47,7 @@ class Server {
   Status Check() const;
 
   // Closes the sessions with agents, ends every stream, and waits up to `patience` for all calls to
-  // end. May be called several times. The executor must keep running until this returns.
+  // finish. May be called several times. The executor must keep running until this returns.
   void Shutdown(Duration patience);
 
  private:

@@ -19,8 +19,8 @@ using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
 // Returns the page size and page token of a list request (see Google's AIP-158). A page size of 0
-// means `normal`, and sizes above 10,000 are reduced to 10,000. Returns INVALID_ARGUMENT if the
-// size is negative or the token is very long. Does not check the token's content.
+// means `normal`, and sizes above 10,000 are capped at 10,000. Returns INVALID_ARGUMENT if the size
+// is negative or the token is very long. Does not check the token's content.
 template <typename Request>
 Result<PageRequest> PageOf(const Request& request, int normal) {
   constexpr int kMost = 10'000;

@@ -107,7 +107,7 @@ void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
     received_ = true;
     session = session_;
     // Mark the session as full before OnMessage, not after it. The session may call ReadMore before
-    // OnMessage returns, and marking it afterwards would undo that.
+    // OnMessage returns, and marking it as full afterward would undo that.
     session_full_ = true;
   }
   if (!session) return;

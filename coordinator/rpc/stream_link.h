@@ -69,7 +69,7 @@ class StreamOperations {
 };
 
 // The link between a session and the gRPC reactor of its stream. The session sends its messages
-// through the link. Session and reactor share ownership of the link. Thread-safe.
+// through the link, and shares ownership of it with the reactor. Thread-safe.
 class StreamLink : public SessionSink {
  public:
   // `operations` is used until OnDone.

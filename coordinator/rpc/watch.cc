@@ -21,7 +21,7 @@ using Reactor = grpc::ServerWriteReactor<Response>;
 // Age at which an estimate is replaced by a new one.
 constexpr Duration kEstimateAge = std::chrono::seconds(5);
 // Minimum time between two reads of a campaign by the same watch, after the first few reads. A
-// campaign changes with every job, and each read costs the database several statements.
+// campaign changes with every job, and each read takes several database statements.
 constexpr Duration kLoadPeriod = std::chrono::milliseconds(500);
 constexpr int kQuickLoads = 5;
 
@@ -187,7 +187,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   }
 
   // Adds the latest estimate of the remaining work if the campaign has not ended. If that estimate
-  // is old, starts making a new one.
+  // is old, starts computing a new one.
   void AddEstimate(Response& response) ASSAY_REQUIRES(mutex_) {
     if (response.campaign().state() != v1::CAMPAIGN_STATE_ACTIVE) return;
     if (estimate_) *response.mutable_estimate() = *estimate_;

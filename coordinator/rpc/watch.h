@@ -29,9 +29,9 @@ inline constexpr Duration kEndPatience = std::chrono::seconds(1);
 inline Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
 
 // Creates the gRPC reactor for one WatchCampaign call, which streams the changes of a campaign. The
-// reactor deletes itself when the call is done. `coordinator` and `calls` must outlive it. If the
-// campaign changes faster than the client reads, changes are merged into one message. Clients that
-// read nothing for 30 s are disconnected.
+// reactor deletes itself when the call is done. `coordinator` and `calls` must outlive the reactor.
+// If the campaign changes faster than the client reads, changes are merged into one message.
+// Clients that read nothing for 30 s are disconnected.
 grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(
     Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
     const v1::WatchCampaignRequest& request);

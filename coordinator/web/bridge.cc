@@ -134,7 +134,7 @@ std::string ConnectCode(Code code) {
   return name;
 }
 
-// Returns an error as JSON in the format of the Connect protocol. The field "debug" of a detail
+// Returns an error as JSON in the format of the Connect protocol. The "debug" field of a detail
 // contains the detail as readable JSON.
 json ErrorJson(const grpc::Status& status) {
   json error = {{"code", ConnectCode(static_cast<Code>(status.error_code()))},

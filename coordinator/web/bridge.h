@@ -13,16 +13,16 @@ namespace assay::coordinator::web {
 
 inline constexpr char kJson[] = "application/json";  // As Content-Type.
 
-// Serves the methods that change nothing and that viewers may call. They are declared with
-// idempotency_level = NO_SIDE_EFFECTS. Calls are subject to the same limits and metrics as those of
-// gRPC clients. Thread-safe.
+// Serves the read-only methods that viewers may call, which are declared with idempotency_level =
+// NO_SIDE_EFFECTS. Calls are subject to the same limits and metrics as those of gRPC clients.
+// Thread-safe.
 class Bridge {
  public:
   // The largest request, in bytes, and its deepest nesting of objects and lists.
   static constexpr size_t kMaxRequestBytes = 256 * 1024;
   static constexpr int kMaxDepth = 32;
-  // Maximum number of streams open at once. A client that requests another stream receives the
-  // status 503 and falls back to polling.
+  // Maximum number of streams open at once. A client that requests another stream receives status
+  // 503 and falls back to polling.
   static constexpr int kMaxStreams = 256;
   // Maximum number of calls and streams at once. Further calls are answered with 503.
   static constexpr int kMaxCalls = kMaxStreams + 128;

@@ -15,7 +15,7 @@ namespace assay::coordinator::web {
 struct ConsoleOptions {
   HostPort address;  // Port 0 selects a free port.
   // Names by which browsers may address the console, in addition to "localhost" and IP addresses.
-  // Requests under any other name are refused. This protects against DNS rebinding, in which a
+  // Requests for any other name are rejected. This protects against DNS rebinding, in which a
   // malicious site makes its own name resolve to this host, so that its pages can read the console.
   std::vector<std::string> hosts;
   // Paths of PEM files. Set both or neither.
@@ -28,8 +28,8 @@ struct ConsoleOptions {
   std::shared_ptr<grpc::Channel> services;
 };
 
-// Checks that the console may be served with these options. Unless it listens on a loopback
-// address, it needs TLS and a token. The error says what is missing.
+// Checks that the console may be served with these options. Unless the console listens on a
+// loopback address, it needs TLS and a token. The error says what is missing.
 Status CheckConsole(const ConsoleOptions& options);
 
 // The web server of the console. It serves until it is destroyed. Thread-safe.

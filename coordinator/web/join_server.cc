@@ -141,7 +141,7 @@ class JoinServer::Impl {
     server.response_patience = kResponsePatience;
     server.tls_certificate = options_.certificate;
     server.tls_key = options_.key;
-    // The script to serve contains the actual port, which is known only once the server has
+    // The script to be served contains the actual port, which is only known once the server has
     // started. Requests that arrive earlier wait for this mutex.
     MutexLock lock(mutex_);
     ASSAY_ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(server)));
@@ -229,8 +229,8 @@ class JoinServer::Impl {
     });
   }
 
-  // Replaces the texts of internal errors, because peers need not know the database's address or
-  // the names of queries.
+  // Replaces the texts of internal errors, because peers do not need to know the database's address
+  // or the names of queries.
   static Status ForPeers(const Status& status) {
     if (status.code() == Code::kUnavailable) {
       return Unavailable("the coordinator's database does not answer", status.reason())

@@ -4,8 +4,9 @@
 //   GET /assay-node.deb   the node's programs
 //   POST /enrol           v1::EnrolRequest in JSON -> v1::EnrolResponse in JSON
 //
-// Errors have the status of HttpStatus. Their body is a JSON object with the fields "code",
-// "reason", "message", "hint" and "violations", a list of objects with "field" and "description".
+// Errors have the status code given by HttpStatus. Their body is a JSON object with the fields
+// "code", "reason", "message", "hint" and "violations", a list of objects with "field" and
+// "description".
 #pragma once
 
 #include <memory>

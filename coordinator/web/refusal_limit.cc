@@ -38,8 +38,8 @@ void RefusalLimit::NoteRefusal(const std::string& address) {
   if (entries_.size() >= kMaxAddresses) {
     std::erase_if(entries_,
                   [&](const auto& item) { return LeftAt(item.second, now) >= kMostRefusals; });
-    // If too many networks remain, forget them all. A flood of requests from that many networks
-    // must be limited elsewhere.
+    // If too many networks remain, forget them all. A flood of requests from that many networks has
+    // to be limited elsewhere.
     if (entries_.size() >= kMaxAddresses) entries_.clear();
   }
   Entry& entry = entries_.try_emplace(NetworkOf(address), Entry{kMostRefusals, now}).first->second;

@@ -9,9 +9,9 @@
 
 namespace assay::coordinator::web {
 
-// A limit on the refused requests of each client address: 200 in a burst, and then ten per second.
-// The limit is this high because many nodes may share an address. All addresses in an IPv6 /64
-// network are treated as one, because a single machine can use all of them. Thread-safe.
+// A limit on the refused requests of each client address: 200 in a burst, then ten per second. The
+// limit is this high because many nodes may share an address. All addresses in an IPv6 /64 network
+// are treated as one, because a single machine can use all of them. Thread-safe.
 class RefusalLimit {
  public:
   explicit RefusalLimit(const Clock& clock) : clock_(clock) {}

@@ -1,6 +1,6 @@
 // Matrix multiplication on the CPU with OpenBLAS. The library is loaded on the first call rather
-// than linked, because a linked OpenBLAS would start one thread per CPU at program start. If the
-// address space is limited, these threads retry failing allocations forever, and fork() hangs
+// than linked, because a linked OpenBLAS would start one thread per CPU when the program starts. If
+// the address space is limited, these threads retry failing allocations forever, and fork() hangs
 // waiting for them.
 #pragma once
 

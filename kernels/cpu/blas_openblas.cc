@@ -68,8 +68,8 @@ std::string CoreByInstructions() {
   return "";
 }
 
-// Loads OpenBLAS. Sets environment variables only while loading the library, because OpenBLAS reads
-// them at that time.
+// Loads OpenBLAS. Sets environment variables only while loading the library, because that is when
+// OpenBLAS reads them.
 Result<OpenBlas> Load() {
   // Keeps OpenBLAS from starting threads before SetBlasThreads() is called.
   const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");

@@ -15,10 +15,10 @@ bool Adds(BranchPattern pattern, uint64_t seed, int64_t i) {
   return RandomAt(seed, static_cast<uint64_t>(i)) >> 63 == 1;
 }
 
-// Keeps the compiler from removing the branch by means of two assembly statements without
-// instructions. Because they differ, the compiler can neither execute both paths nor replace the
-// branch with a conditional move or vector instructions. The function is aligned because a loop
-// that straddles two cache lines takes up to twice as long.
+// Uses two assembly statements without instructions to keep the compiler from removing the branch.
+// Because the two differ, the compiler can neither execute both paths nor replace the branch with a
+// conditional move or vector instructions. The function is aligned because a loop that straddles
+// two cache lines takes up to twice as long.
 __attribute__((aligned(64))) int64_t SumByBranches(const uint8_t* adds, int64_t steps) {
   int64_t sum = 0;
   for (int64_t i = 0; i < steps; ++i) {

@@ -1,5 +1,5 @@
 // Decides whether data stays in the CPU's caches between iterations. Benchmarks use this to label
-// results as cached, to choose the bandwidth limit for comparison, and to decide how many sets of
+// results as cached, to choose the bandwidth limit to compare with, and to decide how many sets of
 // buffers to rotate through.
 #pragma once
 

@@ -10,13 +10,13 @@
 
 namespace assay {
 
-// The number of dependent loads per iteration. It is large enough to make the time to read the
-// clock negligible.
+// The number of dependent loads per iteration. Large enough to make the time to read the clock
+// negligible.
 inline constexpr int64_t kCpuChaseLoads = 65536;
 
 // Returns the size in bytes of a working set for measuring the latency of `level`, or nullopt if
-// the CPU lacks that cache or the sizes are unknown. `caches` contains the sizes of the data
-// caches, starting with L1. `level` is one of:
+// the CPU lacks that cache or the sizes are unknown. `caches` lists the sizes of the data caches,
+// starting with L1. `level` is one of:
 // - "l1", "l2", "l3": the working set is far too large for the next smaller cache. It does not fill
 //   its own cache, part of which other virtual machines may be using.
 // - "dram": the working set is much larger than the last cache.

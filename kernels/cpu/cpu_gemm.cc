@@ -90,8 +90,8 @@ class CpuGemmCase : public Case {
   // available, because OpenBLAS would retry a refused mapping forever.
   static constexpr double kBlasBytes = 128.0 * 1024 * 1024;
 
-  // Returns the distance, in elements, between corresponding matrices of two consecutive sets. It
-  // is a whole number of cache lines.
+  // Returns the distance, in elements, between corresponding matrices of two consecutive sets,
+  // rounded up to whole cache lines.
   static int64_t Stride(int64_t rows, int64_t columns) {
     constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
     return (rows * columns + kLine - 1) / kLine * kLine;

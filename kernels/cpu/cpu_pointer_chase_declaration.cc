@@ -1,5 +1,5 @@
-// Declares the cpu_pointer_chase benchmark, which measures the latency of one load on one core. It
-// times a chain of loads, each of which returns the address of the next.
+// Declares the cpu_pointer_chase benchmark, which measures the latency of one load on one core. The
+// benchmark times a chain of loads, each of which returns the address of the next.
 #include "kernels/cpu/chase_size.h"
 #include "kernels/declaration.h"
 

@@ -46,9 +46,9 @@ class HostBuffer {
 };
 
 // Returns OUT_OF_MEMORY if the machine, a control group or the address space limit prevents this
-// process from getting `bytes` of memory. Without this check, the system might kill the process
-// when it touches the memory. `what_fits` converts the available bytes to a hint for the error
-// message. `mapped_by_libraries` is the additional address space that libraries will need.
+// process from getting `bytes` bytes of memory. Without this check, the system might kill the
+// process when it touches the memory. `what_fits` converts the available bytes to a hint for the
+// error message. `mapped_by_libraries` is the additional address space that libraries will need.
 Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);

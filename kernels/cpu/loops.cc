@@ -20,8 +20,8 @@ double WholeNumber(uint64_t seed, int64_t i) {
 // over the sums are unrolled to keep all sums in registers.
 constexpr int64_t kChains = 8;
 
-// Ends a pass over the array. Makes the compiler assume that memory has changed, so that the next
-// pass loads the array again.
+// Ends a pass over the array by making the compiler assume that memory has changed, so that the
+// next pass loads the array again.
 inline void EndPass() { asm volatile("" ::: "memory"); }
 
 double ScalarSum(const double* x, int64_t n, int64_t passes) {

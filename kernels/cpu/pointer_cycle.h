@@ -31,7 +31,7 @@ struct PointerCycle {
 
   // Checks two conditions:
   // - The elements still form one cycle: each points to the one at the next position, and the last
-  //   one to position 0.
+  //   points to position 0.
   // - A walk through the cycle ended at the right element: `end` is the one at position `expected`.
   //   If `end` is null, there was no walk, which is an error.
   Verdict Check(const Element* end, int64_t expected) const;

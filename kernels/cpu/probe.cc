@@ -78,8 +78,8 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the combined FLOP/s of all threads, while all of them run. Adds up each thread's best
-// try, because a thread may have been interrupted in its other tries.
+// Returns the combined FLOP/s of all threads when they run at once. Adds up each thread's best try,
+// because its other tries may have been interrupted.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();

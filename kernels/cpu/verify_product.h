@@ -13,7 +13,7 @@ namespace assay {
 // fails.
 //
 // The tolerance allows for the rounding errors of T. For fp32 with k = n = 16384, a single wrong
-// element is found if it is off by at least 0.4% of the typical size of an element.
+// element is detected if it is off by at least 0.4% of the typical size of an element.
 template <typename T>
 Verdict VerifyProduct(int64_t m, int64_t n, int64_t k, const T* a, const T* b, const T* c,
                       uint64_t seed);

@@ -41,8 +41,8 @@ std::vector<OutputBlock> OfPrevious(const Place& place) {
   return {{(place.rank + place.ranks - 1) % place.ranks, 0, 0, place.count}};
 }
 
-// Returns the layout of an output with one block per rank, in rank order, each copied from that
-// rank's input starting at element `source_first`.
+// Returns the layout of an output that has one block per rank, in rank order. Each block is a copy
+// of that rank's input, starting at element `source_first`.
 std::vector<OutputBlock> OfEach(const Place& place, int64_t source_first) {
   std::vector<OutputBlock> blocks;
   for (int source = 0; source < place.ranks; ++source) {

@@ -20,9 +20,9 @@ enum class CollectiveKind {
   kSendRecv,
 };
 
-// A collective operation as seen by one rank (process). `count` is the argument of NCCL's function.
-// If the collective divides an array among the ranks, it is the number of elements in one rank's
-// share. Otherwise, it is the number of elements in the whole array.
+// A collective operation as seen by one rank (process). `count` is the argument that NCCL's
+// function takes: the number of elements in one rank's share if the collective divides an array
+// among the ranks, or in the whole array otherwise.
 struct CollectivePlace {
   int ranks = 2;
   int rank = 0;
@@ -61,7 +61,7 @@ struct Collective {
   // The reason why this collective cannot write its output over its input, or null if it can.
   const char* not_in_place = nullptr;
   // True if no rank can finish the collective before every rank has started it. The last rank to
-  // start then has the shortest time, because it does not wait for the others.
+  // start then measures the shortest time, because it does not wait for the others.
   bool mutual = false;
   // Returns the ratio of bus bandwidth to algorithm bandwidth, as defined by nccl-tests
   // (doc/PERFORMANCE.md): the number of bytes that the busiest link must carry per byte of payload.
@@ -73,8 +73,8 @@ struct Collective {
   // Returns the number of elements in this rank's input (below: output), or 0 if it has none.
   int64_t (*input_count)(const CollectivePlace&);
   int64_t (*output_count)(const CollectivePlace&);
-  // Returns the position of the input (below: of the output) in the shared buffer when the
-  // collective runs in place, that is, with its input and output in one buffer.
+  // Returns the position of the input in the shared buffer when the collective runs in place, that
+  // is, with input and output in the same buffer. The function below does the same for the output.
   int64_t (*input_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
   int64_t (*output_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
   // Returns the blocks that make up this rank's whole output, in order.

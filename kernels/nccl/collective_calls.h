@@ -10,7 +10,7 @@
 namespace assay {
 
 // The arguments of a call to an NCCL collective on one rank. Does not own the buffers. NCCL rejects
-// null pointers, so both must point to GPU memory even if this rank has no input or no output.
+// null pointers, so both must point to GPU memory even if this rank has no input or output.
 struct CollectiveCall {
   CollectivePlace place;
   const void* input = nullptr;

@@ -35,21 +35,21 @@ constexpr double kMinSampleSeconds = 10e-3;
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
 // The target duration of one CUDA graph launch, in seconds, long enough to make the launch overhead
-// negligible. A graph contains enough iterations to last this long, but usually no more than
+// negligible. A graph includes enough iterations to take this long, but usually at most
 // kMaxReplays, rounded up to use every set of buffers equally often.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// The maximum number of iterations in a CUDA graph, which limits its use of host and GPU memory. If
-// the buffers are very small, all data used by a graph may fit in the L2 cache. The result then
-// reports that its data was cached.
+// The maximum number of iterations in a CUDA graph, to limit its use of host and GPU memory. If the
+// buffers are very small, all data used by a graph may fit in the L2 cache. The result then says
+// that its data was cached.
 constexpr int64_t kMaxGraphIterations = 1024;
-// The nccl-tests settings copied by the "nccl_tests" policy: the number of iterations per timed
-// loop (option -n 20), and the total size of the buffers that the iterations rotate through
+// The settings of nccl-tests that the "nccl_tests" policy copies: the number of iterations per
+// timed loop (option -n 20), and the total size of the buffers that the iterations rotate through
 // (option -e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// The number of untimed iterations before a diagnosis, which compares the times of the ranks.
-// Thanks to them, all ranks run the same iteration at the same time when the diagnosis begins. The
+// The number of untimed iterations before a diagnosis, which compares the ranks' times. They bring
+// the ranks into step: when the diagnosis begins, all run the same iteration at the same time. The
 // timer adds one more untimed iteration.
 constexpr int64_t kDiagnosisLead = 7;
 
@@ -121,8 +121,8 @@ Result<Rotation> CollectiveCase::PlanOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(const Rotation plan, PlanRotation(!as_nccl_tests_, set_bytes,
                                                            device_.l2_bytes, available, what));
   if (!as_nccl_tests_) return plan;
-  // Rotates through the buffers like nccl-tests, which moves on in memory after each iteration by
-  // the larger of the input and output sizes. Each timed loop starts over with the first buffers.
+  // Rotates through the buffers as nccl-tests does: after each iteration, advances by the larger of
+  // the input and output sizes. Each timed loop starts over with the first buffers.
   const int64_t shift = aggregate_ * std::max(input_stride_, output_stride_);
   const int64_t sets = std::clamp<int64_t>(kNcclTestsBytes / shift, 1, kNcclTestsIterations);
   return Rotation(std::clamp<int64_t>(available / set_bytes, 1, sets));
@@ -246,7 +246,7 @@ Status CollectiveCase::Wait(Communicator::Polling polling) {
 Status CollectiveCase::CaptureGraph() {
   std::vector<double> seconds;
   // Besides measuring the time, this first iteration connects the ranks and loads the kernels,
-  // neither of which may happen during the capture of a CUDA graph.
+  // neither of which may happen while a CUDA graph is being captured.
   const Status timed = timer_.Time(
       stream_.get(), 1, 1, [this] { return Iterate(); }, [this] { return Wait(); }, &seconds);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, timed, kPeerTimeout));
@@ -261,8 +261,8 @@ Status CollectiveCase::CaptureGraph() {
   if (!Repeatable()) launches_ = std::min(sets, kMaxGraphIterations);
   if (as_nccl_tests_) launches_ = kNcclTestsIterations;
   // An in-place reduction overwrites its input. If a graph uses the same buffers more than once, it
-  // reduces its own results, and the expected values are unknown. A separate graph of a single
-  // iteration is then verified instead.
+  // reduces its own results, and the expected values are unknown. In that case, verifies a separate
+  // graph of a single iteration instead.
   if (!Repeatable() && launches_ > sets) {
     ASSAY_ASSIGN_OR_RETURN(verified_, Capture(1));
     verified_set_ = rotation_.last();
@@ -432,9 +432,8 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// Measures the bandwidth of the links between the ranks with both an all-reduce and a broadcast,
-// and returns the higher value. On two H200s, the broadcast is 8% faster because it does no
-// reduction.
+// Measures the link bandwidth between the ranks with both an all-reduce and a broadcast, and
+// returns the higher value. On two H200s, the broadcast is 8% faster because it does no reduction.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

@@ -52,8 +52,7 @@ class CollectiveCase : public Case {
 
  protected:
   // Enqueues extra work on `stream` before every iteration. Tests override this to delay a rank.
-  // The work is included in the measured time, and must be permitted during the capture of a CUDA
-  // graph.
+  // The work counts toward the measured time, and must be allowed during CUDA graph capture.
   virtual Status BeforeIteration(cudaStream_t /*stream*/) { return Status::Ok(); }
 
  private:
@@ -77,7 +76,7 @@ class CollectiveCase : public Case {
   // Fills the inputs of all collectives of `set`.
   Status Fill(int64_t set);
   // Fills the output buffers of `set` with 0xff bytes to expose elements that are never written.
-  // This destroys the inputs of in-place collectives, which are therefore filled again.
+  // For in-place collectives, this destroys the inputs, so they are filled again.
   Status Poison(int64_t set);
   // Returns true if the output can be verified after any number of iterations. The output of an
   // in-place reduction cannot: each iteration reduces the previous result, so the sums overflow.

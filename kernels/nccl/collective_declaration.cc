@@ -35,7 +35,7 @@ Parameter BytesParameter(const Collective& collective) {
   return DividedArrayParameter();
 }
 
-// Returns the parameter "in_place". Even collectives that NCCL cannot run in place have it, with
+// Returns the parameter "in_place". Collectives that NCCL cannot run in place also have it, with
 // "false" as the only choice, so that the results of all collectives have the same parameters.
 Parameter InPlaceParameter(const Collective& collective) {
   if (collective.not_in_place == nullptr) {
@@ -84,7 +84,7 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
 // Returns true if the result of the "avg" operation over `ranks` ranks can be verified. Only
 // 8-bit types have limits:
 //   - fp8: `ranks` must be a power of two up to 512, so that e4m3 represents 1 / ranks exactly.
-//     With other numbers, rounding could cause differences as large as those of a wrong result.
+//     Otherwise, rounding could cause differences as large as those of a wrong result.
 //   - integers: `ranks` must be at most 63.
 bool CanVerifyMean(const CollectiveDtype& dtype, int64_t ranks) {
   if (dtype.bytes > 1) return true;
@@ -130,9 +130,9 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
 }
 
 // Declares the benchmark of one collective. The benchmark's test compares the computed work with an
-// example of 4 ranks. Each rank has an array of 4096 bytes or, if the collective divides the array,
-// a share of 1024 bytes. `link_bytes` and `steps` are the expected values, computed by hand: the
-// number of bytes on the busiest link and the number of successive messages.
+// example of four ranks. Each rank has an array of 4096 bytes or, if the collective divides the
+// array, a share of 1024 bytes. `link_bytes` and `steps` are the expected values, computed by hand:
+// the number of bytes on the busiest link and the number of successive messages.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;
@@ -184,7 +184,7 @@ Declaration AllReduceDeclaration() {
 Declaration AllGatherDeclaration() {
   return DeclarationOf(CollectiveKind::kAllGather, 3 * 1024, 3)
       // An example with three collectives at once, each of which divides an array of 1000 bytes
-      // among 4 ranks. Shares are rounded down to 240 bytes, so the payload is 960 bytes.
+      // among four ranks. Shares are rounded down to 240 bytes, so the payload is 960 bytes.
       .Example({{"ranks", "4"}, {"bytes", "1000"}, {"aggregate", "3"}},
                {.link_bytes = 3 * 3 * 240,
                 .payload_bytes = 3 * 960,

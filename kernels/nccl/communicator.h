@@ -18,11 +18,11 @@ namespace assay {
 // timeout. These failures, and errors reported by NCCL, abort the communicator. Example:
 //   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), stream));
 // Callers must keep fewer than about 1000 kernels queued on a stream. Once the queue is full, the
-// next launch blocks, and the loss of a rank goes unnoticed.
+// next launch blocks, and a lost rank goes unnoticed.
 class Communicator {
  public:
   // The polling mode of Wait(). kSleep sleeps between polls. kSpin polls continuously, which is
-  // needed when the work is timed by the host's clock.
+  // needed when the work is timed with the host's clock.
   enum class Polling { kSleep, kSpin };
 
   Communicator(const Communicator&) = delete;
@@ -43,15 +43,15 @@ class Communicator {
   // Returns true if the communicator was aborted, either by Abort() or because a wait failed.
   // From then on, do not pass it to NCCL, and do not destroy CUDA graphs that captured its calls.
   bool aborted() const { return comm_ == nullptr; }
-  // Ends this communicator's kernels on this GPU, even those waiting for other ranks. Must be
+  // Stops this communicator's kernels on this GPU, even those waiting for other ranks. Must be
   // called if another communicator of the same ranks was aborted.
   void Abort();
 
   // Runs `calls` between ncclGroupStart and ncclGroupEnd. Calls ncclGroupEnd even if `calls` fails.
   Status Group(const std::function<Status()>& calls) const;
 
-  // Waits until `stream` is empty. Fails if NCCL reports a failure, if a rank is lost, or after
-  // `timeout`.
+  // Waits until `stream` is empty. Fails if NCCL reports an error, a rank is lost, or `timeout`
+  // expires.
   Status Wait(cudaStream_t stream, Duration timeout, Polling polling = Polling::kSleep);
   // Like Wait(), but waits only for the work that was enqueued before `event`.
   Status WaitFor(cudaEvent_t event, Duration timeout);
@@ -62,8 +62,8 @@ class Communicator {
   // Waits until `query` no longer returns cudaErrorNotReady.
   Status WaitUntilReady(const std::function<cudaError_t()>& query, const char* what,
                         Duration timeout, Polling polling);
-  // Returns the error that must end a wait that has lasted `waited` so far: an NCCL failure, a
-  // lost rank, or the timeout. Returns OK if the wait may continue.
+  // Returns OK if a wait that has taken `waited` so far may continue. Otherwise, returns the error
+  // that must end it: an NCCL failure, a lost rank, or the timeout.
   Status Trouble(Duration waited, Duration timeout) const;
 
   const NcclLibrary& nccl_;

@@ -14,7 +14,7 @@ namespace assay {
 
 class LaunchQueue {
  public:
-  // Waits until the queue of `stream` is short enough for the next launch not to block. Must be
+  // Waits until the queue of `stream` is short enough that the next launch will not block. Must be
   // called before every launch.
   Status MakeRoom(Communicator& communicator, cudaStream_t stream, Duration timeout);
 

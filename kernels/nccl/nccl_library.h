@@ -59,7 +59,7 @@ std::optional<std::string> NcclVersion();
 
 // Converts an NCCL result code to a status with reason NCCL_ERROR, or to OK for ncclSuccess. The
 // status code is INVALID_ARGUMENT for invalid arguments, UNAVAILABLE if a rank or the network
-// failed, and INTERNAL for all other errors. The message contains NCCL's error text, the
+// failed, and INTERNAL for all other errors. The message includes NCCL's error text, the
 // expression, the file and the line.
 Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
                   const char* file, int line);

@@ -1,4 +1,4 @@
-// Finds out which algorithm, protocol and number of channels NCCL chose for a collective. NCCL
+// Finds out which algorithm and protocol NCCL chose for a collective, and how many channels. NCCL
 // reveals this only to profiler plugins, so this program registers as one. Choices are recorded
 // only between StartNcclProfiler() and StopNcclProfiler().
 #pragma once

@@ -16,8 +16,8 @@ namespace assay {
 namespace {
 
 // The minimum duration, in seconds, of the matrix multiplications and of the collective. Shorter
-// work is repeated up to kMaxRepeats times. When the two run at once, one starts a few microseconds
-// after the other, and this delay should be negligible.
+// work is repeated up to kMaxRepeats times. When both run at once, they start a few microseconds
+// apart, and this delay should be negligible.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;
@@ -68,8 +68,8 @@ Status OverlapCase::Prepare() {
   ASSAY_ASSIGN_OR_RETURN(communicator_, Communicator::Connect(peers_, gpu_, kPeerTimeout, ctas_));
   const Result<std::vector<double>> timed = TimeOneOfEach();
   ASSAY_RETURN_IF_ERROR(Agree(peers_, timed.status(), kPeerTimeout));
-  // All ranks must repeat the work equally often, so the numbers of repetitions are computed from
-  // the times of the slowest rank.
+  // All ranks must repeat the work the same number of times, so the repetition counts are computed
+  // from the slowest rank's times.
   ASSAY_ASSIGN_OR_RETURN(const std::vector<double> slowest, LargestOfRanks(peers_, *timed));
   Balance(slowest[0], slowest[1]);
   return Status::Ok();
@@ -121,8 +121,8 @@ void OverlapCase::Balance(double gemm, double collective) {
   gemms_ = Repeats(collective * static_cast<double>(collectives_), gemm);
 }
 
-// Returns the mean time, in seconds, of the work that `enqueue` enqueues, over several runs after
-// a warm-up run.
+// Returns the mean time, in seconds, that the work enqueued by `enqueue` takes, over several runs
+// after a warm-up run.
 Result<double> OverlapCase::TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue) {
   ASSAY_RETURN_IF_ERROR(enqueue());
   ASSAY_CUDA(cudaEventRecord(events_[kBegin], stream));

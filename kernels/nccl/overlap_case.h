@@ -39,14 +39,14 @@ struct OverlapTimes {
   // Returns the time saved by running the multiplications and the collective at once, as a
   // fraction of the shorter of their times:
   //   (gemm_alone + collective_alone - together) / min(gemm_alone, collective_alone).
-  // 1 means that the shorter one adds no time, and 0 that no time is saved. A negative value
+  // 1 means that the shorter one adds no time, and 0 means that no time is saved. A negative value
   // means that running one after the other would be faster.
   double overlap_fraction() const;
 };
 
 // A case that measures how well matrix multiplications and a collective overlap. Each iteration
-// times the multiplications alone, then the collective alone, then both at once on two streams.
-// The shorter of the two is repeated so that both last about as long. All ranks synchronize
+// times the multiplications alone, then the collective alone, then both at once on two streams. The
+// shorter of the two is repeated so that both take about the same time. All ranks synchronize
 // before each timed part that involves collectives.
 class OverlapCase : public Case {
  public:
@@ -91,7 +91,7 @@ class OverlapCase : public Case {
   Status FillInputs();
   // Returns the time of one multiplication and the time of one collective on this rank, in seconds.
   Result<std::vector<double>> TimeOneOfEach();
-  // Computes how often to repeat the multiplication and the collective in an iteration. `gemm`
+  // Computes how many times to repeat the multiplication and the collective in an iteration. `gemm`
   // and `collective` are the durations of a single run of each, in seconds.
   void Balance(double gemm, double collective);
   Result<double> TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue);

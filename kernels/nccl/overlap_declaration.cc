@@ -69,8 +69,8 @@ Declaration OverlapDeclaration() {
       .Prediction("none: each side is compared with its own time alone, measured in the same run")
       .Validate(ValidateOverlap)
       .SelfTest({{"ranks", "2"}, {"m", "264"}, {"n", "136"}, {"k", "520"}, {"bytes", "1048580"}})
-      // The expected work is empty because it cannot be known in advance: the numbers of
-      // repetitions depend on times measured on the GPU.
+      // The expected work is empty because it cannot be known in advance: the repetition counts
+      // depend on times measured on the GPU.
       .Example({{"ranks", "4"}}, {})
       .Refuses({{"bytes", "5"}}, "bytes")
       .Refuses({{"ranks", "4"}, {"collective", "all_gather"}, {"bytes", "63"}}, "bytes")

@@ -27,9 +27,9 @@ enum class ReduceType {
 };
 enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 
-// The inputs of a reduction: whole numbers so small that the order of reduction does not matter.
-// They depend on the seed, the rank and the element's index. Their range depends on the operation
-// and on L, the largest sum allowed for the element type, such as 256 for bf16.
+// The inputs of a reduction: whole numbers small enough that the order of reduction does not
+// matter. They depend on the seed, the rank and the element's index. Their range depends on the
+// operation and on L, the largest sum allowed for the element type, such as 256 for bf16.
 //   sum: 0 to L / world_size. If there are more than L ranks, at most 8 have inputs other than 0.
 //   prod: 1, or 2 on at most two ranks.
 //   min, max: 0 to L. For every element, exactly one rank has the smallest or largest value.

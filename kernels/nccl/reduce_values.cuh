@@ -38,9 +38,9 @@ __host__ __device__ constexpr double UnitRoundoff() {
   return 0;
 }
 
-// The maximum number of ranks that contribute to a sum if there are very many ranks. If all of them
-// contributed, the sum could exceed the largest whole number that the data type holds exactly. With
-// this limit, the sum is at most kFewRanks.
+// The maximum number of ranks that contribute to a sum when there are very many ranks. If all of
+// them contributed, the sum could exceed the largest whole number that the data type holds exactly.
+// With this limit, the sum is at most kFewRanks.
 constexpr int kFewRanks = 8;
 
 // The number of rounding errors allowed when checking a mean of n inputs. NCCL rounds 1 / n, then
@@ -82,9 +82,9 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   if (ranks <= largest) {
     return static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest / ranks + 1));
   }
-  // If all ranks contributed, the sum could exceed `largest`. Instead, this draws kFewRanks random
-  // numbers and returns how many of them equal `rank`. Half of the possible numbers match no rank,
-  // so the sums differ from element to element.
+  // Limits the sum to kFewRanks, because it could exceed `largest` if all ranks contributed. Draws
+  // kFewRanks numbers at random, and lets each rank contribute the count of draws equal to `rank`.
+  // Half of the possible draws match no rank, so the sums differ from element to element.
   int value = 0;
   for (int slot = 0; slot < kFewRanks; ++slot) {
     const uint32_t drawn = draws.Of(slot) % (2 * static_cast<uint32_t>(ranks));

@@ -1,6 +1,5 @@
 // Declares the ring_all_reduce benchmark: an all-reduce built from ncclSend, ncclRecv and an
-// addition kernel, so that its algorithm is easy to read. It is meant for comparison with NCCL's
-// own all-reduce.
+// addition kernel, for comparison with NCCL's own. Its algorithm is meant to be easy to read.
 //
 // Each rank sends 2 (n - 1) / n of the array, the minimum for an all-reduce. See ring_schedule.h
 // for the algorithm and ring_case.cc for the pipeline.
@@ -13,9 +12,8 @@ namespace {
 constexpr int64_t kMaxRanks = 64;
 constexpr int64_t kMaxChunks = 64;
 
-// The fixed time of one step on an H200, in seconds, excluding the data transfer. It covers the
-// start of NCCL's kernel, the synchronization of sender and receiver, and the start of the
-// addition kernel.
+// The fixed time of one step on an H200, in seconds, excluding the data transfer. Covers launching
+// NCCL's kernel, synchronizing sender and receiver, and launching the addition kernel.
 constexpr double kStepSeconds = 20e-6;
 
 Work RingAllReduceWork(const ParameterMap& parameters, int ranks) {
@@ -59,8 +57,8 @@ Declaration RingAllReduceDeclaration() {
           "efficiency is that of NCCL's all_reduce of the same array")
       .WorkOf(RingAllReduceWork)
       .SelfTest({{"ranks", "2"}, {"bytes", "1048580"}, {"chunks", "3"}})
-      // On 4 ranks, the reduce-scatter and the all-gather have 3 steps each, and each step sends a
-      // quarter of the array.
+      // On four ranks, the reduce-scatter and the all-gather have three steps each, and each step
+      // sends a quarter of the array.
       .Example({{"ranks", "4"}, {"bytes", "4096"}},
                {.link_bytes = 6 * 1024, .payload_bytes = 4096, .fixed_seconds = 6 * 20e-6})
       .Refuses({{"ranks", "4"}, {"bytes", "4098"}}, "bytes")

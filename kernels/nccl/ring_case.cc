@@ -69,8 +69,8 @@ RingCase::~RingCase() {
     return lane.communicator != nullptr && lane.communicator->aborted();
   };
   if (!std::any_of(lanes_.begin(), lanes_.end(), aborted)) return;
-  // If one communicator was aborted, the kernels of the others would wait indefinitely, so all
-  // communicators are aborted.
+  // Aborts all communicators if one was aborted, because the kernels of the others would wait
+  // forever.
   for (Lane& lane : lanes_) {
     if (lane.communicator != nullptr) lane.communicator->Abort();
   }
@@ -207,7 +207,7 @@ Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set)
 }
 
 // Enqueues the send and the receive of one message in one ring. Skips empty messages. Sender and
-// receiver divide a chunk in the same way, so they skip the same ones.
+// receiver divide chunks in the same way, so both skip the same messages.
 Status RingCase::SendAndReceive(const Lane& lane, const Ring& ring, int step, int message,
                                 int64_t set) {
   const RingStep now = RingStepOf(ring.place, step);
@@ -306,8 +306,8 @@ Result<Verdict> RingCase::CheckRandom(int64_t set) {
 Result<Verdict> RingCase::VerifyLast() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   if (!in_place_) return CheckRandom(last_set_);
-  // The output of the timed iterations cannot be checked: repeated in place, an all-reduce sums its
-  // own results until they overflow. Instead, checks another run with new input.
+  // Checks another run with new input. The output of the timed iterations cannot be checked:
+  // repeated in place, an all-reduce adds up its own results until they overflow.
   ASSAY_ASSIGN_OR_RETURN(Verdict verdict, Verify());
   verdict.reference += ", after filling the buffer again";
   return verdict;

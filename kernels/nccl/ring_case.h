@@ -22,8 +22,8 @@
 namespace assay {
 
 // The number of lanes. A lane is an NCCL communicator with two rings, one in each direction. With
-// two lanes, the messages of one keep the links busy while the other starts its next messages.
-// Every ring reduces an equal part of the array.
+// two lanes, the messages of one keep the links busy while the other starts its next messages. Each
+// ring reduces an equal share of the array.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
@@ -88,8 +88,8 @@ class RingCase : public Case {
   Piece MessageOf(const Ring& ring, int chunk, int message) const {
     return PartOf(ChunkOf(ring, chunk), message, messages_, Granule());
   }
-  // Returns the address in the receive buffer where `piece`, a part of chunk number `chunk`,
-  // stays until it is added.
+  // Returns the address in the receive buffer where `piece`, a part of chunk number `chunk`, is
+  // kept until it is added.
   void* PlaceOf(const Ring& ring, int chunk, const Piece& piece) const {
     return ElementAt(ring.received, piece.first - ChunkOf(ring, chunk).first);
   }

@@ -20,8 +20,9 @@ namespace assay {
 Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* out, int64_t count,
                   int blocks, cudaStream_t stream);
 
-// Fills `data` with `count` random elements, approximately normal with variance 1. They come from
-// the random sequence selected by `seed` and `sequence`, starting at element `first`.
+// Fills `data` with `count` random elements, approximately normally distributed with variance 1.
+// They come from the random sequence selected by `seed` and `sequence`, starting at element
+// `first`.
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream);
 
@@ -29,10 +30,10 @@ Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, in
 // rounding errors, or 9.5e-7 for fp32.
 double SumTolerance(const std::string& dtype);
 
-// Compares `count` sums with those at `reference`. Both add the same random elements of `ranks`
-// ranks, but in a different order. Each difference is divided by the reference value or the
-// standard deviation of a sum, the larger of the two. The verdict contains the largest quotient.
-// Waits for `stream`.
+// Compares `count` sums with those at `reference`. Both add up the same random elements of `ranks`
+// ranks, but in a different order. Each difference is divided by the larger of the reference value
+// and the standard deviation of a sum. The verdict includes the largest quotient. Waits for
+// `stream`.
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
                             int64_t count, int ranks, cudaStream_t stream);
 

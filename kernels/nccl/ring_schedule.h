@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// One rank's place in a ring. Data travels towards higher ranks if `direction` is 1, and towards
+// One rank's place in a ring. Data travels toward higher ranks if `direction` is 1, and toward
 // lower ranks if it is -1.
 struct RingPlace {
   int ranks = 2;
@@ -41,9 +41,9 @@ struct Piece {
   int64_t count = 0;
 };
 
-// Divides `whole` into `parts` consecutive parts of nearly equal size and returns the one
-// numbered `part`. Every part begins at a multiple of `granule` elements from the start of
-// `whole`. Parts may be empty.
+// Divides `whole` into `parts` consecutive parts of nearly equal size, and returns part number
+// `part`. Every part begins at a multiple of `granule` elements from the start of `whole`. Parts
+// may be empty.
 Piece PartOf(const Piece& whole, int part, int parts, int64_t granule);
 
 }  // namespace assay

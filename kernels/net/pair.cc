@@ -11,8 +11,8 @@
 namespace assay {
 namespace {
 
-// Accepts `connections` connections and returns them ordered by number. The caller sends this
-// number in its first message (the greeting), which would normally contain its rank.
+// Accepts `connections` connections and returns them ordered by number. The connecting rank sends
+// this number in its first message (the greeting), in place of its rank.
 Result<std::vector<Socket>> Accept(const Socket& listener, const std::string& nonce,
                                    int connections, MonotonicTime deadline) {
   std::set<int> numbers;

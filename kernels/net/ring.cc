@@ -58,7 +58,7 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
   const MonotonicTime deadline = Clock::Real().Now() + std::min(timeout, kConnectTimeout);
   const Caller me = {peers.rank(), Purpose::kMessages};
   // Connects to the next rank on another thread while this thread accepts the previous rank. If all
-  // ranks did one after the other, every rank would wait for its neighbor.
+  // ranks did the two in sequence, every rank would wait for its neighbor.
   auto connected =
       std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);

@@ -110,8 +110,8 @@ Status SendingEnd::Send(int64_t iterations, int64_t bytes, const std::atomic<boo
   StreamThreads threads;
   const Status started = threads.Start(streams_.size(), [&](size_t i) -> Status {
     Stream& stream = streams_[i];
-    // Each transfer begins with a new block, even if the last block of the previous one was
-    // incomplete.
+    // Each transfer begins with a new block, even if the previous transfer ended with an incomplete
+    // block.
     stream.offset = 0;
     stream.sent = 0;
     for (;;) {
@@ -287,7 +287,7 @@ Status ReceivingEnd::Wait(const Stream& stream, bool announced) {
   const MonotonicTime deadline = Clock::Real().Now() + kStreamStall;
   pollfd entries[2] = {{stream.socket.fd(), POLLIN, 0}, {announced ? -1 : wake_, POLLIN, 0}};
   if (poll(entries, 2, PollMillis(deadline)) != 0) return Status::Ok();
-  // A single idle stream is not an error, because the other streams may be sending all blocks.
+  // A single idle stream is not an error, because the other streams may be sending all the blocks.
   // Until the sender announces how many bytes each stream has sent, the transfer therefore fails
   // only if all streams are idle.
   const bool all_silent = std::chrono::steady_clock::now() - arrivals_->last() >= kStreamStall;
@@ -334,8 +334,7 @@ StreamMismatches ReceivingEnd::Check() {
   StreamMismatches all;
   for (Stream& stream : streams_) {
     all.Add(stream.mismatches);
-    // The buffer contains the beginning of the current block, followed by the end of the previous
-    // one.
+    // The buffer holds the beginning of the current block, followed by the end of the previous one.
     all.Add(stream.pattern.Compare(stream.buffer.data(), 0, stream.offset, stream.block));
     if (stream.block == stream.first_block) continue;
     all.Add(stream.pattern.Compare(stream.buffer.data(), stream.offset, kStreamBlockBytes,

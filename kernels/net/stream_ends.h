@@ -1,9 +1,9 @@
 // The sender and the receiver of a bulk transfer over several TCP connections, called streams.
 //
-// A transfer is a sequence of messages, which are divided into blocks. As soon as a stream has
-// sent a block, it takes the next one, so a slow connection sends fewer blocks without delaying
-// the others. After all bytes are sent, the caller must tell the receiver how many bytes each
-// stream sent.
+// A transfer is a sequence of messages, which are divided into blocks. As soon as a stream has sent
+// a block, it takes the next one, so a slow connection sends fewer blocks without delaying the
+// others. Once all bytes are sent, the caller must tell the receiver how many bytes each stream
+// sent.
 #pragma once
 
 #include <atomic>

@@ -41,7 +41,7 @@ class TcpAllReduceCase : public Case {
   }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    // Writes NaN to one element per page of the output, so that the check finds pages that the
+    // Writes NaN to one element per page of the output, so that the check detects pages that the
     // timed iterations did not write.
     for (size_t i = 0; i < out_.size(); i += 1024) out_[i] = kPoison;
     // Runs an untimed all-reduce of a few elements, which makes this rank wait until all ranks

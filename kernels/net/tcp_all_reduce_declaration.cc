@@ -42,8 +42,8 @@ Declaration TcpAllReduceDeclaration() {
           "the slowest rank")
       .WorkOf(TcpAllReduceWork)
       .SelfTest({{"bytes", "100004"}, {"streams", "2"}})
-      // In a ring of 4 ranks, each rank sends 3/4 of the array in the reduce-scatter and the same
-      // amount in the all-gather.
+      // In a ring of four ranks, each rank sends 3/4 of the array in the reduce-scatter and the
+      // same amount in the all-gather.
       .Example({{"ranks", "4"}, {"bytes", "4096"}},
                {.link_bytes = 2 * 3 * 1024, .link = LinkKind::kNetwork, .payload_bytes = 4096})
       .Refuses({{"bytes", "5"}}, "bytes");

@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// The maximum time for a receive-only rank to wait until the sender is finished. The transfer
-// ends much earlier if a stream stalls or the sender's heartbeats stop.
+// The maximum time that a receive-only rank waits for the sender to finish. The transfer ends much
+// earlier if a stream stalls or the sender's heartbeats stop.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
 
@@ -51,8 +51,8 @@ class TcpBandwidthCase : public Case {
     return Status::Ok();
   }
 
-  // Reports the cache state as "none": all iterations send the same memory, so the sent data
-  // always stays in the CPU's cache.
+  // Reports the cache state as "none": all iterations send from the same memory, so the data always
+  // stays in the CPU's cache.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
   // Returns the shortest sample, in seconds. It must be much longer than a burst, in which
   // several milliseconds' worth of data arrives at once. Bursts occur when a network card buffers
@@ -63,7 +63,7 @@ class TcpBandwidthCase : public Case {
   }
 
   void AdjustRule(MeasureRule* rule) const override {
-    // The rate of a TCP connection rises during its first round trips and may fall afterwards, so
+    // The rate of a TCP connection rises during its first round trips and may drop afterwards, so
     // the default warm-up is too short.
     rule->min_warmup_seconds = 0.5;
     rule->settle_window_seconds = 0.25;
@@ -138,8 +138,8 @@ class TcpBandwidthCase : public Case {
     bool every_byte = false;
   };
 
-  // Runs one transfer. Both ranks must call this. If data flows in both directions, each rank
-  // keeps sending until the timed part of the other direction has ended, so that both stay busy.
+  // Runs one transfer. Both ranks must call this. If data flows in both directions, each rank keeps
+  // sending until the timed part of the other direction is over, so that both stay busy.
   Status Transfer(const Order& order) {
     Status mine;
     if (receiver_) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kStallSeconds = 30;
 // The number of bytes at the start of the receive buffer that are overwritten before each round
-// trip, to detect bytes that do not arrive. It is small enough not to affect the time.
+// trip, to detect bytes that do not arrive. Small enough not to affect the measured time.
 constexpr size_t kPoisonedBytes = 64;
 
 class TcpLatencyCase : public Case {
@@ -38,8 +38,8 @@ class TcpLatencyCase : public Case {
       message_[i] = static_cast<char>(RandomAt(seed_, i));
   }
 
-  // Makes the socket blocking. Like most programs, a rank that sleeps until data arrives then makes
-  // only one system call, without a poll() before it.
+  // Makes the socket blocking. A rank that sleeps until data arrives then makes only one system
+  // call, as most programs do, without calling poll() first.
   Status Prepare() {
     const int flags = fcntl(socket_.fd(), F_GETFL);
     const timeval stall = {kStallSeconds, 0};
@@ -98,7 +98,7 @@ class TcpLatencyCase : public Case {
   }
 
  private:
-  // Overwrites the first `bytes` bytes of the receive buffer, so that the check finds bytes that
+  // Overwrites the first `bytes` bytes of the receive buffer, so that the check detects bytes that
   // never arrive.
   void Poison(size_t bytes) {
     std::memset(received_.data(), ~message_[0], std::min(received_.size(), bytes));

@@ -25,8 +25,8 @@ Input ElementInput() {
       .Help("type of the elements sent");
 }
 
-// Returns true if the user named a link or a GPU, in which case the answer can include times, not
-// just bytes.
+// Returns true if the user named a link or a GPU, so that the answer can include times as well as
+// bytes.
 bool WantsTimes(const Arguments& arguments) {
   return arguments.Has("gpu") || arguments.Has("link");
 }

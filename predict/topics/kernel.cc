@@ -297,8 +297,8 @@ Result<Answer> OverlapAnswer(const Arguments& arguments) {
              arguments.Has("together") ? "(compute + communication - together) / the shorter"
                                        : "share of compute that hides communication",
              arguments.Has("together") || arguments.Given("overlap") ? "given" : "ideal");
-  // An `overlap` computed from measured times is a fraction of the shorter time: compute or
-  // communication. An `overlap` given by the user is a fraction of the compute time.
+  // An `overlap` computed from measured times is a fraction of the shorter of the compute and
+  // communication times. One given by the user is a fraction of the compute time.
   const double hiding = arguments.Has("together") ? shorter * overlap : compute * overlap;
   const double exposed = answer.Add("exposed", std::max(0.0, communication - hiding),
                                     Unit::kSeconds, "max(0, communication - compute x overlap)");

@@ -34,8 +34,8 @@ const std::map<std::string, NumberFormat>& NumberFormats() {
 }
 
 // Returns the expected largest absolute value among `count` samples from a standard normal
-// distribution. Treats this as the largest of twice as many samples, because a sample can be large
-// in either direction, and uses the limiting (Gumbel) distribution of the largest sample.
+// distribution. Treats this as the maximum of twice as many samples, because a sample can be large
+// in either direction, and uses the limiting (Gumbel) distribution of the maximum.
 double ExpectedLargestNormal(double count) {
   constexpr double kEulerGamma = 0.5772156649015329;
   constexpr double kFourPi = 12.566370614359172;

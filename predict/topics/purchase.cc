@@ -57,8 +57,7 @@ double CostPerFlop(const Candidate& gpu, double intensity) {
 
 // Returns the arithmetic intensity at which a computation costs the same on GPUs A and B, or
 // nullopt if the same GPU is cheaper at all intensities. There is at most one such intensity,
-// because the cost ratio only rises or only falls between the two ridges, and is constant
-// elsewhere.
+// because the cost ratio is strictly monotonic between the two ridges and constant elsewhere.
 std::optional<double> BreakEvenIntensity(const Candidate& a, const Candidate& b) {
   const double low = std::min(*a.Ridge(), *b.Ridge());
   const double high = std::max(*a.Ridge(), *b.Ridge());

@@ -40,7 +40,7 @@ Result<ModelShape> KvShape(const Arguments& arguments) {
   return shape;
 }
 
-// Adds to the answer the numbers of pages, tokens and sequences that fit in a KV cache pool of
+// Adds terms to the answer that say how many pages, tokens and sequences fit in a KV cache pool of
 // `pool` bytes, divided into pages of `page` tokens.
 void AddKvPool(Answer& answer, const ModelShape& shape, double pool, double page, double context,
                double token_bytes, double paged_sequence_bytes) {

@@ -201,8 +201,8 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
 // Sorts the options from best to worst:
 //   - Options that miss the latency goals come last.
 //   - Cheaper options come first.
-//   - If the cost is the same, options with fewer GPUs come first if a request rate is given, and
-//     then those with more tokens per GPU.
+//   - At equal cost, options with fewer GPUs come first (if a request rate is given), and then
+//     those with more tokens per GPU.
 void SortServeOptions(const ServeGoal& goal, std::vector<ServeOption>& options) {
   const auto key = [&](const ServeOption& option) {
     const bool fails = !option.problem.empty();
@@ -274,7 +274,7 @@ void DropSmallSizes(std::vector<ServeOption>& options) {
 }
 
 // Keeps one option per GPU model: the first that meets the latency goals. Returns the number of GPU
-// models with no such option.
+// models without such an option.
 size_t KeepBestOfEach(std::vector<ServeOption>& options) {
   std::set<std::string> kept;
   std::set<std::string> all;

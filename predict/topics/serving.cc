@@ -12,7 +12,7 @@ namespace assay::predict {
 namespace {
 
 // Returns the part of a decode step that takes the most time. Matrix products limited by arithmetic
-// are considered compute, and all others weight reads.
+// are counted as compute, and all others as weight reads.
 std::string DominantDecodePart(const StepTime& step) {
   double compute = 0;
   double weights = 0;

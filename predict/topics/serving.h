@@ -11,7 +11,7 @@
 
 namespace assay::predict {
 
-// The default for the largest number of tokens that a server computes per prefill step, which
+// The default limit on the number of tokens that a server computes per prefill step, which
 // determines how much memory activations need.
 constexpr double kPrefillChunk = 2048;
 
@@ -51,14 +51,14 @@ Status CheckServingFit(const Hardware& gpu, const ModelShape& shape, const Servi
                        double batch, double context, double in_flight,
                        const std::string& batch_input, const std::string& context_input);
 
-// Returns the smallest tensor-parallel size at which the model fits in `room` bytes per GPU. It is
-// a power of two that divides the number of heads. Returns nullopt if there is none.
+// Returns the smallest tensor-parallel size, a power of two that divides the number of heads, at
+// which the model fits in `room` bytes per GPU. Returns nullopt if there is none.
 std::optional<int64_t> LeastServingTp(const ModelShape& shape, Serving serving, double batch,
                                       double context, double in_flight, double room,
                                       int64_t pp = 1);
 
-// Converts an error about an unknown figure of the GPU, such as its bandwidth, into an error about
-// the input with which the user can supply that figure.
+// Converts an error about an unknown figure of the GPU, such as its bandwidth, into one about the
+// input that lets the user supply this figure.
 Status RefuseUnknownFigure(const Status& error);
 
 // Adds the terms weights, kv, activations, needed, memory and room of one GPU.

@@ -25,8 +25,8 @@ Result<ModelSize> ModelSizeOf(const Arguments& arguments);
 // Returns the GPU's peak rate for a type, or an error about the input "peak" if it is unknown.
 Result<Figure> RequiredPeak(const Hardware& gpu, const std::string& dtype);
 
-// Converts an error about unknown hardware into an error about `input`, with which the user can
-// supply the missing figure.
+// Converts an error about unknown hardware into one about `input`, which lets the user supply the
+// missing figure.
 Status AsRefusal(const std::string& input, const Status& error);
 
 // Appends `more` to `inputs`.

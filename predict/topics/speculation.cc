@@ -174,7 +174,7 @@ Result<BestDraft> FindBestDraft(const PassCosts& costs, double alpha, int64_t le
 
 // Returns the smallest batch, up to `most`, at which speculative decoding is not faster for any K
 // from `least_k` to `most_k`, or nullopt if there is none. Doubles the batch until there is no
-// speed-up, then bisects. Starts from small batches because there may be a speed-up again at very
+// speed-up, then bisects. Starts with small batches, because there may again be a speed-up at very
 // large ones, where reading the cache dominates.
 Result<std::optional<double>> FindStop(const PassCosts& costs, double alpha, int64_t least_k,
                                        int64_t most_k, double most) {

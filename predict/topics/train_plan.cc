@@ -586,8 +586,8 @@ std::optional<double> LeastTrainingGpus(double parameters, const Hardware& gpu) 
   return std::max(1.0, std::ceil(16 * parameters / room));
 }
 
-// Returns the number of GPUs given by the user or, if there is none, the number required by the
-// deadline and the memory.
+// Returns the number of GPUs given by the user or, if there is none, the number needed to meet the
+// deadline and fit in memory.
 Result<double> PlannedTrainingGpus(const Arguments& arguments, const ModelSize& size,
                                    double gpu_seconds, Answer& answer) {
   const Hardware& gpu = arguments.Gpu();

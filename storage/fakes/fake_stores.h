@@ -73,9 +73,9 @@ struct FakeDatabase {
   // Returns false if another coordinator than the caller, whose term this is, schedules the fleet.
   bool IsTerm(int64_t term) const ASSAY_REQUIRES(mutex) { return term == 0 || term == leader.term; }
 
-  // Inserts the campaign and its jobs, and returns the campaign's id. If there is already a
-  // campaign with the same request_id, returns that one's id and inserts nothing. Returns
-  // ALREADY_EXISTS if another campaign has the same campaign_id.
+  // Inserts the campaign and its jobs, and returns the campaign's id. If a campaign with the same
+  // request_id already exists, returns its id and inserts nothing. Returns ALREADY_EXISTS if
+  // another campaign has the same campaign_id.
   Result<std::string> Insert(const NewCampaign& campaign) ASSAY_REQUIRES(mutex);
   // Adds a queued job at the end of the campaign.
   void AddJob(CampaignRow& campaign, const NewJob& job) ASSAY_REQUIRES(mutex);

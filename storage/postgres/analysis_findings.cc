@@ -129,7 +129,7 @@ void AddState(const RegressionQuery& query, Condition& condition) {
 }
 
 // Returns, for each place (GPUs or nodes) in `places`, the number of lineages (groups of comparable
-// results) in which there were enough other places for a comparison. Also sets judged_places and
+// results) in which there were enough other places to compare it with. Also sets judged_places and
 // unjudged_places in the response.
 std::map<std::string, int> CountJudged(Transaction& transaction, bool simulated,
                                        const std::set<std::string>& places,
@@ -175,8 +175,8 @@ Result<JudgeState> GetJudgeState(Pool& pool) {
 Status PutFindings(Pool& pool, const Findings& findings, int64_t term) {
   return pool.Run("put_findings", [&](Transaction& transaction) -> Status {
     LockFindings(transaction);
-    // Another scheduler may have been elected while this call was waiting for the lock. To notice
-    // this, check the term in a separate statement, because it takes its snapshot only after the
+    // Another scheduler may have been elected while this call was waiting for the lock. To detect
+    // this, check the term in a separate statement, whose snapshot is taken after acquiring the
     // lock.
     if (!transaction.exec_params("SELECT " + IsTerm("$1::bigint"), term)[0][0].as<bool>()) {
       return AnotherScheduler();

@@ -17,9 +17,9 @@
 namespace assay::storage {
 namespace {
 
-// The age of a cursor up to which ListChangedLineages reads all results since the cursor. For an
-// older cursor, there may be too many results, so it looks in each series (group of comparable
-// results) for just one result since the cursor.
+// The maximum age of a cursor for which ListChangedLineages reads all results since the cursor.
+// There may be too many results since an older cursor, so ListChangedLineages then looks for just
+// one of them in each series (group of comparable results).
 constexpr int64_t kMaxReadMicroseconds = 24LL * 3600 * 1'000'000;
 constexpr char kCursorKind = 'l';
 
@@ -203,8 +203,8 @@ class RunsBuilder {
 // $2 per set of GPUs or nodes. Considers only the newest $3 results of each series. The first
 // column of every row is the number of failed results. If there are no runs, the statement returns
 // one row in which all other columns are NULL.
-// For speed, it ranks the results using the index result_of_series alone, and reads only the rows
-// of the runs it returns.
+// For speed, the statement ranks results using the index result_of_series alone, and reads only the
+// rows of the runs that it returns.
 const std::string& LineageSql() {
   static const std::string sql =
       "WITH n AS MATERIALIZED ("
@@ -236,7 +236,7 @@ const std::string& LineageSql() {
 }
 
 // Selects the lineages (groups of series) of the series in the table "changed". Omits series of
-// imported results. One result per series is enough to tell, because either all of its results are
+// imported results. Checks only one result per series, because either all results of a series are
 // imported or none are.
 constexpr char kLineagesOfChanged[] =
     "SELECT DISTINCT s.lineage_id FROM changed JOIN series s USING (series_key)"
@@ -244,18 +244,18 @@ constexpr char kLineagesOfChanged[] =
     "   ORDER BY r.ts DESC, r.sequence DESC LIMIT 1) n"
     " JOIN origin o USING (origin_key) WHERE o.imported_from IS NULL ORDER BY s.lineage_id";
 
-// An SQL condition on a result "r". It selects the successful results of primary metrics, the only
-// ones that analyses use, if they were stored at or after $1 (in microseconds since 1970).
+// An SQL condition that selects results "r" that were stored at or after $1 (in microseconds since
+// 1970) and that analyses use, which are only the successful results of primary metrics.
 constexpr char kChanged[] =
     "r.ts >= 'epoch'::timestamptz + $1::bigint * interval '1 microsecond' AND r.\"primary\""
     " AND r.outcome = 'ok'";
 
 // Returns a time, in microseconds since 1970, before which no further results will appear. The next
 // ListChangedLineages can then skip all earlier results.
-// A result has the time at which its transaction began, but becomes visible only when that
-// transaction commits. The returned time is therefore the start of the oldest open transaction that
-// has written, minus `overlap`. This assumes that a transaction writes within `overlap` of its
-// start.
+// A result is stamped with the time at which its transaction began, but becomes visible only when
+// that transaction commits. The returned time is therefore the start of the oldest open transaction
+// that has written anything, minus `overlap`. This assumes that transactions first write within
+// `overlap` of their start.
 int64_t SettledTime(Transaction& transaction, Duration overlap) {
   return transaction
       .exec_params(

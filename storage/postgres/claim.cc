@@ -67,11 +67,11 @@ constexpr const char* kChoice =
     "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
     "  FROM candidate_set s JOIN active USING (campaign_id)) ";
 
-// Selects queued jobs "u" of campaign "a" that can run on several sets of nodes. Skips jobs with
-// too few candidates among the reachable nodes, $4, because only a limited number of jobs is read,
-// and such jobs could crowd out those behind them.
-// For speed, counts the reachable nodes only once for jobs that share a list of candidates, and
-// does not check a job's own list if it has more than $5 bytes.
+// Selects queued jobs "u" of campaign "a" that can run on several sets of nodes. $4 lists the
+// reachable nodes. Skips jobs that cannot start because too few of their candidates are reachable.
+// Queries read only a limited number of jobs, and might otherwise read only such jobs.
+// For speed, counts the reachable candidates only once for jobs that share a list of candidates,
+// and does not check a job's own list if it is larger than $5 bytes.
 constexpr const char* kUnpinned =
     "SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
     "  AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
@@ -239,7 +239,7 @@ class Claim {
   }
 
   // Reads more unpinned jobs, which can run on several sets of nodes, from every queue that may
-  // contain more. Otherwise jobs waiting for busy nodes would block the jobs behind them. Returns
+  // have more. Otherwise jobs waiting for busy nodes would block the jobs behind them. Returns
   // false if there are no more such jobs or if no node is free.
   bool ReadMoreUnpinned() {
     ArrayLiteral campaigns, last;
@@ -258,8 +258,9 @@ class Claim {
     return true;
   }
 
-  // Reads more jobs that must run on certain nodes, for all nodes that are at least partly free.
-  // Otherwise these nodes would stay idle if all jobs read so far must run on busy ones.
+  // Reads more pinned jobs, which must run on specific nodes, for all nodes that are at least
+  // partly free. Otherwise these nodes would stay idle if all jobs read so far are pinned to busy
+  // ones.
   void LookBehindHeads() {
     const std::vector<std::string> open = OpenNodes();
     constexpr int kPerNode = 16;
@@ -288,7 +289,7 @@ class Claim {
   }
 
   // Chooses nodes for queued jobs, in order of priority. Skips a job if too few nodes are currently
-  // free for it. If that job has waited long enough, also reserves nodes for it, so that later jobs
+  // free for it. If the job has waited long enough, also reserves nodes for it, so that later jobs
   // cannot take them.
   void Choose() {
     while (Wanted() > 0) {
@@ -345,9 +346,9 @@ class Claim {
       ids.Add(choice.candidate.job.job_id);
       placements.Add(ArrayOf(choice.nodes));
     }
-    // Lock the jobs in a statement of their own. The snapshot of the next statement is then taken
-    // after the lock, so it includes all results stored for these jobs, even late ones of the
-    // previous attempt.
+    // Lock the jobs in a separate statement, so that the snapshot of the next statement is taken
+    // after the lock. That snapshot includes all results stored for these jobs, even late ones of
+    // the previous attempt.
     const std::string picked = ArrayOf(FirstTexts(transaction_.exec_params(
         "SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
         "  AND " +

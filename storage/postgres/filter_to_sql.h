@@ -26,8 +26,8 @@ struct JoinedTables {
 std::string ResultsFrom(const JoinedTables& tables);
 
 // An SQL condition that is equivalent to a result filter. It is true or false, never NULL, and uses
-// the aliases of ResultsFrom. To prevent SQL injection, `text` contains nothing written by the
-// user. All user text is in `values`, which must be bound to the parameter $1 as a text array.
+// the aliases of ResultsFrom. To prevent SQL injection, `text` contains no user input. All user
+// input is in `values`, which must be bound to the parameter $1 as a text array.
 struct SqlCondition {
   std::string text = "true";
   std::vector<std::string> values;
@@ -60,7 +60,7 @@ struct SplitFilter {
   // The only jobs whose results can match the filter. Empty if the filter has no condition on the
   // job. `others` also contains the condition.
   std::vector<std::string> jobs;
-  // The earliest end time at which a result can match the filter, in seconds since 1970. `others`
+  // The earliest end time of results that can match the filter, in seconds since 1970. `others`
   // also contains the condition.
   std::optional<double> since;
   // True if `others` contains more than the default condition, which selects the primary metric.

@@ -21,7 +21,7 @@ struct LockedJob {
   int64_t epoch = 0;
   int case_count = 0;
   // True if the job accepts results of its latest attempt. It does so until a newer attempt begins,
-  // even if the latest one has failed or was given up.
+  // even if the latest one has failed or been abandoned.
   bool open = false;
 };
 using LockedJobs = std::map<std::string, LockedJob>;  // By job id.
@@ -81,7 +81,7 @@ void InsertCases(Transaction& transaction, const LockedJobs& jobs, Batch& batch)
   }
 }
 
-// Sets the outcomes of the results that InsertCases has not inserted, by comparing them with the
+// Sets the outcomes of the results that InsertCases did not insert, by comparing them with the
 // stored ones. Must run after InsertCases, because only a later statement is certain to see all
 // results stored by concurrent transactions.
 void CompareOthers(Transaction& transaction, const LockedJobs& jobs, Batch& batch) {
@@ -135,7 +135,7 @@ const std::vector<Column>& ResultColumns() {
 
 // Returns the SQL statement that stores metrics and samples, and adds the number of new cases to
 // each job's cases_done. $1 contains the job ids and $2 their numbers of new cases. $3 to $5 are
-// the columns of the table `sample`, and all further parameters are the columns of `result`.
+// the columns of the table `sample`, and the remaining parameters are the columns of `result`.
 const std::string& RowsSql() {
   static const std::string sql = [] {
     std::string names, values, parameters;

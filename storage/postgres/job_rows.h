@@ -24,12 +24,11 @@ v1::Job JobOf(const pqxx::row& row);
 
 // A cache of lists of candidate nodes, which lets the many jobs of a campaign that have the same
 // list share one copy. The lists are rows of the table candidate_set, which never change. A list is
-// kept for as long as any job in memory uses it. Thread-safe.
+// kept as long as any job in memory uses it. Thread-safe.
 class CandidateSets {
  public:
-  // Returns the candidate nodes of each job in `rows`. The rows must contain the columns
-  // campaign_id, candidate_set and candidate_node_ids of the table job. Throws a pqxx exception if
-  // the query fails.
+  // Returns the candidate nodes of each job in `rows`, which must include job's columns
+  // campaign_id, candidate_set and candidate_node_ids. Throws a pqxx exception if the query fails.
   std::vector<NodeIds> Of(Transaction& transaction, const pqxx::result& rows);
 
  private:
@@ -48,14 +47,14 @@ std::string LeasedColumns();
 std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result& rows,
                                     CandidateSets& sets);
 
-// Returns an SQL condition that keeps a statement sent by a former scheduler from changing
-// anything. It is true if the SQL expression `term` is 0 or the election number of the current
-// scheduler.
+// Returns an SQL condition that prevents a statement sent by a former scheduler from changing
+// anything. The condition is true if the SQL expression `term` is 0 or the election number of the
+// current scheduler.
 std::string IsTerm(const std::string& term);
 
-// Implements JobStore::FinishAttempt, except for ending a campaign whose last job has ended. The
-// outcome's campaign_ended is therefore true only if FinishedAttempt::mend has removed the
-// campaign's verdict. Sets `open` to true if the job is queued again.
+// Implements JobStore::FinishAttempt, except that it does not end a campaign whose last job has
+// ended. The outcome's campaign_ended is therefore true only if FinishedAttempt::mend has removed
+// the campaign's verdict. Sets `open` to true if the job is queued again.
 Result<FinishOutcome> FinishAttempt(Pool& pool, const FinishedAttempt& attempt, bool* open);
 
 // Implements JobStore::RerunCampaign.

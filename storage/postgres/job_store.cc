@@ -117,7 +117,7 @@ class PostgresJobStore : public JobStore {
   // Returns the jobs that changed since an earlier call, without missing changes by transactions
   // that were open during that call. The revision of a change is the id of its transaction. The
   // returned revision is the id of the oldest open transaction, so that all transactions that
-  // commit later have the same or a higher id. The next call therefore finds their changes.
+  // commit later have an equal or higher id. The next call therefore finds their changes.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -127,8 +127,8 @@ class PostgresJobStore : public JobStore {
           campaign_id);
       if (now.empty()) return NoCampaign(campaign_id);
       changes.revision = now[0][0].as<int64_t>();
-      // A revision higher than the current one comes from another database cluster, and this
-      // database was restored from a dump of that cluster. In that case, return all jobs.
+      // If the revision is higher than the current one, it comes from another database cluster, and
+      // this database was restored from a dump of that cluster. In that case, return all jobs.
       const int64_t since = revision > changes.revision ? 0 : revision;
       for (const auto& row :
            transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
@@ -314,8 +314,8 @@ class PostgresJobStore : public JobStore {
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override {
     bool open = false;
     ASSAY_ASSIGN_OR_RETURN(FinishOutcome outcome, storage::FinishAttempt(pool_, attempt, &open));
-    // End the campaign only after the attempt's transaction has committed. If the last two jobs end
-    // at the same time, the later of the two calls then sees that both have ended.
+    // End the campaign only after the attempt's transaction has committed. That way, if the last
+    // two jobs end at the same time, the later call sees that both have ended.
     if (outcome.held && !open && !outcome.campaign_ended) {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
     }
@@ -328,8 +328,8 @@ class PostgresJobStore : public JobStore {
         return FirstTexts(transaction.exec("SELECT campaign_id FROM campaign WHERE " + condition));
       });
     };
-    // First end active campaigns whose jobs have all ended. They exist if a coordinator crashed
-    // after the last job had ended but before ending the campaign.
+    // First end active campaigns whose jobs have all ended. Such campaigns exist if a coordinator
+    // crashed between ending the last job and ending the campaign.
     ASSAY_ASSIGN_OR_RETURN(
         const std::vector<std::string> ended,
         list("state = 'active' AND (SELECT sum(queued + running) FROM job_count n"
@@ -385,15 +385,15 @@ class PostgresJobStore : public JobStore {
   }
 
  private:
-  // Cancels the next queued jobs of the campaign and marks the next running ones, starting after
-  // the id `last`. Handles at most kCancelledAtOnce jobs per transaction, so that a large campaign
-  // does not hold up lease renewals. Advances `last`, adds the running jobs to `running`, and sets
-  // `more` to false once no jobs are left.
+  // Cancels the next queued jobs of the campaign, and marks the next running ones for cancellation,
+  // starting after the id `last`. Handles at most kCancelledAtOnce jobs per transaction, so that a
+  // large campaign does not hold up lease renewals. Advances `last`, adds the running jobs to
+  // `running`, and sets `more` to false once no jobs are left.
   Status CancelJobs(const std::string& campaign_id, std::string& last,
                     std::vector<JobEpoch>& running, bool& more) {
-    // A single UPDATE both cancels queued jobs and marks running ones. Two separate statements
-    // could both miss a job that changes its state in between. To avoid deadlocks, jobs are locked
-    // in order of id, as in renewals and commits.
+    // Use a single UPDATE for both queued and running jobs, because two separate statements could
+    // both miss a job that changes its state in between. To avoid deadlocks, jobs are locked in
+    // order of id, as in renewals and commits.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result rows,
         pool_.Execute(

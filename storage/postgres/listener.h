@@ -11,8 +11,8 @@
 namespace assay::storage {
 
 // A thread that listens for PostgreSQL notifications on its own connection. Calls `callback` after
-// each batch of notifications and whenever it has connected, because it may have missed earlier
-// ones. If the connection is lost, reconnects after a delay of 0.1 s to 5 s. The destructor ends
+// each batch of notifications and each time it connects, because it may have missed some before
+// that. If the connection is lost, reconnects after a delay of 0.1 s to 5 s. The destructor stops
 // the thread promptly, even if the server hangs.
 class Listener {
  public:
@@ -28,9 +28,9 @@ class Listener {
   // Connects and listens until the connection fails or the destructor is called. Returns whether
   // the connection was established.
   bool ListenOnce();
-  // Waits for one of the poll(2) events `wanted` on `fd`, but only until `deadline`. If `fd` is -1,
-  // just waits until the deadline. Returns true if the destructor has been called, which ends the
-  // wait early.
+  // Waits until `deadline` for one of the poll(2) events `wanted` on `fd`. If `fd` is -1, just
+  // waits until the deadline. Returns true if the destructor has been called, which ends the wait
+  // early.
   bool StopsBefore(int fd, short wanted, Time deadline);
 
   const std::string conninfo_;

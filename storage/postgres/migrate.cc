@@ -48,9 +48,9 @@ constexpr char kPlace[] =
 constexpr int kEpochJump = 1000;
 
 // Creates the row of the table "fleet" if it is missing. If the row names another database cluster,
-// this database was restored from a dump of that cluster. Then corrects two things:
+// this database was restored from a dump of that cluster. In that case, corrects two things:
 // - Job revisions are transaction ids of the old cluster. Resets those that are too high for this
-//   one, because their jobs would otherwise appear to be changed forever.
+//   one, because their jobs would otherwise appear changed forever.
 // - Increases epochs (numbers of attempts), because agents may know attempts that began after the
 //   dump was made.
 void PrepareFleet(Transaction& transaction) {

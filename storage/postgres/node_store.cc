@@ -125,8 +125,8 @@ class PostgresNodeStore : public NodeStore {
                  const std::string& dial_address, Duration stale_after) override {
     const SplitNode split(node);
     const std::string description = HexLiteral(DeterministicBytes(split.bare));
-    // Try a single statement first. It is enough if the node is known and its description has not
-    // changed, as is the case for most nodes that connect.
+    // Try a single statement first. This suffices if the node is known and its description has not
+    // changed, which is true for most nodes that connect.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result unchanged,
         pool_.Execute("reconnect_node",

@@ -21,9 +21,9 @@
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // Settings of the connections shared by the stores. Listen uses one more connection. Methods that
-  // may be slow, such as ResultStore::List, share two further connections, on which statements are
-  // cancelled after 2 s.
+  // Settings of the connections shared by the stores. Listen uses one additional connection.
+  // Methods that may be slow, such as ResultStore::List, share two more connections, on which
+  // statements are cancelled after 2 s.
   Pool::Options pool;
 };
 
@@ -33,7 +33,7 @@ class Database {
   virtual ~Database() = default;
 
   // Upgrades the database schema to this program's version and creates the table partitions for the
-  // coming months. Call this before using the stores, and at least once a month after that.
+  // coming months. Call this before using the stores, and at least once a month thereafter.
   virtual Status Migrate() = 0;
 
   // See storage::Retire.
@@ -50,12 +50,12 @@ class Database {
 
   // Starts a thread that calls `on_queued` whenever a coordinator has added jobs to the queue, and
   // whenever it has reconnected to the database, because it may have missed notifications. The
-  // destructor ends the thread. Call Listen at most once.
+  // destructor stops the thread. Call Listen at most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
   // Makes all current and future calls of the stores fail with UNAVAILABLE. They fail immediately,
   // except that calls still connecting may take up to connect_timeout. Call this before the process
-  // ends, so that a hung database cannot block shutdown.
+  // exits, so that a hung database cannot block shutdown.
   virtual void Abort() = 0;
 
   // Includes the connections of ResultStore::List and Get.

@@ -22,7 +22,7 @@ class Link : public pqxx::connection {
 };
 
 // Runs `sql` as a prepared statement. `transaction` must come from a Pool. Use this only for the
-// few statements that run all the time and whose best query plan does not depend on the values.
+// few statements that run very often and whose best query plan does not depend on the values.
 template <typename... Values>
 pqxx::result ExecPrepared(Transaction& transaction, const std::string& sql,
                           const Values&... values) {

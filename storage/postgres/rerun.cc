@@ -9,9 +9,9 @@ namespace assay::storage {
 namespace {
 
 // Requeues the jobs of the latest run that failed or were cancelled and lack a result for some
-// case. The latest run consists of the repetitions from $2 on. To avoid deadlocks, locks the jobs
-// in order of id, as lease renewals and commits of results do. Sets not_before to now, so that the
-// jobs do not appear to have been waiting since they were created.
+// case. The latest run consists of repetition $2 and all later ones. To avoid deadlocks, locks the
+// jobs in order of id, as lease renewals and commits of results do. Sets not_before to now, so that
+// the jobs do not appear to have been waiting since they were created.
 constexpr const char* kQueueFailed =
     "WITH ended AS ("
     "  SELECT job_id FROM job WHERE campaign_id = $1 AND repetition >= $2"
@@ -22,9 +22,9 @@ constexpr const char* kQueueFailed =
     "  end_time = NULL, revision = pg_current_xact_id()::text::bigint "
     "FROM ended WHERE job.job_id = ended.job_id RETURNING 1";
 
-// Copies the jobs of the latest run, which consists of the repetitions from $2 on, and adds $3 to
-// their repetition numbers. The new seeds must be unpredictable, so they are hashes of random
-// UUIDs, which PostgreSQL makes from cryptographically strong random numbers.
+// Copies the jobs of the latest run, which consists of repetition $2 and all later ones. The copies
+// have new seeds, and repetition numbers increased by $3. The seeds must be unpredictable, so they
+// are hashes of UUIDs that PostgreSQL generates from cryptographically strong random numbers.
 constexpr const char* kCopyJobs =
     "INSERT INTO job (job_id, campaign_id, benchmark, benchmark_index, benchmark_version, resource,"
     "  cases, case_count, world_size, node_count, candidate_set, candidate_node_ids, gpu_indices,"

@@ -59,8 +59,8 @@ std::string Joined(const std::vector<std::string>& parts) {
 }
 
 // Returns two SQL common table expressions that group results:
-// - `c` assigns each series (of comparable results) to a group of series. The lowest key among the
-//   series of a group identifies the group.
+// - `c` assigns each series (of comparable results) to a group of series. A group is identified by
+//   the lowest key of its series.
 // - `a` aggregates the results into one row per group of the response.
 std::string GroupTables(const ResultScan& scan, const GroupTexts& texts) {
   std::string partition = "s.benchmark, s.parameters, s.metric, s.unit, s.cache, s.fill";

@@ -11,8 +11,8 @@ namespace {
 
 using Path = ResultScan::Path;
 
-// The maximum number of keys of a table that a query lists. If more keys match a condition, the
-// query instead joins the table and checks the condition for each row.
+// The maximum number of keys per table to list in a query. If more keys match a condition, the
+// query joins the table instead and checks the condition for each row.
 constexpr size_t kMaxListedKeys = 20'000;
 // The maximum number of keys for which an index is searched. Each key costs one search.
 constexpr size_t kMaxSearchedKeys = 2'000;

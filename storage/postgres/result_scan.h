@@ -52,8 +52,8 @@ struct ResultScan {
 // because no series, origin or campaign does.
 Result<std::optional<ResultScan>> PlanScan(Transaction& transaction, const Filter& filter);
 
-// Limits a scan to about its newest `most` results, by setting scan.after. Returns whether there
-// are older results, which the limit excludes.
+// Limits a scan to about its newest `most` results, by setting scan.after. Returns whether this
+// excludes any older results.
 bool LimitScan(Transaction& transaction, ResultScan& scan, int64_t most);
 
 // Return the SELECT statement of a scan, for use in RunScan. `columns` may refer to the tables of

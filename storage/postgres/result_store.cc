@@ -109,9 +109,9 @@ class PostgresResultStore : public ResultStore {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_id, InsertCampaign(transaction, imported.campaign));
       outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
       if (!outcome.fresh) return Status::Ok();
-      // Begin the first attempt of the imported jobs, because Insert accepts only results of an
-      // attempt that has begun. Other transactions never see this state, because this one also ends
-      // the jobs.
+      // Start the first attempt of the imported jobs, because Insert accepts only results of an
+      // attempt that has started. Other transactions never see this state, because this one also
+      // ends the jobs.
       transaction.exec_params(
           "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
           "WHERE campaign_id = $1",
@@ -201,8 +201,8 @@ class PostgresResultStore : public ResultStore {
       return std::move(batch.outcomes);
     }
     if (status.code() == Code::kUnavailable) return status;
-    // The database refuses at least one result of the batch. Store the results one by one, so that
-    // all others are stored.
+    // The database rejected at least one result of the batch. Store the results one at a time, so
+    // that all others are stored.
     if (results.size() == 1) {
       const v1::CaseResult& refused = results[0]->result;
       Log().warn("refused case {} of job {}: {}", refused.case_index(), refused.job_id(),

@@ -8,9 +8,9 @@
 namespace assay::storage {
 namespace {
 
-// Returns the FROM and WHERE clauses of a query for the values of a field. They select the rows
-// with simulated results if $2 is true, and those with real ones otherwise. For an origin or a
-// campaign, one result is enough to tell, because either all its results are simulated or none are.
+// Returns the FROM and WHERE clauses of a query for the values of a field. The clauses select the
+// rows with simulated results if $2 is true, and those with real ones otherwise. For an origin or a
+// campaign, they check just one result, because either all of its results are simulated or none.
 std::string From(const JoinedTables& tables) {
   const auto of_results = [](const std::string& key) {
     return "(SELECT s.simulated FROM result r JOIN series s USING (series_key) WHERE r." + key +

@@ -28,7 +28,7 @@ Result<int64_t> DeleteAll(Pool& pool, const char* name, const std::string& sql,
 }
 
 // Deletes samples older than `age`, except those of campaigns that have not ended. A sample has the
-// same `ts` as its result, because one statement stores both.
+// same `ts` as its result, because a single statement stores both.
 Result<int64_t> RetireSamples(Pool& pool, const std::string& age) {
   return DeleteAll(pool, "retire_samples",
                    "DELETE FROM sample WHERE ctid = ANY(ARRAY("
@@ -71,7 +71,7 @@ Result<int64_t> DropPartitions(Pool& pool, const std::string& age) {
 
 // Deletes up to kJobsPerTransaction jobs of an expired campaign with their case results, or the
 // campaign itself if it has no jobs left. Returns true once nothing is left to do: the campaign has
-// been deleted, or it must stay because it again has a result or an open job.
+// been deleted, or it must be kept because it has a result or an open job again.
 //
 // Jobs and their case results must be deleted in one transaction. If only the row of a case were
 // deleted, a late result of this case could be stored again.

@@ -33,7 +33,7 @@ std::unique_ptr<WorkStore> MakeWorkStore(Pool& queries);
 // slow, so they use the connections of `queries`.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool, Pool& queries);
 
-// The time within which transactions that store results should end. ListChangedLineages can also
+// The time within which transactions that store results should commit. ListChangedLineages can also
 // handle slower ones, because it asks PostgreSQL when open transactions began.
 inline constexpr Duration kLongestCommit = std::chrono::minutes(1);
 
@@ -56,11 +56,11 @@ const std::vector<Migration>& Migrations();
 // Returns storage/migrations/views.sql.
 const char* ViewsScript();
 
-// Upgrades the database schema to the newest version, with one transaction per migration. Recreates
+// Upgrades the database schema to the latest version, with one transaction per migration. Recreates
 // the views if their script has changed. Generates the fleet's id. After a restore from a dump of
-// another database cluster, adapts the data to this one. If several processes call this at the same
-// time, one does the work and the others wait. Returns FAILED_PRECONDITION if the database is newer
-// than this program, or if a migration has been modified since it was applied.
+// another database cluster, adapts the data to this one. If several processes call this
+// concurrently, one does the work and the others wait. Returns FAILED_PRECONDITION if the database
+// is newer than this program, or if a migration has been modified since it was applied.
 Status Migrate(Pool& pool);
 
 }  // namespace assay::storage

@@ -9,8 +9,8 @@
 
 namespace assay::storage {
 
-// A thread that shuts down the sockets of database calls that are past their deadlines. Such calls
-// then fail as if the server had closed the connection. TCP timeouts cannot end a call to a
+// A thread that shuts down the sockets of database calls that have exceeded their deadlines. Such
+// calls then fail as if the server had closed the connection. TCP timeouts cannot end a call to a
 // suspended server process, because the server's kernel keeps acknowledging packets. Thread-safe.
 class Watchdog {
  public:

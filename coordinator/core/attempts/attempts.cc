@@ -161,8 +161,8 @@ Result<bool> Attempts::EndIfCauseIsKnown(const LeasedJob& job, bool last_call) {
   for (RunningJobs::NodeStatus& node : running_.NodesOf(epoch)) {
     const bool silent = !sessions_.Has(node.node_id) ||
                         (node.last_seen && environment_.clock.Now() - *node.last_seen > patience);
-    // Do not treat an agent as lost after it has reported the end of its part. It does not mention
-    // the job after that, so its silence means nothing.
+    // Do not treat an agent as lost after it has reported that its part is done. After that, it
+    // does not mention the job anymore, so its silence means nothing.
     const bool ended = node.failure || node.finished;
     bool lost = !ended && node.last_seen && silent && evidence.silence_counts;
     if (lost) {
@@ -340,7 +340,7 @@ Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt) {
     if (finished.count(node_id) > 0) {
       SendFinishedAck(node_id, epoch);
     } else if (outcome.held) {
-      // Cancel the job on the node only if this attempt was still current. Otherwise another
+      // Cancel the job on the node only if this attempt was still current. Otherwise, another
       // coordinator may lead the job, and the reply to the agent's next State message tells the
       // agent whether to stop.
       SendCancel(node_id, epoch, "the attempt is over");

@@ -1,5 +1,5 @@
-// Manages attempts, each of which is a single run of a job. Sends a job to the agents of its nodes,
-// starts all these nodes together, and decides what happens to the job when the attempt ends.
+// Manages attempts, which are single runs of jobs. Sends a job to the agents of its nodes, starts
+// all these nodes together, and decides what happens to the job when the attempt ends.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@
 namespace assay::coordinator {
 
 // Time for which the coordinator, after the first report of a failure, waits for reports from the
-// job's other agents. These may be seconds late. Ranks may notice a silent rank up to two seconds
-// apart, and an agent reports a failure only after its processes have ended.
+// job's other agents. These may arrive seconds later, because ranks may notice a silent rank up to
+// two seconds apart, and an agent reports a failure only after its processes have exited.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
 // Starts attempts to run jobs and decides how they end. An attempt normally ends when the agent of
 // rank 0 (the job's first process) has finished. It fails when the cause of a failure is known,
-// when an agent is lost, or when a job on several nodes does not start in time. After its end, the
-// job's other agents are told to cancel the job before they receive another.
+// when an agent is lost, or when a job on several nodes does not start in time. After it ends, the
+// job's other agents are told to cancel the job before they are sent another.
 //
 // Thread-safe. Methods that return a Status block on the database. A method that returns
 // UNAVAILABLE has decided nothing and may be called again.
@@ -54,8 +54,8 @@ class Attempts {
   Status Ready(const std::string& node_id, const v1::GangReady& ready);
   // Handles an agent's report that its part of the job has ended. Ignores reports of old epochs.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
-  // Ends attempts in which an agent reported a failure more than kReportsWait ago. Does not wait
-  // any longer for the reports of the other agents.
+  // Ends attempts in which an agent reported a failure more than kReportsWait ago, without waiting
+  // any longer for the other agents' reports.
   Status DecideOverdue();
   // Ends the attempt with a failure detected by the coordinator itself. `at_fault` lists the ids of
   // the nodes at fault, the first of which is named in the stored failure.

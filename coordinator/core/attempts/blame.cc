@@ -82,8 +82,8 @@ class Decision {
   }
 
   // Returns true if an earlier coordinator may have died while starting the job's nodes, so that
-  // some of them were never started. A rank that reports a timeout may then have waited for one of
-  // these.
+  // some of them were never started. In that case, a rank that reports a timeout may have been
+  // waiting for one of these.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -152,9 +152,9 @@ class Decision {
                                                    : "are cut off from the gang",
                                 NameOf(*own), heard.size(), others));
     }
-    // Rank 0 hears no other node, so its own node is probably cut off. The exception is that only
+    // Rank 0 hears no other node, so its own node is probably cut off. The exception is when only
     // one node has fallen silent and all others have never connected. Those may simply be late, so
-    // do not blame the node of rank 0 then.
+    // do not blame the node of rank 0 in that case.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,
@@ -190,8 +190,8 @@ class Decision {
   }
 
   // Returns the first report, in rank order, whose reason is not PEER_LOST. If there is none,
-  // returns the first report. PEER_LOST says little, because it only means that the connection to
-  // another rank was lost, usually after that rank had failed.
+  // returns the first report. PEER_LOST reveals little, because it only means that the connection
+  // to another rank was lost, usually after that rank had failed.
   const v1::Failure& MostInformative() const {
     const v1::Failure* best = nullptr;
     for (const NodeEvidence& node : evidence_.nodes) {

@@ -37,7 +37,7 @@ struct Blame {
 
 // Decides which failure ends an attempt to run a job and which nodes are at fault. At least one
 // node must have reported a failure. Prefers a cause reported by an agent, then a lost agent, then
-// a lost connection. If missing reports may still reveal the cause, returns nullopt unless
+// a lost connection. Returns nullopt if missing reports may still reveal the cause, unless
 // `last_call` is true.
 std::optional<Blame> DecideBlame(const Evidence& evidence, bool last_call);
 

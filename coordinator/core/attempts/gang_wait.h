@@ -37,7 +37,7 @@ std::vector<std::string> LateNodes(const GangWait& wait);
 std::string WhyLate(const GangWait& wait);
 
 // Returns true if some nodes are ready and each of them needed less than half of the waiting time.
-// A timeout is then due to the late nodes, and not to a time limit that is too short.
+// In that case, a timeout is due to the late nodes rather than to a time limit that is too short.
 bool OthersWereQuick(const GangWait& wait);
 
 }  // namespace assay::coordinator

@@ -24,9 +24,9 @@ class Outage {
     return false;
   }
 
-  // Records the outcome of an operation that may not have used the database. Its failure shows that
-  // the database is down, but its success does not show that the database is up. Returns true if
-  // the database did not respond.
+  // Records the outcome of an operation that may not have used the database. UNAVAILABLE shows that
+  // the database is down, but success does not show that it is up. Returns true if the database did
+  // not respond.
   bool NoteFailure(const Status& status) {
     if (status.code() != Code::kUnavailable) return false;
     MutexLock lock(mutex_);

@@ -17,7 +17,7 @@ namespace {
 using storage::LeasedJob;
 
 // Factor by which a reported efficiency may exceed the value computed from the reported times. The
-// two may differ slightly, because medians are rounded. A higher efficiency cannot have come from
+// two may differ slightly, because medians are rounded. A higher efficiency cannot be based on
 // these times.
 constexpr double kRounding = 1.01;
 
@@ -188,7 +188,7 @@ std::string WhyImpossible(const v1::CaseResult& result) {
   }
   if (!prediction.has_efficiency_spec()) return "";
   // The efficiency is the ideal time, according to the spec sheet, divided by the measured time.
-  // Compute the ideal time from it. The predicted time cannot be shorter than the ideal time,
+  // Use it to compute the ideal time. The predicted time cannot be shorter than the ideal time,
   // because it also includes the fixed cost of an iteration.
   const double seconds = SecondsOf(result);
   const double allowed = prediction.efficiency_spec() * seconds;

@@ -1,4 +1,4 @@
-// Corrects results using facts that the coordinator itself knows. Only the measurements are taken
+// Corrects results using facts known to the coordinator itself. Only the measurements are taken
 // from the node that sent the result. Identity, location, hardware and cost come from the
 // description of the node and from the job's allocation.
 #pragma once

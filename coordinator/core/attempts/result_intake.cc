@@ -27,8 +27,8 @@ const v1::BenchmarkCase* CaseOf(const LeasedJob& job, int case_index) {
 }
 
 // Returns true if an agent may still send results although its attempt to run the job is over. This
-// is possible if the coordinator gave up on the attempt, or if the agent handed it back. After
-// other failures, the agent has no results left to send.
+// is possible if the coordinator gave up on the attempt, or if the agent handed it back. After any
+// other failure, the agent has no results left to send.
 bool MayBeLate(const LeasedJob& job) {
   if (job.cancel_requested || job.failures.empty()) return false;
   const v1::Reason reason = job.failures.back().reason;
@@ -190,8 +190,8 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
     sound_at.push_back(i);
   }
   if (!unheld.empty()) {
-    // The attempts behind the remaining results may not send any more, so these results are
-    // outdated or were sent twice. Compare them with the stored results, but do not store them.
+    // The attempts that sent the remaining results may not send any more, so these results are
+    // outdated or duplicates. Compare them with the stored results, but do not store them.
     ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::CommitOutcome> outcomes,
                            environment_.results.Compare(unheld));
     for (size_t i = 0; i < unheld.size() && i < outcomes.size(); ++i) {

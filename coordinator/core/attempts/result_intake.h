@@ -14,9 +14,9 @@
 
 namespace assay::coordinator {
 
-// Returns what is wrong with a result that `node_id` sent for `job`, or an empty string. For
-// example, the node may have no part in the job, the case may be unknown or have other parameters,
-// a successful case may lack a passed verification, or a number may be impossible.
+// Describes what is wrong with a result that `node_id` sent for `job`, or returns an empty string.
+// For example, the node may have no part in the job, the case may be unknown or have other
+// parameters, a successful case may lack a passed verification, or a number may be impossible.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 

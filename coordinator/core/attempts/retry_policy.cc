@@ -65,7 +65,7 @@ Budget BudgetOf(v1::FailureClass failure_class) {
 }
 
 // Retries the job after a failure of Assay itself or a planned interruption, such as an agent
-// upgrade. The first retry is immediate. Later ones are delayed, because the cause may persist.
+// upgrade. The first retry is immediate. Later retries are delayed, because the cause may persist.
 RetryDecision RetryInfrastructure(const storage::LeasedJob& job,
                                   const storage::AttemptFailure& last, size_t earlier) {
   if (earlier >= kInfrastructureRetries) return {};

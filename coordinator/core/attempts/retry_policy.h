@@ -44,7 +44,7 @@ struct RetryDecision {
 //   NODE            retry on nodes that are not at fault
 //   JOB             retry on the same nodes, then once on other nodes if there are enough
 // The campaign's `retries` limits retries after failures of the classes NODE and JOB. `also` lists
-// nodes at fault that `failure` does not name.
+// further nodes at fault that `failure` does not name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 

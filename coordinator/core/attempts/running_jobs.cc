@@ -271,8 +271,8 @@ std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node
     if (Lists(reported, job_id, entry.job.epoch)) continue;
     if (now - member->second.assigned < grace) continue;
     // If an earlier coordinator process started this job, the agent may have finished its part
-    // before this process started, and then need not list the job. The agent of rank 0 must always
-    // list it, because the attempt is over once that agent has finished.
+    // before this process started, in which case it does not have to list the job. The agent of
+    // rank 0 must always list it, because the attempt is over once that agent has finished.
     const bool follower = node_id != entry.job.node_ids.front();
     if (entry.adopted && follower && !member->second.reported) continue;
     const bool restarted = !member->second.agent_instance_id.empty() && member->second.reported &&

@@ -63,7 +63,7 @@ class RunningJobs {
   // Removes all jobs, because another coordinator leads them now.
   void Clear();
 
-  // Records that the Assign message, which gives a job to an agent, was sent to this node.
+  // Records that an Assign message, which gives the job to an agent, was sent to this node.
   // `agent_instance_id` identifies the agent process. `name` is the node's name as shown to users.
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
@@ -72,8 +72,8 @@ class RunningJobs {
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
   // Records that the agent of `node_id` has listed these jobs in a State message (its heartbeat).
-  // `name` is the node's name as shown to users. It is empty if the agent's session has ended
-  // meanwhile.
+  // `name` is the node's name as shown to users. It is empty if the agent's session has been closed
+  // in the meantime.
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
@@ -87,7 +87,7 @@ class RunningJobs {
   // nothing. If an agent later repeats its GangReady message, returns its GangGo message again.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
-  // Records that an agent has finished its part of the job without failure. Returns true if this is
+  // Records that an agent has successfully finished its part of the job. Returns true if this is
   // the agent of rank 0, which sends all results of the job. In that case, the attempt is over.
   bool NoteFinished(const storage::JobEpoch& job, const std::string& node_id);
 
@@ -117,7 +117,7 @@ class RunningJobs {
   // Returns when the attempt began in this process.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
 
-  // Returns true if this process leads all these jobs, and if each of their leases was granted or
+  // Returns true if this process leads all these jobs, and each of their leases was granted or
   // renewed less than `age` ago.
   bool AllRenewedWithin(Duration age, const std::vector<storage::JobEpoch>& jobs) const;
 
@@ -132,7 +132,7 @@ class RunningJobs {
     bool unheard = false;
   };
   // Returns the jobs that the agent should have listed in its State message (its heartbeat) but did
-  // not. `reported` contains the jobs it did list. Skips jobs assigned less than `grace` ago,
+  // not. `reported` contains the jobs that it did list. Skips jobs assigned less than `grace` ago,
   // because the Assign message may still be on its way.
   std::vector<Missing> MissingAt(const std::string& node_id, const std::string& agent_instance_id,
                                  const std::vector<storage::JobEpoch>& reported,
@@ -140,7 +140,7 @@ class RunningJobs {
 
   // An attempt that has lost an agent. Normally, an agent is lost if it has not mentioned the job
   // for longer than `lease`. A shorter time, `absent`, applies to an agent without a session if the
-  // job is on several nodes and has not started, because the other nodes are idle meanwhile.
+  // job is on several nodes and has not started, because the other nodes sit idle until then.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
@@ -148,8 +148,8 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
-  // Returns true if this process has heard about the job from an agent whose part has not finished.
-  // If that agent falls silent, LostSince will return the job.
+  // Returns true if this process has heard about the job from an agent that has not finished its
+  // part. If that agent falls silent, LostSince will return the job.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
   // Returns the gangs that have waited longer than `prepare` for agents to be ready.
@@ -205,7 +205,7 @@ class RunningJobs {
   mutable Mutex mutex_;
   Entries entries_ ASSAY_GUARDED_BY(mutex_);
   // The ids of the jobs in `entries_` by node. With this index, the cost of handling a node's
-  // heartbeat depends only on the node's number of jobs.
+  // heartbeat depends only on the number of jobs on that node.
   std::map<std::string, std::set<std::string>> jobs_of_node_ ASSAY_GUARDED_BY(mutex_);
 };
 

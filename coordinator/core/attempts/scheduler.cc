@@ -48,8 +48,8 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Lea
       run_schedules_(std::move(run_schedules)) {}
 
 void Scheduler::Start() {
-  // Take part in the leader election before the first agent connects, because a coordinator that is
-  // not the leader sends agents away.
+  // Take part in the leader election before the first agent connects, because coordinators other
+  // than the leader turn agents away.
   outage_.Note(Elect());
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
 }
@@ -215,7 +215,7 @@ Status Scheduler::SweepUnprepared() {
 }
 
 // Ends attempts that have far exceeded their job's timeout. A working agent ends the job itself, so
-// this is needed only if an agent is broken or hostile.
+// this is only needed if an agent is broken or hostile.
 Status Scheduler::SweepOverdue() {
   for (const LeasedJob& job : running_.OverdueSince(kTimeoutSlack)) {
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
@@ -242,7 +242,7 @@ Status Scheduler::SweepDrained() {
 
 // Ends attempts whose lease has expired, usually because the coordinator leading them has died.
 // Leaves an attempt alone if one of its agents has told this process about the job. If that agent
-// falls silent, SweepLost ends the attempt and gives a more specific reason.
+// falls silent, SweepLost ends the attempt with a more specific reason.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));

@@ -84,7 +84,7 @@ class ColumnMaker {
 };
 
 // Returns the unit of a field. Returns "" if the unit varies between results. In that case, the
-// schema gives the name of another field, in backquotes, that contains the unit.
+// schema names, in backquotes, another field that contains the unit.
 std::string UnitOf(const schema::ResultField& field) {
   return field.unit.starts_with('`') ? "" : std::string(field.unit);
 }

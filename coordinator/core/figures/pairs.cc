@@ -94,8 +94,8 @@ std::optional<int> RankOf(const v1::CaseResult& run, const std::string& paramete
 }
 
 // Returns the indices of the two GPUs of a node between which a result was measured, sender first.
-// They are given by the parameters `from` and `to`, which contain ranks, or are the only two GPUs
-// of the result. Returns nullopt if the GPUs are unknown.
+// These are the GPUs of the ranks in the parameters `from` and `to`, or the only two GPUs of the
+// result. Returns nullopt if the GPUs are unknown.
 std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet& fleet) {
   const v1::Provenance& provenance = run.provenance();
   if (provenance.gpu_uuids_size() < 2 || provenance.node_names_size() != 1) return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<std::pair<int, int>> GpusOf(const v1::CaseResult& run, const Fleet
 }
 
 // The results and jobs of a campaign that measure between two nodes or between two GPUs of a node.
-// Those between nodes are kept together. Those between GPUs are grouped by node.
+// Those between nodes are kept together, whereas those between GPUs are grouped by node.
 class Sorter {
  public:
   explicit Sorter(const Fleet& fleet) : fleet_(fleet) {}
@@ -306,16 +306,16 @@ v1::PairsVerdict Worse(v1::PairsVerdict a, Verdict b) {
   return std::max(a, other);
 }
 
-// Returns a filter for the results of `benchmarks`, and for results of any benchmark that measured
-// one pair of GPUs out of several.
+// Returns a filter for the results of `benchmarks`, as well as results of any benchmark that
+// measured one of several pairs of GPUs.
 std::string FilterOf(const v1::Campaign& campaign, const std::set<std::string>& benchmarks,
                      bool all_metrics) {
   std::string any = std::string("parameters.") + kFrom + " >= 0";
   for (const std::string& benchmark : benchmarks) {
     any += " OR benchmark = " + FilterText(benchmark);
   }
-  // A filter that does not mention `simulated` and `primary` leaves out the results of simulated
-  // nodes and of secondary metrics. Mention both to include them.
+  // Unless a filter mentions `simulated` and `primary`, it leaves out the results of simulated
+  // nodes and secondary metrics. Mention both to include these results.
   return "campaign_id = " + FilterText(campaign.campaign_id()) + " AND " + any +
          " AND simulated = true OR simulated = false" +
          (all_metrics ? " AND primary = true OR primary = false OR outcome != ok" : "");
@@ -367,13 +367,13 @@ Result<v1::GetPairsResponse> Figures::GetPairs(const v1::GetPairsRequest& reques
     report.noun = "GPU";
     if (report.cases.empty() && report.failures.empty()) continue;
     // A pair can only be judged by comparison with other pairs of the same case. There may be no
-    // other pair, for example after a collective over two GPUs.
+    // other pair, for example for a collective over two GPUs.
     const bool compares = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const PairCase& one) { return one.cells.size() > 1; });
     if (!compares && report.failures.empty()) continue;
     // Minimum number of GPUs for a report to count toward the campaign's verdict. With fewer GPUs,
-    // only a bad report counts, because any other is undecided and would make the whole campaign
-    // undecided.
+    // a report only counts if it is bad, because any other is undecided and would make the whole
+    // campaign undecided.
     constexpr size_t kLeastJudged = 4;
     const bool judged = report.nodes.size() >= kLeastJudged || report.verdict() == Verdict::kBad;
     if (judged) verdict = Worse(verdict, report.verdict());

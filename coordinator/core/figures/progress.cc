@@ -112,8 +112,8 @@ class ProgressMaker {
     failures.nodes.insert(job.node_names().begin(), job.node_names().end());
   }
 
-  // Returns the places (where jobs run) that have their own columns: all of them or, if there are
-  // too many, those with the most running and failed jobs.
+  // Returns the places (where jobs run) that get their own columns: all places or, if there are too
+  // many, those with the most running and failed jobs.
   std::set<std::string> ShownPlaces() const {
     std::set<std::string> shown;
     if (places_.size() <= kMostPlaces) {

@@ -60,7 +60,7 @@ struct Group {
 
 bool IsBeyondDoubt(const v1::CaseResult& run) {
   // Factor by which a result may exceed the spec sheet. If it exceeds the sheet by more, the
-  // measurement is wrong or the node reports false values.
+  // measurement is wrong or the node is reporting false values.
   constexpr double kMostOfSheet = 1.1;
   return run.verification().passed() && run.conditions().flags().empty() &&
          run.prediction().efficiency_spec() <= kMostOfSheet;
@@ -105,8 +105,8 @@ std::string ColumnPrefix(const std::string& dtype) {
 }
 
 // Returns the name of the compute peak (a column of the spec sheet) on which a prediction is based.
-// Finds it by its value, because results do not contain the name: the peak is the ridge point times
-// the memory bandwidth. If several columns have this value, the element type decides.
+// Finds the peak by its value, which is the ridge point times the memory bandwidth, because results
+// do not contain its name. If several columns have this value, the element type decides.
 std::string ComputeRoofOf(const v1::CaseResult& run) {
   constexpr double kRounding = 1e-6;
   const auto dtype = run.parameters().find("dtype");

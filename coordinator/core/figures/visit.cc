@@ -5,8 +5,8 @@
 namespace assay::coordinator {
 namespace {
 
-// Maximum size of a page of results or jobs. Larger pages would be cut off, so the limit is set too
-// high for any page to reach it.
+// Maximum size of a page of results or jobs. Larger pages would be truncated, so the limit is high
+// enough that no page reaches it.
 constexpr size_t kPageBytes = 64 << 20;
 constexpr int kResultsPerPage = 2500;
 constexpr int kJobsPerPage = 5000;

@@ -98,9 +98,9 @@ Runs RunsWith(const Runs& runs, const ReadField& read, const std::string& value)
   return chosen;
 }
 
-// Splits runs into two sides by the value of a field, which must have exactly two values among the
-// runs. If the values are versions, side A has the lower one. Otherwise, side A has the value whose
-// last run was earlier.
+// Splits runs into two sides by the value of a field, which must have exactly two distinct values.
+// If the values are versions, side A has the lower one. Otherwise, side A has the value whose last
+// run was earlier.
 Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, Side& b) {
   std::map<std::string, WallTime> newest;  // By value.
   for (const Run& run : runs.runs) {
@@ -130,8 +130,8 @@ Status SplitByTwoValues(const Runs& runs, const ComparedField& field, Side& a, S
   return Status::Ok();
 }
 
-// Returns a key that is equal for runs that can be compared. If `across_hardware` is true, that
-// includes runs on different GPU models.
+// Returns a key that is the same for all runs that can be compared with each other. If
+// `across_hardware` is true, these include runs on different GPU models.
 std::string CaseKey(const v1::CaseIdentity& identity, bool across_hardware) {
   if (!across_hardware) return identity.lineage_id();
   v1::CaseIdentity key = identity;

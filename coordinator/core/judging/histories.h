@@ -11,7 +11,7 @@
 namespace assay::coordinator {
 
 // The runs of one case at one place (the same GPUs or nodes), oldest first. Contains pointers into
-// the Runs it was made from.
+// the Runs from which it was built.
 struct History {
   v1::CaseIdentity identity;
   std::string place_key;  // See storage::PlaceKey.
@@ -23,8 +23,8 @@ struct History {
   std::vector<double> values;
 };
 
-// Returns the logarithm of a median, negated if lower medians are better, so that a higher
-// logarithm is always better.
+// Returns the logarithm of a median, negated if lower medians are better, so that higher is always
+// better.
 double LogPerformance(const v1::CaseIdentity& identity, double median);
 
 v1::Place PlaceOf(const storage::RunOrigin& origin);

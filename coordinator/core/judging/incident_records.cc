@@ -50,7 +50,7 @@ v1::IncidentCause CauseOf(analysis::CauseKind kind) {
 }
 
 // Chooses the id that most of an incident's regressions already have. Ignores ids that other
-// incidents have taken. If no id is left, makes a new one.
+// incidents have taken. If no id is left, creates a new one.
 std::string ChooseId(const std::vector<size_t>& members, const std::vector<v1::Regression>& open,
                      std::set<std::string>& taken) {
   std::map<std::string, int> votes;

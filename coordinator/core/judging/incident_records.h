@@ -24,7 +24,7 @@ struct IncidentMembers {
 // keeps its id as long as it has an open regression.
 std::vector<IncidentMembers> GroupRegressions(std::vector<v1::Regression>& open);
 
-// Adds incidents whose records have changed to `findings`. Closes incidents once all of their
+// Adds incidents to `findings` if their records have changed. Closes incidents once all of their
 // regressions are closed. Some regressions in `open` may have been closed after they were grouped.
 Status AddIncidents(storage::AnalysisStore& store, const std::vector<IncidentMembers>& incidents,
                     const std::vector<v1::Regression>& open, storage::Findings& findings);

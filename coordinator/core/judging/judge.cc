@@ -54,7 +54,7 @@ class PlaceJudge {
   }
 
  private:
-  // Returns the index in history.used of the first run after a stored regression's step. Returns
+  // Returns the index, in history.used, of the first run after a stored regression's step. Returns
   // nullopt if the step is older than all runs.
   std::optional<size_t> IndexOf(const v1::Regression& regression) const {
     const WallTime time = schema::FromTimestamp(regression.step().time());
@@ -86,7 +86,7 @@ class PlaceJudge {
       Describe(step, *regression);
     } else if (is_step && !regression->is_step()) {
       // A regression found in a single run has turned out to be a step (a lasting change), so its
-      // size is now better known. If it was cleared as a disturbance, reopen it.
+      // size is now known more precisely. If it was cleared as a disturbance, reopen it.
       if (regression->state() == v1::REGRESSION_STATE_CLEARED) {
         regression->set_state(v1::REGRESSION_STATE_DETECTED);
         regression->clear_reruns();

@@ -20,7 +20,7 @@ namespace assay::coordinator {
 //                            \--> outliers, summaries for dashboards
 //   regressions --> incidents --> reruns (Reruns) --> CONFIRMED or CLEARED
 //
-// Not thread-safe: call Pass on a single thread. It may block for a minute.
+// Not thread-safe: call Pass on a single thread. Pass may block for a minute.
 class Judge {
  public:
   // Creates a judge that calls `kick` after queueing jobs for reruns. All arguments must outlive

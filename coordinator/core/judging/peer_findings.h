@@ -10,7 +10,7 @@
 namespace assay::coordinator {
 
 // Finds outliers among the places where one case has run, and adds them to `findings`. If there are
-// any, reads their clocks from the database, which blocks.
+// any, blocks on the database to read their clocks.
 Status AddPeerFindings(const Environment& environment, const storage::Runs& runs,
                        const std::vector<History>& histories, storage::Findings& findings);
 

@@ -17,8 +17,8 @@ class Prices {
  public:
   static Result<Prices> Read(const Environment& environment);
 
-  // Returns the hourly price in US dollars of the share of its nodes that a case uses. Returns
-  // nullopt if the price is unknown.
+  // Returns the price of a case in US dollars per hour, prorated by how much of its nodes it uses.
+  // Returns nullopt if the price is unknown.
   std::optional<double> PerHour(const v1::CaseIdentity& identity,
                                 const storage::RunOrigin& origin) const;
 

@@ -53,9 +53,9 @@ v1::PlaceHistory HistoryMessage(const Runs& runs, const History& history) {
   return message;
 }
 
-// Returns the unit by which prices for this case are quoted, PFLOP/s or TB/s, and the factor that
-// converts the case's own unit to it. Returns "" and nullopt if the case does not measure such a
-// rate.
+// Returns the unit for which prices are quoted for this case, PFLOP/s or TB/s, and the factor that
+// converts the case's own unit to it. If the case does not measure such a rate, returns "" and
+// nullopt.
 std::pair<std::string, std::optional<double>> RateUnitOf(const v1::CaseIdentity& identity) {
   if (identity.direction() == v1::DIRECTION_LOWER_IS_BETTER) return {"", std::nullopt};
   for (const char* unit : {"PFLOP/s", "TB/s"}) {
@@ -91,8 +91,8 @@ v1::CostRow RowOf(const std::string& provider, const CostGroup& group) {
   return row;
 }
 
-// Orders rows by case, and the rows of a case from cheapest to most expensive. Compares the price
-// of a rate (dollars per PFLOP/s or TB/s) or, if a row has none, the price per hour.
+// Orders rows by case, and the rows of a case from cheapest to most expensive. Compares the prices
+// per unit of performance (PFLOP/s or TB/s) or, if a row has none, the prices per hour.
 bool IsCheaper(const v1::CostRow& a, const v1::CostRow& b) {
   const auto key = [](const v1::CostRow& row) {
     return std::tuple(

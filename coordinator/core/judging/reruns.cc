@@ -23,8 +23,8 @@ namespace {
 using storage::Run;
 using storage::Runs;
 
-// Number of reruns that may begin at once after the coordinator starts, and the maximum number that
-// may be saved up while there is nothing to rerun.
+// Number of reruns that may begin immediately after the coordinator starts, and the maximum number
+// that can be saved up while there is nothing to rerun.
 constexpr double kFirstCredit = 20;
 constexpr double kMostCredit = 200;
 // Maximum number of reruns that are under way at the same time.
@@ -35,8 +35,8 @@ constexpr Duration kRerunPatience = std::chrono::hours(2);
 // Minimum number of runs of a peer since its last step, with which its reruns are compared.
 constexpr size_t kPeerRuns = 10;
 
-// Returns a key for the order in which regressions are rerun, highest key first. Regressions with
-// some reruns already come before the others. Apart from that, larger regressions come first.
+// Returns a key for the order in which regressions are rerun, highest key first. Regressions that
+// already have some reruns come before the others. Apart from that, larger regressions come first.
 std::pair<bool, double> Urgency(const v1::Regression& one) {
   return {!one.reruns().empty() || !one.rerun_campaign_id().empty(), -std::log(one.step().ratio())};
 }
@@ -95,8 +95,8 @@ std::string CampaignName(const v1::Regression& one) {
   return "confirm-" + one.regression_id().substr(0, 8);
 }
 
-// Returns the specification of the campaign for a rerun. It describes the campaign's only case, so
-// that the campaign can be shown and exported like any other.
+// Returns the specification of the campaign for a rerun. The specification describes the campaign's
+// only case, so that the campaign can be shown and exported like any other.
 v1::CampaignSpec SpecOf(const v1::Regression& one, const storage::LeasedJob& job,
                         const v1::BenchmarkCase& rerun) {
   v1::CampaignSpec spec;
@@ -257,7 +257,7 @@ Result<Reruns::Known> Reruns::Read(const v1::Regression& one,
       continue;
     }
     const bool elsewhere = history.place.node_names(0) != one.place().node_names(0);
-    // Choose among the possible peers by a hash that depends on the regression. This spreads the
+    // Choose among the possible peers by a hash that depends on the regression, to spread the
     // reruns of several regressions over the peers.
     std::pair<bool, std::string> rank(elsewhere,
                                       Sha256Hex(one.regression_id() + history.place_key));
@@ -308,8 +308,8 @@ Status Reruns::Begin(const std::string& result_id, bool peer, v1::Regression& on
   rerun.set_case_index(0);
   storage::NewCampaign campaign;
   campaign.campaign_id = NewUuid();
-  // Derive the request id from the rerun, so that the rerun begins only once. Otherwise it could
-  // begin twice if there are briefly two leaders, or if the leader crashes here and restarts.
+  // Derive the request id from the rerun, so that the rerun starts only once. Otherwise, it could
+  // start twice if there are briefly two leaders, or if the leader crashes here and restarts.
   campaign.request_id =
       RecordId("rerun/" + one.regression_id() + (peer ? "/peer/" : "/place/") +
                std::to_string(CountReruns(one, peer)) + "/" + std::to_string(one.failed_reruns()));
@@ -379,8 +379,8 @@ Status Reruns::ContinueOne(const IncidentMembers& incident, size_t index, bool h
       *one.mutable_next_rerun_time() = schema::ToTimestamp(now + options_.rerun_spacing);
       const Status begun = Begin(peer ? known.peer_result_id : one.result_id(), peer, one);
       if (begun.ok() || begun.code() == Code::kUnavailable) return begun;
-      // The node or the result was removed. Do not return this error, because that would keep the
-      // other findings from being stored.
+      // The node or the result was removed. Do not return this error, because that would prevent
+      // the other findings from being stored.
       Log().warn("cannot rerun {}: {}", CampaignName(one), begun.ToString());
       one.set_failed_reruns(one.failed_reruns() + 1);
       return Status::Ok();

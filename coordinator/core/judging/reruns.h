@@ -30,8 +30,8 @@ class Reruns {
   // this object.
   Reruns(const Environment& environment, const Options& options, std::function<void()> kick);
 
-  // Reads the results of reruns that have ended, confirms or clears regressions in `open`, and
-  // begins further reruns. Their number is limited to Options::rerun_share for each of the
+  // Reads the results of reruns that have finished, confirms or clears regressions in `open`, and
+  // starts further reruns. Their number is limited to Options::rerun_share for each of the
   // `new_runs`, the runs since the last call.
   Status Continue(const std::vector<IncidentMembers>& incidents, size_t new_runs,
                   std::vector<v1::Regression>& open);
@@ -45,12 +45,12 @@ class Reruns {
   // Confirms the regression at `index` and all steps of its incident.
   void Confirm(const IncidentMembers& incident, size_t index, v1::RegressionScope scope,
                std::vector<v1::Regression>& open) const;
-  // Reads the result of the regression's latest rerun if that has ended. Returns true if no rerun
-  // is in progress.
+  // Reads the result of the regression's latest rerun, if that rerun has finished. Returns true if
+  // no rerun is in progress.
   Result<bool> TakeRerun(v1::Regression& one);
   Result<Known> Read(const v1::Regression& one, const std::vector<v1::Regression>& open);
   // Returns true if the case of `one` is slower with an incident's new driver than with the old
-  // one. Compares the runs with both drivers at all places.
+  // one. Compares the runs with either driver at all places.
   Result<bool> DriverRegressed(const IncidentMembers& incident, const v1::Regression& one) const;
   // Starts a rerun of the run that produced this result.
   Status Begin(const std::string& result_id, bool peer, v1::Regression& one);

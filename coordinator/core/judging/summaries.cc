@@ -80,7 +80,7 @@ WallTime NewestOf(const Part& part) {
 }
 
 // Returns the standard deviation between runs at the same place, based on the runs at all places.
-// To be insensitive to single disturbances, estimates it from the median absolute deviation.
+// Estimates it from the median absolute deviation, which is insensitive to single disturbances.
 // Returns nullopt if there are too few runs.
 std::optional<double> SpreadOfRuns(const Part& part) {
   std::vector<double> distances;

@@ -26,8 +26,8 @@ bool Takes(const LeasedJob& job, const std::string& node_id) {
   return std::find(job.node_ids.begin(), job.node_ids.end(), node_id) != job.node_ids.end();
 }
 
-// Returns the failure of a job on several nodes that was started without this agent. Either the
-// agent has restarted, or its Assign message was lost when an earlier coordinator ended.
+// Returns the failure of a multi-node job that was started without this agent. Either the agent has
+// restarted, or its Assign message was lost when an earlier coordinator exited.
 v1::Failure NotStarted(const std::string& agent) {
   return MakeFailure(v1::REASON_GANG_NOT_STARTED, "the coordinator changed during the gang, and " +
                                                       agent + " has no part of it");

@@ -1,7 +1,7 @@
 // Compares the jobs that agents list in their State messages (heartbeats) with the jobs they should
-// be running. Handles States in batches: while the database works on one batch, newly arrived
-// States form the next. Batches therefore grow with the load, but a single State is handled at
-// once.
+// be running. Handles States in batches: while the database processes one batch, newly arrived
+// States form the next. Batches therefore grow with the load, but a single State is handled
+// immediately.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ namespace assay::coordinator {
 //   LeaseRenewal  for jobs that the agent may continue to run,
 //   CancelJob     for jobs that were cancelled or are now run by another attempt,
 //   Assign        for jobs that the agent should run but never received.
-// Also takes over (adopts) jobs whose coordinator has ended. Fails a job if the agent lost it by
+// Also takes over (adopts) jobs whose coordinator has exited. Fails a job if the agent lost it by
 // restarting, or if the job's other agents started without this agent. Thread-safe. Must be created
 // with std::make_shared.
 class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
@@ -31,9 +31,9 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
              Sessions& sessions, Attempts& attempts, Outage& outage);
 
   // Handles a State message (the heartbeat of an agent) without blocking. The answer is sent after
-  // the database has replied. A State without news is not answered if it follows another within a
-  // quarter of a heartbeat period. Agents send many such States, one for every job assigned to
-  // them.
+  // the database has replied. A State without news is not answered if it arrives within a quarter
+  // of a heartbeat period after another. Agents send many such States, one for every job assigned
+  // to them.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 
  private:

@@ -51,8 +51,8 @@ bool IsFaultOfPeer(const Status& status) {
   }
 }
 
-// Shortens failure texts that are too long. If the message were rejected instead, the job could not
-// end.
+// Truncates failure texts that are too long. If the message were rejected instead, the job could
+// not end.
 void CutFailures(v1::AgentMessage& message) {
   if (message.has_job_finished()) schema::CutToBounds(*message.mutable_job_finished());
   if (message.has_case_result() && message.case_result().has_failure()) {
@@ -61,8 +61,8 @@ void CutFailures(v1::AgentMessage& message) {
 }
 
 // Returns the address at which Prometheus can read the agent's metrics. This is `claimed`, the
-// address reported by the agent. If it means all addresses of the host, its host is replaced by
-// `peer`, from which the agent's stream comes.
+// address reported by the agent. If its host is a wildcard such as 0.0.0.0, replaces the host with
+// `peer`, the address from which the agent's stream comes.
 //
 // So that nodes cannot direct requests to other machines, returns an empty string unless the host
 // is `peer` or the host of `dialled`, the address that the coordinator dialed.
@@ -327,7 +327,7 @@ Status Session::Greet(const v1::Hello& hello) {
   {
     MutexLock lock(mutex_);
     if (state_ == State::kConnecting) state_ = State::kActive;
-    // If the session has been closed meanwhile, Disconnect may have run before Put and found
+    // If the session was closed in the meantime, Disconnect may have run before Put and found
     // nothing to remove. Run it again.
     if (state_ == State::kClosed) {
       services_.environment.executor.Post([self = shared_from_this()] { self->Disconnect(0); });
@@ -437,8 +437,8 @@ void Session::Disconnect(int attempt) {
   storage::NodeStore& nodes = services_.environment.nodes;
   Status done = Status::Ok();
   if (!services_.sessions.Has(node_id)) done = nodes.Disconnect(options.coordinator_id, node_id);
-  // The node may have opened a new session meanwhile. In that case, Disconnect has wrongly marked
-  // the node as disconnected, so store its agent again.
+  // The node may have opened a new session in the meantime. In that case, Disconnect has wrongly
+  // marked the node as disconnected, so store its agent again.
   if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
     done = StoreAgent(*agent);
   }

@@ -93,7 +93,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // If this returns UNAVAILABLE, call it again. Any other error ends the session.
   Status Handle(const Work& work);
-  // Begins the session. If this coordinator is not the leader, sends the agent away. If the
+  // Begins the session. If this coordinator is not the leader, turns the agent away. If the
   // database lacks the schemas of the agent's benchmarks, asks the agent for them.
   Status HandleHello(const v1::Hello& hello);
   Status HandleSchemas(const v1::Schemas& schemas);

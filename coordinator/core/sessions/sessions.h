@@ -22,7 +22,7 @@ class SessionSink {
  public:
   virtual ~SessionSink() = default;
   // Returns the identity proved by the peer's certificate. Call this only after the first message
-  // has arrived. Once the stream has ended, returns an identity with the role kNone.
+  // has arrived. After the stream has ended, returns an identity with the role kNone.
   virtual Identity Peer() = 0;
   // Returns the peer's IP address, or "" if it is unknown or the stream has ended.
   virtual std::string PeerAddress() = 0;
@@ -49,7 +49,7 @@ struct Agent {
   // Sessions.
   std::shared_ptr<const v1::NodeDescription> description;
   std::shared_ptr<const v1::Schemas> schemas;  // Shared by nodes with equal schemas.
-  // The agent's clock minus this process's clock, measured with Hello, the agent's first message.
+  // The agent's clock minus this process's clock, measured using Hello, the agent's first message.
   // Absent if the agent is too old to send its time.
   std::optional<double> clock_offset_seconds;
 };
@@ -66,8 +66,8 @@ struct SessionState {
   std::optional<double> clock_offset_seconds;
 };
 
-// Returns a copy of an agent's telemetry, limited in size and sorted by GPU index. Leaves out GPUs
-// after the 64th, values that are not finite, and long or odd texts.
+// Returns a copy of an agent's telemetry, limited in size and sorted by GPU index. Omits GPUs after
+// the 64th, values that are not finite, and long or odd texts.
 std::vector<v1::GpuTelemetry> BoundedTelemetry(
     const google::protobuf::RepeatedPtrField<v1::GpuTelemetry>& sent);
 
@@ -107,20 +107,20 @@ class Sessions {
   bool Send(const std::string& node_id, v1::CoordinatorMessage message) const;
   // Ends the node's session, if there is one.
   void Close(const std::string& node_id, const Status& status) const;
-  // Ends all sessions with `status`. Asks every agent to reconnect after `reconnect_after`, first
-  // to the coordinator at `address` unless that is empty.
+  // Ends all sessions with `status`. Asks every agent to reconnect after `reconnect_after`, trying
+  // the coordinator at `address` first unless that is empty.
   void CloseAll(Duration reconnect_after, const std::string& address, const Status& status) const;
 
   std::optional<Agent> Find(const std::string& node_id) const;
   bool Has(const std::string& node_id) const { return Find(node_id).has_value(); }
-  // Returns the nodes that may be assigned jobs. Their agents are not about to leave and were heard
-  // from less than `lately` ago.
+  // Returns the nodes that may be assigned jobs: those whose agents are not about to leave and were
+  // heard from less than `lately` ago.
   std::vector<std::string> AssignableNodeIds(Duration lately) const;
   // Returns the latest telemetry of a node's GPUs. Returns null if the node has no session, or if
-  // its agent has not sent any for `lately`, for example because the node has no GPUs.
+  // its agent has not sent telemetry for `lately`, for example because the node has no GPUs.
   Telemetry FindTelemetry(const std::string& node_id, Duration lately) const;
   // Returns the jobs that the agent reported as running in its last message, a few hundred at most.
-  // A job that the agent was told to stop is included until its processes have ended.
+  // Includes jobs that the agent was told to stop, until their processes have exited.
   std::vector<std::string> RunningJobIds(const std::string& node_id) const;
   // Returns all nodes that have a session, each with the telemetry that FindTelemetry would return.
   std::vector<SessionState> List(Duration lately) const;

@@ -33,10 +33,10 @@ double FlopsOf(const AttentionShape& shape) {
 }
 
 // Returns how far the output may deviate from the reference:
-// - In bf16 and fp16, by half of epsilon, which is 2^-7 for bf16 and 2^-10 for fp16. The softmax
-//   and the output are both rounded, each with an error of about 0.2 epsilon.
-// - In fp32, by a limit that grows with sqrt(n), because each output element is a sum over n keys,
-//   whose rounding errors add up like a random walk.
+// - bf16 and fp16: half of epsilon (2^-7 for bf16, 2^-10 for fp16), because the softmax and the
+//   output are both rounded, each with an error of about 0.2 epsilon.
+// - fp32: a limit that grows with sqrt(n), because each output element is a sum over n keys, whose
+//   rounding errors add up like a random walk.
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4
@@ -173,7 +173,7 @@ class AttentionCase : public GpuCase {
   }
 
   // Checks the first row, the last row and some rows in between against values computed on the
-  // host, independently of the inputs in device memory and of the device's reference.
+  // host, without using the inputs in device memory or the device's reference.
   Status CheckOnHost(int64_t set, Verdict* verdict) {
     const HostRow host(shape_, seed(), zeros(), set);
     const ErrorLimits limits = LimitsOf(shape_);

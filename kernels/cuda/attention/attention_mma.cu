@@ -29,9 +29,9 @@ struct Shared {
   T v[kKeys * d];
 };
 
-// Returns the position of chunk `chunk` (8 elements) of row `row` within a tile in shared memory.
-// The chunks of each row are permuted ("swizzled") so that a warp can read the same chunk of 8
-// neighboring rows without bank conflicts.
+// Returns where chunk `chunk` (eight elements) of row `row` is stored within a tile in shared
+// memory. The chunks of each row are permuted ("swizzled") so that a warp can read the same chunk
+// of eight neighboring rows without bank conflicts.
 template <int d>
 __device__ int Swizzled(int row, int chunk) {
   return row * d + ((chunk ^ (row & 7)) * 8);
@@ -61,9 +61,9 @@ __device__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Returns the thread's lane number, but keeps the optimizer from knowing that every call returns
-// the same value. Otherwise the compiler would keep addresses derived from the lane number in
-// registers throughout the loop over keys and spill other values.
+// Returns the thread's lane number, but hides from the optimizer that every call returns the same
+// value. Otherwise, the compiler would keep addresses derived from the lane number in registers
+// throughout the loop over keys and spill other values.
 __device__ int ForgottenLane() {
   int lane = threadIdx.x % 32;
   asm volatile("" : "+r"(lane));

@@ -1,8 +1,8 @@
 // The `flash_wgmma` variant of the attention benchmark: bf16 and fp16 on Hopper, scheduled as in
 // FlashAttention-3 (Shah et al., 2024). In each block, a producer warpgroup loads tiles of 128 keys
 // and values with the copy engine (TMA), and two or three consumer warpgroups compute 64 rows of O
-// each. Two overlaps hide the exponentials of the softmax, which take as long as the matrix
-// products:
+// each. The exponentials of the softmax take as long as the matrix products, so two overlaps hide
+// them:
 // - Within a consumer, P V of one tile is computed during the softmax of the next tile.
 // - Consumers take turns: one issues its matrix products while another computes its softmax.
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Shared {
 // The work of a launch, divided into units. Block b computes units b, b + gridDim.x and so on. A
 // unit is one tile of queries or, if `paired`, two. Pairs balance the work under a causal mask,
 // where later queries have more keys: tile i of one head is paired with the i-th tile from the end
-// of the next.
+// of the next head.
 struct Queries {
   unsigned units;
   int n;
@@ -55,7 +55,7 @@ struct Queries {
   bool paired;
 
   // Finds the tile of queries that this block computes in step `step`, counting from 0. Returns
-  // false if the block has fewer tiles.
+  // false if the block has no such tile.
   template <int rows>
   __device__ bool Find(unsigned step, QueryTile* tile) const {
     const unsigned unit = blockIdx.x + (paired ? step / 2 : step) * gridDim.x;
@@ -138,8 +138,8 @@ __device__ void Produce(Shared<T, d, consumers>& shared, const AttentionTensorMa
 }
 
 // The state of one thread of a consumer warpgroup. Its warp computes 16 rows, and the thread holds
-// parts of two: rows lane / 4 and lane / 4 + 8. Of every 8 columns, it holds the two that start at
-// column lane % 4 * 2.
+// parts of two of them: rows lane / 4 and lane / 4 + 8. Of every eight columns, it holds the two
+// that start at column lane % 4 * 2.
 template <typename T, int d, int consumers>
 class Consumer {
  public:
@@ -168,9 +168,9 @@ class Consumer {
     return static_cast<int>(threadIdx.x) % kGroupThreads / 32 * 16 + Lane() / 4;
   }
 
-  // Computes, for one tile of queries, O before its division by the softmax's denominator, and the
-  // denominator. Loops over tiles of kKeys keys, from the one at `key0` down to key 0. Set `stored`
-  // if the O of the previous tile of queries may still be on its way to memory.
+  // Computes, for one tile of queries, the softmax's denominator and O before division by it. Loops
+  // over tiles of kKeys keys, from the one at `key0` down to key 0. Set `stored` if O of the
+  // previous tile of queries may still be on its way to memory.
   __device__ void Compute(int key0, bool stored) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -399,9 +399,9 @@ int64_t ScoresOfHead(const AttentionShape& shape, int consumers) {
   return scores;
 }
 
-// Returns the number of consumers per block. A third one hides more of the softmax, but needs
-// registers that are available only if d = 64. It also makes tiles larger. If more than 12% more
-// scores must be computed as a result, two consumers are faster.
+// Returns the number of consumers per block. With a third one, more of the softmax overlaps with
+// matrix products, but there are enough registers only if d = 64. Tiles also grow: if this adds
+// more than 12% to the number of scores computed, two consumers are faster.
 int ConsumersFor(const AttentionShape& shape) {
   if (shape.d != 64) return 2;
   constexpr double kGainOfThird = 1.12;
@@ -416,9 +416,9 @@ Queries Divide(const AttentionShape& shape, int consumers, int sm_count, unsigne
   Queries queries{tiles, shape.n, shape.causal, /*paired=*/false};
   *blocks = std::min(tiles, sms);
   if (!shape.causal) return queries;
-  // With a causal mask, tiles vary in running time, but all pairs of tiles take equally long. If
-  // the last round of pairs would leave many SMs idle, launch one block per tile instead, so that
-  // an SM that finishes a tile early can start its next block.
+  // With a causal mask, some tiles take longer than others, but all pairs take equally long. If the
+  // last round of pairs would leave many SMs idle, launch one block per tile instead, so that an SM
+  // that finishes a tile early can start its next block.
   const unsigned pairs = tiles / 2;
   const unsigned rounds = (pairs + sms - 1) / sms;
   queries.paired = shape.heads % 2 == 0 && 20 * pairs >= 19 * rounds * sms;

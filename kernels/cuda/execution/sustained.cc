@@ -180,8 +180,8 @@ class SustainedCase : public GemmCase {
     if (intervals_.empty()) start_ = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(GpuCase::Run(samples, batch, seconds));
     SteadyTime end = std::chrono::steady_clock::now();
-    // Work out when each sample began. The last one has just ended, and there are no pauses between
-    // samples, so go backwards from now.
+    // Work out when each sample began. The last one has just finished, and there are no pauses
+    // between samples, so count backward from now.
     std::vector<Interval> added;
     for (size_t i = seconds->size(); i-- > before;) {
       const double length = (*seconds)[i] * static_cast<double>(batch);

@@ -49,8 +49,8 @@ class ClockedCase : public GpuCase {
   Status SetUp() override;
   // Returns the address that the next iteration adds its ticks to.
   Ticks* TicksOfIteration();
-  // Returns the mean number of clock cycles (below: nanoseconds) per iteration, one value for
-  // each sample taken by Run.
+  // Returns the mean number of clock cycles per iteration, one value for each sample taken by Run.
+  // The function below returns nanoseconds instead.
   const std::vector<double>& cycles() const { return cycles_; }
   const std::vector<double>& nanoseconds() const { return nanoseconds_; }
 

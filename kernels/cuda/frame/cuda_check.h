@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Converts a CUDA error to a Status; cudaSuccess becomes OK. The message contains the error's name,
+// Converts a CUDA error to a Status; cudaSuccess becomes OK. The message includes the error's name,
 // the expression, the file and the line. The status code depends on the error:
 // - allocation failed: RESOURCE_EXHAUSTED (OUT_OF_MEMORY)
 // - hardware failed: UNAVAILABLE (GPU_LOST)

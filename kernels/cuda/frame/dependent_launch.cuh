@@ -5,10 +5,10 @@
 
 namespace assay {
 
-// Functions that let a kernel start before the previous kernel of its stream has ended
-// (programmatic dependent launch, on Hopper and newer GPUs). AllowNext() lets the next kernel
-// start on free multiprocessors. WaitForPrevious() blocks until the previous kernel has completed
-// and its writes are visible. On older GPUs, both do nothing.
+// Functions that let a kernel start before the previous kernel in its stream has finished
+// (programmatic dependent launch, on Hopper and newer GPUs). AllowNext() lets the next kernel start
+// on free multiprocessors. WaitForPrevious() blocks until the previous kernel has completed and its
+// writes are visible. On older GPUs, both do nothing.
 __device__ inline void AllowNext() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -21,7 +21,7 @@ __device__ inline void WaitForPrevious() {
 }
 
 // Launches `kernel`. If `overlap` is true, which requires compute capability 9.0, the kernel may
-// start before the previous kernel of the stream has ended. It must then call WaitForPrevious()
+// start before the previous kernel in the stream has finished. It must then call WaitForPrevious()
 // before using the previous kernel's results.
 template <typename... Parameters, typename... Values>
 Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,

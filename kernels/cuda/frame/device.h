@@ -29,8 +29,8 @@ Result<GpuDevice> UseGpu(int ordinal);
 std::string WhyNoGpu();
 
 // Returns Unsupported() if the compute capability of `device` is below major.minor. `what` names
-// the feature that requires it, for an error such as "fp8 needs compute capability 8.9; this GPU
-// has 8.0".
+// the feature that requires it, for an error message such as "fp8 needs compute capability 8.9;
+// this GPU has 8.0".
 Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what);
 
 // Returns how many more bytes a benchmark may allocate on the current GPU: the free memory minus
@@ -94,7 +94,7 @@ class CudaStream {
 
   static Result<CudaStream> Create();
   // Creates a high-priority stream, whose kernels get free multiprocessors before those of other
-  // streams. Meant for kernels that move data and need few multiprocessors.
+  // streams. Intended for kernels that move data and need few multiprocessors.
   static Result<CudaStream> CreateUrgent();
 
   cudaStream_t get() const { return stream_; }

@@ -75,9 +75,9 @@ __global__ void FillRandomKernel(T* out, int64_t count, uint64_t seed, uint64_t 
   }
 }
 
-// Fills an array with zeros, or with consecutive elements of a random sequence, starting at
-// element `first` of the sequence. Benchmarks that rotate over several copies ("sets") of their
-// arrays pass first = set * elements to give every copy different contents.
+// Fills an array with zeros, or with consecutive elements of a random sequence, starting at element
+// `first` of the sequence. Benchmarks that rotate through several copies ("sets") of their arrays
+// pass first = set * elements to give every copy different contents.
 template <typename T>
 Status FillElements(T* out, int64_t count, bool zeros, uint64_t seed, uint64_t stream,
                     int64_t first, cudaStream_t cuda_stream) {

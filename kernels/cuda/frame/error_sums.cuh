@@ -1,6 +1,6 @@
 // Compares a kernel's output in device memory with a higher-precision reference. There are two
 // limits: one on the relative error ||out - ref|| / ||ref|| of the whole output, and one on each
-// element, so that a single wrong element among billions is found. NaN always fails.
+// element, so that even one wrong element among billions is detected. NaN always fails.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,8 +19,8 @@ namespace assay {
 struct ErrorLimits {
   // Limit of ||out - ref|| / ||ref||.
   double tolerance = 0;
-  // The limit on the error of a single element, |out - ref| / max(|ref|, typical). It is usually
-  // several times `tolerance`, because a single element may deviate more than the average.
+  // The limit on the error of a single element, |out - ref| / max(|ref|, typical). Usually several
+  // times `tolerance`, because a single element may deviate more than the average.
   double element = 0;
   // The size of a typical element of the reference. Smaller elements may be almost 0, so their
   // errors are taken relative to `typical` instead.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 // The target duration of one CUDA graph replay, in seconds, long enough to make the launch overhead
-// comparatively small. A graph contains enough iterations to last this long, but no more than
+// comparatively small. A graph includes enough iterations to take this long, but at most
 // kMaxReplays, rounded up to use every set of buffers equally often.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;

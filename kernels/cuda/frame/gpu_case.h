@@ -1,6 +1,6 @@
 // The base class of benchmark cases that run on one GPU. A benchmark implements SetUp (prepares its
 // memory), Enqueue (enqueues one iteration) and Check (verifies the output). The base class does
-// the rest: it rotates over several sets of buffers so that caches stay cold, fills outputs with
+// the rest: it rotates through several sets of buffers so that caches stay cold, fills outputs with
 // NaN, measures times with events, and verifies the output before and after timing.
 //
 // With the parameter `launch: graph`, iterations over all sets of buffers are captured into one
@@ -84,13 +84,13 @@ class GpuCase : public Case {
   OutputRange LastOutput() { return Output(rotation_.last()); }
 
  protected:
-  // Prepares everything the first iteration needs. Usually calls AddArray for each array, then
-  // AllocateSets, and then fills the inputs of every set. Also makes any CUDA calls that cannot
-  // be captured into a graph, such as cudaFuncSetAttribute and the creation of handles. The GPU
-  // is current during the call.
+  // Prepares everything that the first iteration needs. Usually calls AddArray for each array, then
+  // AllocateSets, and then fills the inputs of every set. Also makes any CUDA calls that cannot be
+  // captured into a graph, such as cudaFuncSetAttribute and the creation of handles. The GPU is
+  // current during the call.
   virtual Status SetUp() = 0;
   // Enqueues one iteration on stream(), using the buffers of `set`. May be called while a CUDA
-  // graph is captured, so implementations must neither synchronize nor allocate.
+  // graph is being captured, so implementations must neither synchronize nor allocate.
   virtual Status Enqueue(int64_t set) = 0;
   // Returns the memory that an iteration on `set` writes. Before each verification, it is filled
   // with 0xff bytes, which are NaN in every floating-point type, to expose elements that the
@@ -102,10 +102,10 @@ class GpuCase : public Case {
   // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, for use
   // with Array(). Must be called before AllocateSets.
   int AddArray(int64_t bytes);
-  // Allocates the arrays added with AddArray: one set of them for a hot cache, or several sets for
-  // a cold cache. Several sets have a total size of at least `l2_multiple` times the L2 cache; use
-  // 4 for streaming kernels and quantized weights. If memory is short, the error message uses
-  // `what` to name the arrays, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
+  // Allocates the arrays added with AddArray: one set for a hot cache, or several for a cold cache.
+  // Several sets add up to at least `l2_multiple` times the size of the L2 cache; use 4 for
+  // streaming kernels and quantized weights. If memory is short, the error message uses `what` to
+  // name the arrays, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>

@@ -105,9 +105,9 @@ __device__ void SendToBlock(const T& value, T* to, uint64_t* barrier, uint32_t r
 
 // ---- bulk copies
 
-// Copies `bytes` bytes that are read only once to shared memory. `barrier` counts the bytes as
-// they arrive. The L2 cache evicts this data before any other. `to`, `from` and `bytes` must be
-// multiples of 16.
+// Copies `bytes` bytes to shared memory, for data that is read only once: the L2 cache evicts it
+// before any other data. `barrier` counts the bytes as they arrive. `to`, `from` and `bytes` must
+// be multiples of 16.
 __device__ inline void CopyBytesOnce(void* to, const void* from, uint32_t bytes,
                                      uint64_t* barrier) {
   asm volatile(

@@ -1,10 +1,9 @@
 // Helper kernels that run between measured kernels without affecting the measured speed. A helper
 // kernel launches no more blocks than the GPU's SMs can hold at once (one wave).
 //
-// A kernel with more blocks, such as a cudaMemset of 1 GiB, can slow down later NCCL kernels
-// until another such kernel happens to restore their speed. On two H200s, all_reduce of 1 GiB
-// became up to 1.5% slower, but never after kernels of one wave
-// (docs/measured/h200-collectives-timing.md).
+// A kernel with more blocks, such as a cudaMemset of 1 GiB, can slow down later NCCL kernels until
+// another such kernel happens to restore their speed. On two H200s, all_reduce of 1 GiB slowed down
+// by up to 1.5%, but never after one-wave kernels (docs/measured/h200-collectives-timing.md).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +14,7 @@
 
 namespace assay {
 
-// Number of threads that an SM of compute capability 7.5 or newer can always hold at once.
+// The number of threads that an SM of compute capability 7.5 or newer can always hold at once.
 // Kernels that would need too many registers for that must limit them with
 // __launch_bounds__(threads, kOneWaveThreads / threads).
 constexpr unsigned kOneWaveThreads = 1024;

@@ -27,7 +27,7 @@ namespace {
 // Returns how much memory other processes hold on the current GPU. `processes` lists all processes
 // known to NVML; `mine` is how many of them are this process (0 or 1). Two cases are special:
 // - In a container, this process may be listed under a different PID. It is then assumed to be the
-//   process with the least memory, because its benchmark case has already ended.
+//   process with the least memory, because its benchmark case has already finished.
 // - If the driver reports no memory per process, all used memory beyond one CUDA context is
 //   considered held by others.
 int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {

@@ -1,4 +1,4 @@
-// Keeps caches cold by rotating over several sets of buffers. Each iteration uses the next set,
+// Keeps caches cold by rotating through several sets of buffers. Each iteration uses the next set,
 // and by the time a set is reused, it has been evicted from the L2 cache.
 #pragma once
 

@@ -35,8 +35,8 @@ struct CublasLt {
 // Thread-safe. Returns NOT_FOUND (LIBRARY_MISSING) if the library is not installed.
 Result<const CublasLt*> LoadCublasLt();
 
-// Returns why cuBLASLt benchmarks cannot run on this machine (it has no GPU or no cuBLASLt
-// library), or an empty string if they can.
+// Returns why cuBLASLt benchmarks cannot run on this machine (no GPU or no cuBLASLt library), or an
+// empty string if they can.
 std::string WhyNoCublasLt();
 
 // Returns the version, such as "13.1.0"; loads the library.

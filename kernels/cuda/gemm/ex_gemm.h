@@ -24,7 +24,8 @@ class ExGemm {
   ~ExGemm();
 
   // Loads libcublas if necessary, allocates the workspace and creates a cuBLAS handle for `stream`,
-  // which must outlive the object. Returns UNSUPPORTED if the library is not installed. Limits:
+  // which must outlive the object. Returns UNSUPPORTED if the library is not installed.
+  // Restrictions:
   // - The type must not be fp8.
   // - For int8, A must not be transposed, B must be, and row lengths must be multiples of 4.
   static Result<std::unique_ptr<ExGemm>> Create(const GemmShape& shape, cudaStream_t stream);

@@ -21,8 +21,8 @@ constexpr double kMaxFullFlops = 2.5e12;
 constexpr double kElementFactor = 8;
 // Limit of the error of a sum in Freivalds' method, in multiples of the tolerance.
 constexpr double kRowFactor = 6;
-// The maximum number of columns of D whose sum is compared at once in Freivalds' method. The more
-// columns, the less sensitive the check, because a wrong element is noticed only if its error
+// The maximum number of columns of D that Freivalds' method adds up for one comparison. More
+// columns make the check less sensitive, because a wrong element is noticed only if its error
 // exceeds the rounding errors of all the others. In bf16, the error must exceed half of the
 // element's size with 512 columns, but three times its size with 16384 columns.
 constexpr int64_t kSliceColumns = 512;

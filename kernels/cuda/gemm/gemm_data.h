@@ -33,8 +33,8 @@ double GemmTolerance(const GemmShape& shape);
 // Checks every element of D and returns the verdict. `set` is the number of the buffer set in
 // `operands`. Synchronizes `stream`. The host recomputes some elements, and the device checks all:
 // - up to 1.25e12 multiplications, by recomputing each element in fp64;
-// - beyond that, by Freivalds' method: for each row and each slice of up to 512 columns, it
-//   compares D s with A (B s), where s is a vector of random signs.
+// - beyond that, by Freivalds' method: for each row and each slice of up to 512 columns, comparing
+//   D s with A (B s), where s is a vector of random signs.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);
 

@@ -1,9 +1,9 @@
 // Computes y = x W for one or two rows of x, where W consists of 4-bit integers (see
-// int4_gemm_data.h). With so few rows, the instruction count limits the speed. The kernel uses the
-// integer tensor cores, because expanding W to bytes takes fewer instructions than expanding it to
-// bf16. x is also converted to bytes. In each unit of 128 neighbors with magnitudes below 2^e,
-// elements are rounded to 2^(e - 21) q, where the integer q is stored as three signed bytes
-// ("digits"). Elements of 2^120 or more may give NaN, and units below 2^-105 lose bits.
+// int4_gemm_data.h). With so few rows, the instruction count limits the speed. The kernel therefore
+// uses the integer tensor cores, because expanding W to bytes takes fewer instructions than
+// expanding it to bf16. Elements of x are rounded to multiples of a power of two (one per unit of
+// 128 neighbors) and stored as three signed bytes ("digits"). Magnitudes of 2^120 or more may give
+// NaN, and units in which all are below 2^-105 lose precision.
 #pragma once
 
 #include <cmath>
@@ -155,7 +155,7 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
 }
 
 // Multiplies a unit of W (128 elements along k) by x and adds the products to `sum`. Elements of x
-// consist of bytes ("digits"). The tensor cores treat each digit as a column of its own. This lane
+// consist of bytes ("digits"). The tensor cores treat each digit as a separate column. This lane
 // supplies the digits of one column and receives the results of two. `factor` holds the scale of
 // the results, and the sum of x that is used to subtract W's zero point. This sum is 0 except for
 // the highest digit, so that the zero point is subtracted only once.

@@ -1,9 +1,9 @@
 // The int4_gemm benchmark: a product with a matrix W of 4-bit integers. It has two variants:
 // - fused: W is unpacked in registers on its way to the tensor cores, so the kernel reads only a
-//   quarter of the bytes of a 16-bit W. From Hopper on, successive iterations overlap (see
-//   gemv.cu).
+//   quarter of the bytes of a 16-bit W. On Hopper and newer GPUs, successive iterations overlap
+//   (see gemv.cu).
 // - naive: one kernel dequantizes all of W to memory, and cuBLASLt then multiplies. This moves more
-//   bytes than a product with a 16-bit W.
+//   bytes than a product with a 16-bit W would.
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,9 +1,9 @@
 // Computes y = x W for up to 8 rows of x, where W consists of 4-bit integers q (see
 // int4_gemm_data.h). A block computes 32 columns of y. Its warps divide k in units of 128, and
 // every lane loads `depth` units ahead. To save instructions, the tensor cores multiply x by q +
-// bias, which is computed faster than q itself. They also compute the sum of x, which is used to
-// subtract the bias from the results. At only about three instructions per weight, the kernel is
-// limited by memory.
+// bias, which is faster to compute than q itself. They also compute the sum of x, which is used to
+// subtract the bias from the results. With only about three instructions per weight, the kernel is
+// limited by memory bandwidth.
 #pragma once
 
 #include <cstdint>

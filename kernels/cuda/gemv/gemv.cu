@@ -2,10 +2,10 @@
 // tokens. W' is the transpose of W. Each weight is read once and used only once per row of x, so
 // memory bandwidth limits the speed.
 // - Multiple rows of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), and mma.sync
-//   on other GPUs from Ampere on (gemv_kernel.cuh).
+//   on all other GPUs since Ampere (gemv_kernel.cuh).
 // - All other products, such as single rows and fp32, use fused multiply-adds.
-// From Hopper on, successive iterations overlap like the layers of a model: a kernel loads its
-// first weights before the previous kernel has ended.
+// On Hopper and newer GPUs, successive iterations overlap like the layers of a model: each kernel
+// loads its first weights before the previous one has finished.
 #include <cstdint>
 #include <cstring>
 #include <functional>

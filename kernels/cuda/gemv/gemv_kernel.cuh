@@ -38,9 +38,9 @@ struct GemvArguments {
 };
 
 // Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps, and each warp processes
-// kTiles tiles of W's rows. The kDeep warps that share the same tiles divide k: each takes every
-// kDeep-th chunk of 64 elements. If x_shared is true, which suits many rows of x, the block copies
-// x to shared memory. Otherwise, lanes load x directly.
+// kTiles tiles of W's rows. The kDeep warps that share the same tiles split k among themselves:
+// each takes every kDeep-th chunk of 64 elements. If x_shared is true, which suits many rows of x,
+// the block copies x to shared memory. Otherwise, lanes load x directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -218,7 +218,7 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
 #endif
 
 // Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). The
-// first weights are loaded before the previous kernel of the stream has ended, which is safe
+// first weights are loaded before the previous kernel in the stream has finished, which is safe
 // because no kernel writes weights.
 template <typename Weights, typename Shape, typename T>
 __global__ void __launch_bounds__(Shape::kThreads)

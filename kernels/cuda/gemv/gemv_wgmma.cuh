@@ -101,8 +101,8 @@ struct WgmmaGemvRing {
 
 // Copies slices `begin` to `end` - 1 of W and x (128 elements along k each) to the ring in shared
 // memory. Must be called by a single thread. The first slices of W are loaded before the previous
-// kernel of the stream has ended, which is safe because no kernel writes weights. Elements outside
-// x and W are read as zeros.
+// kernel in the stream has finished, which is safe because no kernel writes weights. Elements
+// outside x and W are read as zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {

@@ -81,7 +81,7 @@ Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
   memory.bytes_ = bytes;
   memory.pinned_ = pinned;
   std::memset(data, 0, static_cast<size_t>(bytes));
-  // Records the NUMA node on which the system has placed the memory or, if that is unknown, the
+  // Record the NUMA node on which the system has placed the memory or, if that is unknown, the
   // requested node.
   memory.node_ = NumaNodeOfPage(static_cast<char*>(data) + bytes / 2);
   if (!memory.node_) memory.node_ = node;

@@ -38,8 +38,8 @@ class HostMemory {
   uint64_t* words() const { return static_cast<uint64_t*>(data_); }
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  // Returns where the memory is, such as "host memory on NUMA node 1", or just "host memory" if the
-  // node is unknown.
+  // Returns where the memory is, such as "host memory on NUMA node 1", or plain "host memory" if
+  // the node is unknown.
   std::string Place() const {
     return "host memory" + (node_ ? " on NUMA node " + std::to_string(*node_) : "");
   }

@@ -74,8 +74,8 @@ class Transfer {
   Status RecordEnd() { return end_.Record(stream()); }
   // Makes work that is enqueued on this stream after this call wait for the start of `other`.
   Status WaitForBegin(const Transfer& other) { return other.begin_.Await(stream()); }
-  // Waits for this transfer to end. Returns the time, in seconds, from the start of `first` until
-  // then.
+  // Waits for this transfer to finish. Returns the time in seconds from the start of `first` to the
+  // end of this transfer.
   Result<double> SecondsSince(const Transfer& first) const {
     ASSAY_CUDA(cudaEventSynchronize(end_.get()));
     float milliseconds = 0;

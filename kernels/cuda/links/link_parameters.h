@@ -26,11 +26,11 @@ std::vector<ParameterSpec> PairParameters(const std::string& from, const std::st
 // Checks that the parameters "from" and "to" are numbers of ranks.
 Status ValidatePair(const ParameterMap& parameters);
 
-// The distance, in bytes, between elements of a chain of pointers. It is so large that neither a
-// link nor a cache ever transfers two elements at once.
+// The distance in bytes between elements of a chain of pointers, large enough that no link or cache
+// ever transfers two elements at once.
 inline constexpr int64_t kChaseStride = 256;
-// The number of loads per iteration. Together they take at least a millisecond, which makes the
-// time of the kernel launch negligible.
+// The number of loads per iteration. Together they take at least a millisecond, so the time of the
+// kernel launch is negligible.
 inline constexpr int64_t kLinkChaseLoads = 4096;
 
 // Returns the parameter "bytes", the size of the memory occupied by a chain of pointers. `memory`

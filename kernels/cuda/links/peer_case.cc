@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 // The granularity at which CUDA shares memory between processes. Allocations are rounded up to a
-// multiple of it, so that no other data is exposed to the other process.
+// multiple of this size, so that no other data is exposed to the other process.
 constexpr int64_t kShareBytes = int64_t{2} << 20;
 // The time that a rank which has finished waits for the other ranks to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
@@ -70,7 +70,7 @@ PeerCase::~PeerCase() {
   // Ignores errors, because the case has already been measured or has failed.
   static_cast<void>(Synchronize());
   mapping_.Close();
-  // Waits for the other ranks (processes), because memory must not be freed while another process
+  // Wait for the other ranks (processes), because memory must not be freed while another process
   // still has it mapped (cudaIpcCloseMemHandle).
   if (!gang_lost_) static_cast<void>(peers_.Barrier(kPartingTimeout));
 }

@@ -73,8 +73,8 @@ class PeerCase : public Case {
   // Returns OK if `mine` is OK on all ranks, and an error otherwise. Every rank must call this
   // function.
   Status Together(const Status& mine);
-  // Sends `mine` to all ranks and returns the numbers sent by each rank, indexed by rank. Ranks may
-  // send different amounts of numbers. Every rank must call this function.
+  // Sends the values `mine` to all ranks and returns the values sent by each rank, indexed by rank.
+  // The number of values may differ between ranks. Every rank must call this function.
   Result<std::vector<std::vector<double>>> Share(const std::vector<double>& mine);
 
  private:

@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(kThreads)
 
 // Makes two GPUs wait for each other. Announces in the other GPU's memory (`theirs`) that this GPU
 // has reached meeting `round`, then polls `mine` until the other GPU has done the same. If the
-// other GPU does not arrive in time, increments `*missed`, after which meetings do not wait. Runs
-// in a single thread.
+// other GPU does not arrive in time, increments `*missed`, and later meetings do not wait. Runs in
+// a single thread.
 __global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
   if (*missed > 0) return;
@@ -149,14 +149,14 @@ class PeerTransferCase : public PeerCase {
  private:
   bool sends() const { return is_from() || (both_ && is_to()); }
   bool receives() const { return is_to() || (both_ && is_from()); }
-  // Returns true if this GPU performs copies. The sender performs them if they write, and the
-  // receiver if they read.
+  // Returns true if this GPU performs the copies: the sender if they write, the receiver if they
+  // read.
   bool drives() const { return write_ ? sends() : receives(); }
 
   BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
 
-  // Fills the source buffer, loads all kernels and makes a first copy, during which the driver
-  // initializes its state. Otherwise one GPU could be left waiting at a meeting while the other is
+  // Fills the source buffer, loads all kernels and performs a first copy, during which the driver
+  // initializes its state. Otherwise, one GPU could be left waiting at a meeting while the other is
   // still loading kernels.
   Status WarmUp() {
     if (!in_pair()) return Status::Ok();

@@ -1,10 +1,11 @@
 // A product of 16-bit matrices on Ampere's tensor cores (mma.sync, ldmatrix, cp.async). It is used
 // by matmul_mma, and by layers that modify each element of the product in an epilogue.
 //
-// A block of 8 warps computes 128 x 256 elements of D = A B, all row-major. Each warp computes
-// 64 x 64 of these. Slices of A and B (64 elements along k) pass through a ring of at most 4 stages
-// in shared memory: one slice is multiplied while the next ones are loaded. The 16-byte chunks of
-// each row are permuted ("swizzled") so that ldmatrix reads 8 rows without bank conflicts.
+// A block of eight warps computes 128 x 256 elements of D = A B, all row-major. Each warp computes
+// 64 x 64 of these. Slices of A and B (64 elements along k) pass through a ring of at most four
+// stages in shared memory: one slice is multiplied while the next ones are loaded. The 16-byte
+// chunks of each row are permuted ("swizzled") so that ldmatrix reads eight rows without bank
+// conflicts.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -84,8 +84,8 @@ class SliceLoader {
   int b_left_;
 };
 
-// The elements of A and B that a thread multiplies at one position along k: two groups of 4 rows of
-// A, 16 rows apart, and two groups of 4 columns of B, 32 columns apart.
+// The elements of A and B that a thread multiplies at one position along k: two groups of four rows
+// of A, 16 rows apart, and two groups of four columns of B, 32 columns apart.
 struct Fragment {
   float a[kPiece];
   float b[kPiece];

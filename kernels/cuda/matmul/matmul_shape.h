@@ -15,8 +15,8 @@ GemmShape MatmulShapeOf(const ParameterMap& parameters, GemmType type);
 
 // Returns the declaration of a matmul benchmark, to which callers add a summary, a self-test and
 // examples. `tiles` completes the description of the performance model by saying how often data is
-// read again. n and k must be multiples of `multiple`, so that rows start at 16-byte boundaries.
-// `more` contains the parameters specific to this benchmark.
+// reread. n and k must be multiples of `multiple`, so that rows start at 16-byte boundaries. `more`
+// lists the parameters specific to this benchmark.
 Declaration MatmulDeclaration(const std::string& name, GemmType type, const std::string& tiles,
                               int64_t multiple = 1, std::vector<ParameterSpec> more = {});
 

@@ -33,9 +33,9 @@ Declaration BankConflictDeclaration() {
           "those cycles over the median time.")
       .WorkOf(BankConflictWork)
       .SelfTest({{"ways", "3"}})
-      // Each of 8 warps performs 256 rounds of 16 loads. In a 3-way bank conflict, three lanes need
-      // the same bank, so a load takes 3 cycles. In each cycle, the 32 banks can deliver 4 bytes
-      // each, which is 128 bytes in total.
+      // Each of eight warps performs 256 rounds of 16 loads. In a 3-way bank conflict, three lanes
+      // need the same bank, so a load takes 3 cycles. In each cycle, the 32 banks can deliver 4
+      // bytes each, or 128 bytes in total.
       .Example({{"ways", "3"}}, {.operations = 8 * 256 * 16,
                                  .sm_amount = 8 * 256 * 16 * 3 * 128,
                                  .sm_rate = SmRate::kSharedBytes,

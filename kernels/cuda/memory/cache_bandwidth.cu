@@ -133,8 +133,8 @@ __device__ uint4 Load(uint64_t address) {
   return v;
 }
 
-// Returns the sum, modulo 2^32, of all words in a thread's share of the working set. `address` is
-// the beginning of the set.
+// Returns the sum, modulo 2^32, of all words in a thread's share of the working set. The set starts
+// at `address`.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   // A position in the working set, as a byte offset, so that computing the address of a load takes

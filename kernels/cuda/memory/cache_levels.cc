@@ -6,8 +6,8 @@ namespace assay {
 namespace {
 
 constexpr int64_t kKiB = 1024;
-// The minimum size of a working set that is considered to be in memory, as a multiple of the size
-// of the L2 cache. Such a set is read almost entirely from memory.
+// The minimum size of a working set that is considered to be in memory, as a multiple of the L2
+// cache size. Such a set is read almost entirely from memory.
 constexpr int64_t kMemoryMultiple = 8;
 
 Status CheckAtMost(const std::string& level, int64_t bytes, int64_t most, const std::string& what) {

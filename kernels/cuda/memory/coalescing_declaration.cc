@@ -22,8 +22,8 @@ Work CoalescingWork(const ParameterMap& parameters, int) {
   return work;
 }
 
-// Returns the work of copying 1024 words. Whole sectors are read, which together contain `moved`
-// times as many words.
+// Returns the work of copying 1024 words. The sectors that must be read contain `moved` times as
+// many words.
 Work Of1024Words(double moved, Traffic traffic) {
   return {.bytes = 4 * 1024 * (moved + 1),
           .traffic = traffic,

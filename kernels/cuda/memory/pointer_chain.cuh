@@ -15,8 +15,8 @@ namespace assay {
 inline constexpr int64_t kPointerBytes = 8;
 
 // A chain of pointers with one element every `stride` bytes, starting at `base`. The first 8 bytes
-// of an element contain the address of the next element of `cycle`. The memory is not owned and may
-// be any that the GPU can access.
+// of an element contain the address of the next element of `cycle`. The memory is not owned, and
+// may be any memory that the GPU can access.
 struct PointerChain {
   char* base = nullptr;
   int64_t stride = 0;

@@ -57,8 +57,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t at = threadIdx.x * chain.stride; at < warm_bytes; at += kThreads * chain.stride) {
     all |= LoadGlobal(base + static_cast<uint64_t>(at));
   }
-  // This condition is never true, because addresses are even; it just makes the thread wait for its
-  // loads.
+  // Never true, because addresses are even. The condition just makes the thread wait for its loads.
   if (all == 1) *end = 0;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -203,10 +202,10 @@ class PointerChaseCase : public ClockedCase {
     return static_cast<double>(passed.cycles) / static_cast<double>(kLoads);
   }
 
-  // Chooses a working set size that lies within the cache level to be measured. To do so, measures
-  // the latency for sizes of up to 16 times the L2 and finds the level's plateau, the range of
-  // sizes with constant latency. Chooses the middle of that range. For DRAM, chooses its end,
-  // because the larger the set, the smaller the part of it that caches hold.
+  // Chooses a working set size within the cache level to be measured. To do so, measures the
+  // latency for sizes of up to 16 times the L2, finds the level's plateau (the range of sizes with
+  // constant latency) and takes the middle of it. For DRAM, takes the end instead, because the
+  // larger the set, the smaller the fraction of it that caches hold.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// Maps `index` to a number in [0, size) by a pseudorandom permutation, which `key` selects. A
+// Maps `index` to a number in [0, size) using a pseudorandom permutation selected by `key`. A
 // Feistel network permutes [0, 4^k), where 4^k is the smallest power of 4 that is at least `size`.
 // Results outside [0, size) are permuted again ("cycle walking": Black & Rogaway, "Ciphers with
 // arbitrary finite domains", 2002).

@@ -36,7 +36,7 @@ ChaseOperands OperandsOfChase(uint64_t seed) {
   return {static_cast<float>(bits & 0xfffff), 1, static_cast<float>(1 + (bits >> 20) % 32)};
 }
 
-// Adds the same summand kRegisterChaseSteps times, so that each addition depends on the previous
+// Adds the same summand kRegisterChaseSteps times, with each addition depending on the previous
 // one. `operands` are loaded from memory because the compiler would not keep constants in
 // registers.
 __global__ void RegisterChaseKernel(const float* operands, float* end, Ticks* ticks) {

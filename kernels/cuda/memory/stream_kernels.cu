@@ -18,7 +18,7 @@ constexpr uint64_t kStreamC = 2;
 // to 96% to 98% with more vectors per thread, larger blocks, or streaming loads and stores.
 constexpr int kThreads = 128;
 // The number of threads per block for the kernel that only writes. With 128 threads, an H200 cannot
-// start blocks fast enough and reaches only 79% of its speed with 256.
+// start blocks fast enough and reaches only 79% of the bandwidth that it reaches with 256.
 constexpr int kWriteThreads = 256;
 // The number of threads per block for the kernel that only reads. Each block adds up one tile of
 // kReadTile elements.

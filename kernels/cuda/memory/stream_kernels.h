@@ -1,5 +1,5 @@
-// The loops of the memory_bandwidth benchmark: their kernels, their inputs and the checking of
-// their outputs.
+// The loops of the memory_bandwidth benchmark: their kernels, their inputs and the checks of their
+// outputs.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -42,14 +42,14 @@ struct Tile {
   static constexpr int kLength = Vector<T>::kLength;
   static constexpr int kSector = kSectorBytes / sizeof(T);
   static constexpr int kRows = kSegmentBytes / sizeof(T);
-  // The size of one row of the tile in shared memory, in bytes. It includes an extra vector of 16
+  // The size in bytes of one row of the tile in shared memory, including an extra vector of 16
   // bytes, because the row may begin at any offset within the first 16 bytes.
   static constexpr int kRowBytes = columns * sizeof(T) + sizeof(Vector<T>);
   // A tile may need up to kSector - 1 rows more than kRows.
   static constexpr int kBytes = (kRows + kSector) * (kRowBytes + sizeof(Vector<T>) / kLength);
 
-  // Returns the byte offset in shared memory at which the memory for row `row` begins. The threads
-  // of a warp read rows that are kLength apart. To keep these threads in different banks, 16 unused
+  // Returns the byte offset in shared memory of the space reserved for row `row`. The threads of a
+  // warp read rows that are kLength apart. To keep these threads in different banks, 16 unused
   // bytes follow each group of kLength rows.
   __device__ static int Offset(unsigned row) {
     return static_cast<int>(row * kRowBytes + row / kLength * sizeof(Vector<T>));
@@ -78,7 +78,7 @@ int ExtraRows(int64_t rows) {
 // shared memory depends on the alignment of its row of `in`. Since loads are asynchronous, a block
 // has all its loads in flight at once and needs no registers for them.
 //
-// On Hopper, blocks may start while the previous kernel of the stream is finishing, which hides the
+// On Hopper, blocks may start while the previous kernel in the stream is finishing, which hides the
 // launch time. They access memory only after that kernel has completed.
 template <typename T, int tile_columns>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)

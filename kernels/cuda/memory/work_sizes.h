@@ -28,18 +28,18 @@ inline CacheLevel CacheLevelOf(const std::string& name) {
   return name == "hbm" ? CacheLevel::kMemory : CacheLevel::kL2;
 }
 
-// Returns how many times one iteration must read a working set of `bytes` bytes to read at least
-// 8 GiB in total, which makes the time of the kernel launch negligible.
+// Returns how many times one iteration must read a working set of `bytes` bytes to read at least 8
+// GiB in total, so that the time of the kernel launch is negligible.
 inline int64_t CachePasses(int64_t bytes) {
   constexpr int64_t kIterationBytes = int64_t{8} << 30;
   return (kIterationBytes + bytes - 1) / bytes;
 }
 
-// The number of loads per iteration. It is large enough to make the cost of the loop and of reading
-// the clock negligible.
+// The number of loads per iteration, large enough to make the cost of the loop and of reading the
+// clock negligible.
 inline constexpr int64_t kChaseLoads = 16384;
-// The number of dependent register instructions per iteration. It is larger than the number of
-// loads because each instruction takes only a few cycles.
+// The number of dependent register instructions per iteration, larger than the number of loads
+// because each instruction takes only a few cycles.
 inline constexpr int64_t kRegisterChaseSteps = 16 * kChaseLoads;
 
 // The work of one iteration of cache_bandwidth with level "registers": the number of fused

@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// The maximum number of passes, each of which runs the work once. No observed set of counters has
-// needed as many, so the limit just ends the loop if CUPTI never reports the last pass.
+// The maximum number of passes, each of which runs the work once. No set of counters has needed
+// that many in practice; the limit just ends the loop if CUPTI never reports the last pass.
 constexpr int kMostPasses = 100;
 
 // A field of the report and the CUPTI metrics that can supply it. CUPTI's metrics have the same
@@ -121,7 +121,7 @@ class RangeSession {
 
   Status Open(int ordinal) {
     ASSAY_ASSIGN_OR_RETURN(context_, CurrentContext());
-    // Subscribe, which attaches CUPTI to the process. The profiler would not attach CUPTI again
+    // Attach CUPTI to the process by subscribing. The profiler itself would not attach it again
     // after an earlier recording has detached it.
     ASSAY_CUPTI(cupti_, subscribe(&subscriber_, IgnoreCallback, nullptr));
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);

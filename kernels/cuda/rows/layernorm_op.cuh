@@ -22,9 +22,8 @@ struct LayerNormOp {
     float mean;
     float squares;
   };
-  // The numbers that normalize an element as x * inverse_deviation + offset. Here, x is the
-  // element's difference from the mean of its group of lanes, which is the value that Summarise()
-  // stores.
+  // The numbers that normalize an element as x * inverse_deviation + offset. Here, x is the value
+  // that Summarise() stores: the element's difference from the mean of its group of lanes.
   struct Scale {
     float inverse_deviation;
     float offset;

@@ -1,8 +1,8 @@
 // The base class of benchmarks that process the rows of a matrix (softmax, layernorm, rmsnorm). It
 // chooses the kernel, allocates and fills the memory, and checks the result. The device checks
-// every element in fp64 and the host checks a few rows. Both regenerate the inputs from the seed. A
-// benchmark supplies a class Op with the functions of row_kernels.cuh and two more functions for
-// both host and device:
+// every element in fp64 and the host checks a few rows. Both regenerate the inputs from the seed.
+// Each benchmark supplies a class Op with the functions of row_kernels.cuh and two more functions
+// for both host and device:
 //   AddToSums  adds an element to two sums of its row
 //   Reference  returns an element of the result, given those sums
 #pragma once
@@ -167,11 +167,11 @@ class RowProgram {
   // Chooses the first of the following that can process the rows:
   // - short rows: a group of lanes per row;
   // - rows that fit in the registers of a block: the smallest such block, with at most 512 threads
-  //   if the GPU has clusters, else 1024;
-  // - rows that fit in the registers of a cluster, if the GPU has clusters: clusters that process
-  //   one row after another;
+  //   if the GPU supports clusters, else 1024;
+  // - rows that fit in the registers of a cluster, if the GPU supports clusters: clusters that
+  //   process one row after another;
   // - all other rows: several chunks per row.
-  // `clusters` says whether the GPU has clusters.
+  // `clusters` says whether the GPU supports clusters.
   Status Plan(int64_t rows, int64_t columns, bool clusters) {
     rows_ = rows;
     if (short_.Plan(rows, columns)) {
@@ -251,7 +251,7 @@ class RowProgram {
   }
 
   // Returns the configuration of a launch with clusters. The configuration refers to `attribute`,
-  // which this function fills.
+  // which this function fills in.
   cudaLaunchConfig_t ClusterLaunch(cudaLaunchAttribute* attribute, cudaStream_t stream) const {
     attribute->id = cudaLaunchAttributeClusterDimension;
     attribute->val.clusterDim = {static_cast<unsigned>(cluster_blocks_), 1, 1};

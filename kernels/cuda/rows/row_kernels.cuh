@@ -359,8 +359,8 @@ constexpr int RowClusterBlocksPerSm(int threads) {
 // Meanwhile, the same columns of the cluster's next rows are copied to shared memory. `part` is a
 // multiple of the vector length. Requires compute capability 9.0.
 //
-// The blocks of a cluster send each other their results for a row by asynchronous stores, because a
-// cluster barrier would also wait until all stores to global memory are visible.
+// The blocks of a cluster send each other their results for a row using asynchronous stores,
+// because a cluster barrier would also wait until all stores to global memory are visible.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
     RowClusterKernel(RowArgs<T> args, int part) {
@@ -445,8 +445,8 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
 }
 
 // One chunk of a row that is too long for registers. Each block processes one chunk. Blocks are
-// numbered by row and, within a row, by chunk. A block can hold kThreads * kVectors vectors. A
-// chunk is one vector shorter than that, because it may start in the middle of a vector and then
+// numbered by row and, within a row, by chunk. A chunk is one vector shorter than the kThreads *
+// kVectors vectors that a block can hold, because it may start in the middle of a vector and then
 // extends into one more vector at its end.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
@@ -488,8 +488,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
 
-// Writes the result for one chunk per block. As the second of two passes, it rereads the chunk and
-// merges the partial results that the first pass has computed for the chunk's row.
+// Writes the result for one chunk per block. This second of two passes rereads the chunk and merges
+// the partial results that the first pass has computed for its row.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     ChunkFinishKernel(RowArgs<T> args, const typename Op::Partial* partials) {

@@ -1,6 +1,6 @@
 // Kernels for rows of up to about 1,000 elements. Each row is processed by a group of 1 to 32
-// neighboring lanes. The group size is chosen at run time, so that few lanes are idle, whatever the
-// row length, and no separate kernel is needed for each size.
+// neighboring lanes. The group size is chosen at run time, so that few lanes are idle regardless of
+// the row length, and no separate kernel is needed for each size.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kShortRowThreads, VectorRowBlocks(kVectors))
   using Piece = VectorPiece<T, kVectors>;
   const int64_t row = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) >> log_lanes;
   // Groups of lanes without a row also compute the last row, but do not store it, which is cheaper
-  // than a check before each vector.
+  // than checking before each vector.
   const Piece piece(min(row, args.rows - 1) * args.columns, static_cast<int>(args.columns),
                     log_lanes, row < args.rows);
   float x[Piece::kElements];
@@ -245,8 +245,8 @@ __device__ inline void Advance(int* offset, int step) {
 
 // Processes one tile of rows per block and one row per group of lanes. Rows may have any length and
 // alignment. Global memory is read and written in whole vectors. In shared memory, neighboring
-// lanes access neighboring elements, so there are no bank conflicts, wherever rows begin.
-// kElements, kComplete and log_lanes must be the values that ShortRowProgram chooses.
+// lanes access neighboring elements, so there are no bank conflicts, regardless of where rows
+// begin. kElements, kComplete and log_lanes must be the values that ShortRowProgram chooses.
 template <typename Op, typename T, int kElements, int kComplete>
 __global__ void __launch_bounds__(kShortRowThreads, RowBlocksPerSm(kShortRowThreads))
     TileRowKernel(RowArgs<T> args, int log_lanes) {

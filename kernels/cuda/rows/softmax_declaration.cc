@@ -5,7 +5,7 @@ namespace assay {
 namespace {
 
 // Operations per element: max, subtract, exp, add, divide. In the `unfused` variant, each operation
-// is a kernel of its own.
+// is a separate kernel.
 constexpr int kSteps = 5;
 
 Work SoftmaxWork(const ParameterMap& parameters, int) {
