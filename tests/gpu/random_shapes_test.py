@@ -159,10 +159,11 @@ class Repeating(unittest.TestCase):
         self.assertEqual(one["ratio"], 1.0)
         self.assertAlmostEqual(one["first_ratio"], 0.97)
 
-    def test_unsettled_result_below_the_bar_is_measured_again(self):
-        for eager, efforts in ((0.8e-3, ["quick", "standard"]), (1e-3, ["quick"])):
-            _, _, runner = self.measure(*[answer(eager=turn(eager))] * 4, flags=["unsettled"])
-            self.assertEqual(runner.efforts, efforts)
+    def test_doubtful_result_below_the_bar_is_measured_again(self):
+        for flag in ("unsettled", "throttled"):
+            for eager, efforts in ((0.8e-3, ["quick", "standard"]), (1e-3, ["quick"])):
+                _, _, runner = self.measure(*[answer(eager=turn(eager))] * 4, flags=[flag])
+                self.assertEqual(runner.efforts, efforts)
 
     def test_product_at_the_power_limit_is_never_quick(self):
         shape = max(draw(1, "gemm", 8), key=lambda one: one.amount)

@@ -1,6 +1,7 @@
 // Wrappers for PTX instructions of Hopper (sm_90a) that have no equivalent in CUDA C++: mbarriers,
 // bulk tensor copies (TMA) and the synchronization of warpgroups. The matrix multiplications
-// themselves are in wgmma.cuh. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
+// themselves are in wgmma.cuh. Code that uses registers of warpgroups or wgmma must be under
+// __CUDA_ARCH_FEAT_SM90_ALL. The rest needs only __CUDA_ARCH__ >= 900.
 #pragma once
 
 #include <cuda.h>

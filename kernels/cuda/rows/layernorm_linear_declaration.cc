@@ -6,7 +6,6 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxRows = 1 << 20;
-// A row must fit in the registers of a block.
 constexpr int64_t kMaxColumns = 1 << 15;
 constexpr int64_t kMaxOutputs = 1 << 17;
 // The maximum number of multiplications (rows x columns x outputs). The check recomputes every
@@ -44,6 +43,7 @@ Work ExampleWork(double launch_seconds) {
 
 Declaration LayerNormLinearDeclaration() {
   return Declaration("layernorm_linear", Resource::kGpu)
+      .Version(2)  // 2: layernorm reads long rows ahead.
       .Summary("layer normalisation and the linear layer after it: fused or one after the other")
       .Parameters({
           Parameter::Integer("rows").Default(8192).AtLeast(1).AtMost(kMaxRows).Describe(

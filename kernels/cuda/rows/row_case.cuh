@@ -290,13 +290,19 @@ class RowProgram {
                                : RowClusterKernel<Op, T, kThreads, kVectors, false>;
     ASSAY_CUDA(cudaFuncSetAttribute(cluster_kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(shared_bytes_)));
-    // As many clusters as the GPU holds at once, or fewer if there are fewer rows.
+    // Launch as many clusters as the GPU holds at once, or fewer if there are fewer rows.
     grid_ = static_cast<unsigned>(blocks);
     cudaLaunchAttribute attribute{};
     const cudaLaunchConfig_t launch = ClusterLaunch(&attribute, nullptr);
     int resident = 0;
     ASSAY_CUDA(cudaOccupancyMaxActiveClusters(&resident, cluster_kernel_, &launch));
-    grid_ *= static_cast<unsigned>(std::min<int64_t>(rows_, std::max(resident, 1)));
+    if (resident == 0) {
+      // This GPU holds no such cluster, so its rows are divided into chunks.
+      cluster_kernel_ = nullptr;
+      threads_ = 0;
+      return Status::Ok();
+    }
+    grid_ *= static_cast<unsigned>(std::min<int64_t>(rows_, resident));
     return Status::Ok();
   }
 

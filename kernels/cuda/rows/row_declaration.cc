@@ -61,7 +61,7 @@ Status ValidateRows(const ParameterMap& parameters) {
 Declaration RowDeclaration(const std::string& name, int weights, int flops) {
   return Declaration(name, Resource::kGpu)
       // The kernels' history: version 2 reads long rows only once, version 3 leaves few lanes idle
-      // for short rows, and version 4 loads the next long row while it processes the current one.
+      // for short rows, and version 4 loads the next two long rows while it processes one.
       .Version(4)
       .Parameters(RowParameters(ColumnsParameter()))
       .Metrics(RowMetrics())

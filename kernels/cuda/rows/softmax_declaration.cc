@@ -25,7 +25,7 @@ Work OfFifteenElements(double fixed_seconds) {
 Declaration SoftmaxDeclaration() {
   return Declaration("softmax", Resource::kGpu)
       // The kernels' history: version 2 reads long rows only once, version 3 leaves few lanes idle
-      // for short rows, and version 4 loads the next long row while it processes the current one.
+      // for short rows, and version 4 loads the next two long rows while it processes one.
       .Version(4)
       .Summary("softmax of each row: fused, by warps, or one kernel per step")
       .Parameters(RowParameters(
