@@ -407,8 +407,8 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
 //   - EACH groups the nodes of each network and GPU model by name.
 //   - ANY selects from the largest set of nodes with the same network, software and GPU model.
 //   - PAIRS covers every pair of nodes.
-// Adds a violation unless the nodes of at least one group have the same software. Also places
-// groups of nodes with different software, but their jobs fail with an explanation when scheduled.
+// If every group mixes different software, adds a violation. If only some do, places these as well;
+// their jobs fail with an explanation when they are scheduled.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {

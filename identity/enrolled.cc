@@ -26,8 +26,9 @@ namespace {
 constexpr size_t kMaxFileBytes = 512 << 10;
 constexpr size_t kMaxCoordinators = 64;
 
-// The content of the file enrolment.json: everything except the key. The file is replaced
-// atomically. The files certificate.pem and authority.pem are copies for programs that read PEM.
+// The content of the file enrolment.json, which holds the whole enrolment except its private key.
+// The file is replaced atomically. certificate.pem and authority.pem repeat its certificates for
+// programs that read PEM.
 struct Content {
   Enrolled enrolled;
   std::string certificate;

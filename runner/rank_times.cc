@@ -64,8 +64,9 @@ bool SameLength(const std::vector<std::vector<double>>& inside) {
   });
 }
 
-// Returns, for each iteration, how much longer the other ranks spent in the collective operation
-// than `rank`, which may be the one that they wait for: their median time minus the time of `rank`.
+// Returns, for each iteration, the median time that the other ranks spent in the collective
+// operation minus the time that `rank` spent in it. If the others wait for `rank`, the differences
+// are positive.
 std::vector<double> ExcessOfOthers(const std::vector<std::vector<double>>& inside, size_t rank) {
   std::vector<double> excess;
   for (size_t i = 0; i < inside[rank].size(); ++i) {
