@@ -188,7 +188,7 @@ class RowProgram {
     ASSAY_RETURN_IF_ERROR(Try<384>());
     ASSAY_RETURN_IF_ERROR(Try<512>());
     if (clusters) {
-      // Small blocks first: more clusters are then at work, each at a different point of its row.
+      // Small blocks come first, because several of them fit the length of a row more closely.
       for (int blocks = 3; blocks <= kMostRowBlocks; ++blocks) {
         ASSAY_RETURN_IF_ERROR(TryCluster<256>(blocks, columns));
       }
