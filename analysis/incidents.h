@@ -29,11 +29,13 @@ struct IncidentGroup {
 };
 
 // Groups steps (lasting changes in performance) into incidents. Steps form an incident if they
-// share a cause and overlap in time. Steps with the same change of driver or agent need not
-// overlap, because upgrades take weeks.
+// share a cause and the times between their last good run and their first bad run overlap, directly
+// or through other steps. Steps with the same change of driver or agent need not overlap, because
+// upgrades take weeks.
 // Causes are tried in the order of CauseKind, so a new driver is blamed before a node, and a GPU
-// before its node. A GPU must be involved in most of the node's steps and in at least two cases. A
-// node also needs two cases, or one that changed on several of its GPUs and on no other node.
+// before its node. A GPU must be involved in most of the node's steps, in more of them than any
+// other GPU, and in at least two cases. A node also needs two cases, or one that changed on several
+// of its GPUs and on no other node.
 std::vector<IncidentGroup> GroupIncidents(const std::vector<SteppedCase>& steps);
 
 }  // namespace assay::analysis

@@ -31,13 +31,14 @@ struct VerdictContext {
 // Returns the verdict on a finished campaign (a set of benchmark jobs with accept rules). The
 // campaign passes if all its rules hold and no job failed or was cancelled. A rule holds if the
 // median of each result to which it applies is within its limit. It fails if there are no such
-// results, or if a required spec sheet or baseline is missing.
+// results, if a required spec sheet is missing, or if a required baseline is missing or lacks the
+// case.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const VerdictContext& context);
 
 // Evaluates one accept rule on all results of a campaign. The verdict includes an explanation with
-// the worst value and where it was measured. If the rule fails, the explanation also names the
-// cases that violate the rule and those without a value.
+// the worst value and where it was measured. The explanation also names the cases that have no
+// value and, if the rule fails, those that violate it.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const VerdictContext& context);
 

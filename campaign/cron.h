@@ -14,8 +14,9 @@ namespace assay::campaign {
 // @monthly or @yearly. If neither day field begins with "*", a day needs to match only one of them.
 //
 // An expression for certain hours fires at the end of the gap if its time is skipped when clocks
-// are set forward, and only once if its time occurs twice when they are set back. An expression for
-// every hour fires whenever the clock shows one of its minutes. Immutable, so threads can share it.
+// are set forward, and only the first time if its time occurs twice when they are set back. An
+// expression for every hour fires whenever the clock shows one of its minutes. Immutable, so
+// threads can share it.
 class Cron {
  public:
   // Parses a cron expression. `time_zone` is a name such as "Europe/Berlin", or empty for UTC.

@@ -40,13 +40,14 @@ bool IsAbsent(const v1::Node& node);
 // jobs only with `absent: wait`. If the spec has errors, returns INVALID_ARGUMENT with one
 // violation per error, each with its line in the campaign file. Two kinds of errors are reported
 // differently if there are no others:
-//   FAILED_PRECONDITION, NODES_ABSENT    nodes are absent or missing
+//   FAILED_PRECONDITION, NODES_ABSENT    nodes are absent (`absent: fail`), or the number of
+//                                        matching nodes is not `expect_nodes`
 //   INVALID_ARGUMENT, NO_SHARED_NETWORK  nodes should run a job together but share no network
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
 // Checks the parts of a campaign that do not depend on nodes, such as parameters and accept rules.
-// `benchmarks` are those of the fleet. Returns the number of cases, without repetitions, or the
-// same errors as ExpandCampaign.
+// `benchmarks` are those of the fleet. Returns the number of cases, not multiplied by placements
+// and repetitions, or the same errors as ExpandCampaign.
 Result<int64_t> CheckCampaign(const v1::CampaignSpec& spec,
                               const std::vector<v1::BenchmarkSchema>& benchmarks);
 

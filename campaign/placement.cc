@@ -365,7 +365,8 @@ std::vector<Nodes> SetsBy(const Nodes& nodes, size_t size,
 }
 
 // Splits the nodes into sets in which jobs are placed separately: one set per network and GPU model
-// for the EACH policy, and a single set for the other policies.
+// for the EACH policy (see SetsBy() for sets that are too small), and a single set for the other
+// policies. Returns at least one set.
 std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
                           const std::vector<int>& gpu_indices) {
   switch (request.policy) {
@@ -407,8 +408,9 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
 //   - EACH groups the nodes of each network and GPU model by name.
 //   - ANY selects from the largest set of nodes with the same network, software and GPU model.
 //   - PAIRS covers every pair of nodes.
-// If every group mixes different software, adds a violation. If only some do, places these as well;
-// their jobs fail with an explanation when they are scheduled.
+// If every group mixes different software, adds a violation. If only some do, or if the nodes of a
+// group share no network, places these as well; their jobs fail with an explanation when they are
+// scheduled.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
@@ -458,7 +460,7 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
 
 // Places a network benchmark with one rank (process) per node. Jobs on nodes that share no network
 // fail when scheduled.
-//   - EACH splits the nodes of each network into groups by name.
+//   - EACH sorts the nodes of each network by name and splits them into consecutive groups.
 //   - ANY makes one placement on any nodes of the largest network.
 //   - PAIRS covers every pair of nodes.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,

@@ -261,7 +261,7 @@ Status Process::Serve(const CoordinatorOptions& options) {
   return Status::Ok();
 }
 
-// Serves the web console. Failing to listen is an error only if the user chose the address, because
+// Serves the web console. Returns an error only if the user chose the console's address, because
 // only one of several coordinators on a host can use the default port.
 Status Process::ServeConsole(const CoordinatorOptions& options) {
   web::ConsoleOptions console = *options.console;

@@ -55,8 +55,9 @@ class Process {
   void WithFleet(Duration patience, std::function<void(const SnapshotPointer&)> answer);
   SnapshotPointer RecentFleet();
   void AnswerFleetScrape(std::shared_ptr<http::Exchange> exchange);
-  // Dials all agents whose addresses users have added at any coordinator, and removes ephemeral
-  // nodes that have left. Runs only on the leader. Schedules its own next run.
+  // On the leader, dials all agents whose addresses users have added at any coordinator, and
+  // removes ephemeral nodes that have left. On other coordinators, stops dialing those agents.
+  // Schedules its own next run.
   void FollowFleet();
   // Updates the gauges whose values come from the database. Runs periodically rather than at every
   // scrape.

@@ -58,7 +58,8 @@ std::unique_ptr<ConditionsSampler> NewNvmlSampler(
 
 // A meter of the CPU time used by programs other than Assay. To recognize Assay's processes, it
 // follows the chain of this process's parents as long as their names begin with "assay". The last
-// of these and all its descendants are Assay's. Not thread-safe.
+// of these, or this process if there are none, and all its descendants are Assay's. Not
+// thread-safe.
 class HostLoad {
  public:
   // `cpus` lists the CPUs that this process may use. `proc` replaces the folder /proc.

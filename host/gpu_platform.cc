@@ -77,9 +77,9 @@ std::string Remedy(int error) {
   }
 }
 
-// Returns the end of an error message, such as " (580 or newer)", with the oldest driver version
+// Returns a part of an error message, such as " (580 or newer)", with the oldest driver version
 // that supports CUDA `cuda` (a major version), according to NVIDIA's table of minor version
-// compatibility.
+// compatibility. Returns "" for versions other than 12 and 13.
 std::string LeastDriver(int cuda) {
   return cuda == 13 ? " (580 or newer)" : cuda == 12 ? " (525 or newer)" : "";
 }

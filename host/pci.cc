@@ -35,9 +35,9 @@ PciPlace ReadPciPlace(const std::string& bus_id, const std::string& sys) {
   std::error_code error;
   const auto real = std::filesystem::canonical(folder, error);
   if (error) return place;
-  // The canonical path of a PCI function in /sys names all functions between the CPU and this one,
-  // starting with the root port. A PCIe switch along the way appears as two functions: its upstream
-  // port, followed by a downstream port.
+  // The canonical path of a PCI function in /sys names all functions from the root port down to
+  // this one. A PCIe switch along the way appears as two functions: its upstream port, followed by
+  // a downstream port.
   std::vector<std::string> functions;
   for (const auto& part : real) {
     if (IsFunction(part.string())) functions.push_back(part.string());

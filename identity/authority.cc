@@ -86,7 +86,8 @@ bool IsIpAddress(const std::string& text) {
 
 // Adds the names for which the certificate is valid (subject alternative names): first `uri`, then
 // the names in `leaf`. For a coordinator, these are the DNS names and IP addresses to which clients
-// connect. A node's name is added as a DNS name even if it looks like an IP address.
+// connect. A node's name is added as a DNS name even if it looks like an IP address, because
+// wire/certificate.h reads it from there.
 bool AddNames(X509* certificate, const std::string& uri, const Leaf& leaf) {
   const Names names(GENERAL_NAMES_new());
   if (!names || !AddName(names.get(), GEN_URI, uri)) return false;

@@ -38,11 +38,12 @@ struct ServerCertificate {
 class Authority {
  public:
   // Opens the authority in `folder`. If there is none, creates one for `fleet` that is valid for
-  // ten years. Several processes may do this at once; all of them get the same authority. The files
-  // ca.key and ca.pem hold the authority; server.key and server-ID.pem belong to the coordinators
-  // (see IssueServer). Returns FAILED_PRECONDITION if
+  // ten years. Several processes may do this at once, and any of them may be killed meanwhile; all
+  // others get the same authority. The files ca.key and ca.pem hold the authority; server.key and
+  // server-ID.pem belong to the coordinators (see IssueServer). Returns FAILED_PRECONDITION if
   //   - other users can access the key or change the folder, or
-  //   - the certificate is not valid at `now`, does not match the key, or is for another fleet.
+  //   - the certificate is not that of an authority, is not valid at `now`, does not match the key,
+  //     or is for another fleet.
   static Result<std::unique_ptr<Authority>> Open(const std::string& folder,
                                                  const std::string& fleet, WallTime now);
 

@@ -40,7 +40,8 @@ struct Enrolled {
 // environment variable https_proxy, if set. Blocks for at most 30 s. Returns the coordinator's
 // errors or
 //   UNAVAILABLE, UNREACHABLE         no connection, or no response
-//   FAILED_PRECONDITION, WRONG_PEER  the server's key does not match the pin, or it is not Assay
+//   FAILED_PRECONDITION, WRONG_PEER  the server does not speak TLS, its key does not match the pin,
+//                                    or it is not Assay
 //   INVALID_ARGUMENT                 the URL, the pin or https_proxy is malformed
 Result<Enrolled> Join(const std::string& folder, const JoinPoint& join, const std::string& token,
                       const std::string& host_name);

@@ -1,5 +1,5 @@
-// Sends a coordinator the request to join its fleet, over HTTPS. The server is identified by its
-// public key rather than by a certificate chain.
+// Sends a coordinator a request to join its fleet or to renew a certificate, over HTTPS. The server
+// is identified by its public key rather than by a certificate chain.
 #pragma once
 
 #include "assay/v1/identity_service.pb.h"

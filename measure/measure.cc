@@ -69,8 +69,8 @@ class Engine {
   }
 
   // Collects timed samples until there is enough evidence, after which Done() returns true. If most
-  // samples turn out to be too short for the timer, returns early, while Done() still returns
-  // false. The caller must then call NewBatch() and Collect() again.
+  // samples turn out to be too short, returns early, while Done() still returns false. The caller
+  // must then call NewBatch() and Collect() again.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;

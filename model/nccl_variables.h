@@ -49,7 +49,7 @@ const NcclVariable* FindNcclVariable(std::string_view name);
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
 // Returns the variables in `environment` that a campaign may set. `environment` is a
-// null-terminated array of "NAME=VALUE" strings. Replaces values containing characters that
+// null-terminated array of "NAME=VALUE" strings. Replaces values whose length or characters
 // CheckNcclVariable() forbids with "?". Does not check values otherwise.
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 

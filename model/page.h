@@ -37,8 +37,9 @@ std::string MakePageToken(char kind, int64_t position);
 // INVALID_ARGUMENT if the token was not made by MakePageToken() for the same `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Like ParsePageToken(), but for lists sorted by text, such as a unique name, rather than by
-// position. Returns the text of the last item on the previous page, or "" if the token is empty.
+// Like ParsePageToken(), but for lists sorted by a text that is unique to each item, such as a
+// name, rather than by position. Returns the text of the last item on the previous page, or "" if
+// the token is empty.
 Result<std::string> ParseTextToken(char kind, const std::string& token);
 
 // Returns the maximum number of items on a page: `request.size`, capped at 10,000, or 100 if

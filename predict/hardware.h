@@ -48,6 +48,7 @@ enum class Corner { kMiddle, kWorst, kBest };
 struct Hardware {
   std::string name;  // "H200 SXM"; "given" if the user gave all figures.
   // Peak rates without sparsity, in FLOP/s, by column of gpu_specs.csv, such as "bf16" and "fp8".
+  // If "fp16" is missing, its peak is that of "bf16".
   std::map<std::string, Figure> peaks;
   // The peaks from the GPU's spec sheet, even where `peaks` has measured values. The efficiency of
   // measured matrix products is relative to these.

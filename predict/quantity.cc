@@ -128,7 +128,7 @@ Status Refused(std::string_view text, Unit unit) {
 }
 
 // Removes the leading number and the spaces after it from `text`, so that "2.00 USD" becomes "USD".
-// Returns the number, or an error if it is NaN or infinite.
+// Returns the number, or an error if there is none or it is NaN, infinite or too large.
 Result<double> LeadingNumber(std::string_view& text, std::string_view whole, Unit unit) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -37,9 +37,10 @@ struct RooflineFit {
 };
 
 // Fits a roofline to the points: a slope, limited by bandwidth, and a flat part, limited by
-// arithmetic. The height of each part is a median, so a single slow point affects neither. Returns
-// an error about the input "points" if either part would have fewer than two distinct intensities,
-// or if the ridge would lie outside the range of the points.
+// arithmetic. The height of each part is a median, so a single slow point affects neither. Leaves
+// out points whose intensity or rate is not positive. Returns an error about the input "points" if
+// either part would have fewer than two distinct intensities, or if the ridge would lie outside the
+// range of the points.
 Result<RooflineFit> FitRoofline(std::vector<IntensityPoint> points);
 
 // Returns the fit as terms, with a table of the points and their residuals.

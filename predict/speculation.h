@@ -1,7 +1,8 @@
 // A model of speculative decoding, in which a draft model proposes K tokens and the target model
 // verifies them in one pass. `alpha` is the probability that the target accepts a token, given that
-// it accepted all tokens before it. The formulas are from Leviathan, Kalman and Matias, "Fast
-// Inference from Transformers via Speculative Decoding" (2022).
+// it accepted all tokens before it. Acceptances are assumed to be independent. The formulas are
+// from Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative Decoding"
+// (2022).
 #pragma once
 
 #include <cstdint>

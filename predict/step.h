@@ -79,13 +79,14 @@ struct StepTime {
 
 // Estimates the time of one decode step for `batch` sequences, each with a context of `context`
 // tokens, including the new token. `tokens` is the number of tokens computed per sequence: normally
-// 1, but K + 1 when speculative decoding verifies K proposed tokens. Assumes that activations stay
-// in the L2 cache. Returns an error if a required figure of the GPU is unknown.
+// 1, but K + 1 when speculative decoding verifies K proposed tokens. The KV cache is read once for
+// all of them. Assumes that activations stay in the L2 cache. Returns an error if a required figure
+// of the GPU is unknown.
 Result<StepTime> DecodeStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                             double batch, double context, double tokens = 1);
 
 // Estimates the time to prefill one prompt of `tokens` tokens. If `chunk` is greater than 0, the
-// prompt is processed in chunks of that many tokens, each of which reads all weights and the cache
+// prompt is processed in chunks of that many tokens, each of which reads the weights and the cache
 // of all earlier tokens. The output head is computed only for the last token of each chunk.
 Result<StepTime> PrefillStep(const Hardware& gpu, const ModelShape& shape, const Serving& serving,
                              double tokens, double chunk = 0);

@@ -218,8 +218,8 @@ class Execution {
     ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
                            MeasureOnAllRanks(*case_, rule, context_, hooks));
     Fill(conditions, result_.mutable_conditions());
-    // Do not mark CPU benchmarks as unsettled, because a busy host never settles. They are flagged
-    // as "busy_host" instead.
+    // Ignore `settled` for benchmarks that do not use a GPU, because a busy host never settles. It
+    // is flagged as "busy_host" instead.
     if ((on_gpu_ && !times.settled) || times.short_samples)
       result_.mutable_conditions()->add_flags("unsettled");
     const auto ceilings = case_->MeasureCeilings();
@@ -315,7 +315,7 @@ class Execution {
   // Chooses the ceilings (the highest rates measured on this machine) for the prediction: either
   // those that the case itself measured or those from CeilingsFor(). Returns true for the latter.
   // Uses no ceilings unless the case uses random data, because a GPU that processes zeros draws
-  // less power and runs faster.
+  // less power and runs faster. Measures none if the CUDA context is broken.
   bool ChooseCeilings() {
     if (fill_ != "random") {
       const auto fixed_seconds = ceilings_.fixed_seconds;

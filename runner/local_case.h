@@ -26,7 +26,7 @@ Status CheckGpu(const LocalCase& one);
 Status CheckCounters(const LocalCase& one);
 
 // Runs the case in one or more processes (ranks), as its benchmark requires. If the case fails, the
-// result says so. Returns an error only if one of the processes was lost.
+// result says so. Returns an error only if one of the processes did not start or was lost.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
 // Adds the GPU model, the form factor and the topology to a result of RunHere(), as an agent would.

@@ -23,8 +23,8 @@ struct RankOrder {
 
 // The child processes of all ranks except rank 0, which runs in this process. When this process
 // exits, their stdin is closed, which makes them exit as well. If one child freezes, all are
-// killed, so that this process fails with an error instead of waiting forever. All of them share
-// this process's stderr.
+// killed, so that this process fails with an error instead of waiting forever. Their output is
+// copied to this process's stderr.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.

@@ -59,8 +59,8 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
-    // If no GPU can be used, print why GPU benchmarks would fail on this machine. The list above
-    // shows them as supported even then.
+    // If the machine has GPUs but none can be used, print why GPU benchmarks would fail. The list
+    // above shows them as supported even then.
     if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
       std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
     }

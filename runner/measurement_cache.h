@@ -58,15 +58,16 @@ class MeasurementCache {
 MeasurementCache& ProcessCache();
 
 // Returns the ceilings (the highest rates measured on `gpu`) that limit `work`: memory bandwidth
-// and arithmetic throughput. Uses cached values if they are at most 24 hours old and the driver,
-// the power limit and the libraries have not changed. Otherwise measures them, which takes up to a
-// second and up to 2 GiB of GPU memory per ceiling. A ceiling that cannot be measured is nullopt.
+// for Work::traffic and arithmetic throughput for Work::peak. Uses cached values if they are at
+// most 24 hours old and the driver, the power limit and the libraries have not changed. Otherwise
+// measures them, which takes up to a second and up to 2 GiB of GPU memory per ceiling. A ceiling
+// that cannot be measured is nullopt.
 Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                      MeasurementCache& cache);
 
-// Remeasures the ceilings (the highest rates of the GPU) that limit `work`, and keeps the greater
-// of the old and new values. Call this if a correct result exceeds its ceiling, which is then
-// probably too low because another program was using the GPU when it was measured.
+// Remeasures the ceilings (the highest rates of the GPU) that limit `work`, and stores and returns
+// the greater of the old and new values. Call this if a correct result exceeds its ceiling, which
+// is then probably too low because another program was using the GPU when it was measured.
 Ceilings RaiseCeilings(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
                        MeasurementCache& cache);
 

@@ -27,9 +27,10 @@ struct KernelNames {
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
 // Reads the hardware counters of a case from CUPTI, NVIDIA's profiling library, which many machines
-// restrict to administrators. If that fails, uses averages from NVML, which has fewer counters. If
-// both fail, the report's source is "analytic" and its reason says why. `profiled` is null unless
-// the case runs on a single GPU.
+// restrict to administrators. If that fails, uses averages from NVML, which has fewer counters, and
+// the report's reason says why CUPTI failed. If both fail, the report's source is "analytic", and
+// its reason says why and gives the number of bytes that the benchmark declares in `work`.
+// `profiled` is null unless the case runs on a single GPU.
 CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
 // Checks that the GPU can still be used after a profiling step. If CUDA refuses further work,

@@ -262,8 +262,8 @@ class RankSession {
   // Returns the GPU error that affects this case, or OK:
   //   - If profiling broke the CUDA context, returns that error. This happens only in jobs with a
   //     single rank.
-  //   - If the case failed, asks all ranks whether their GPUs are to blame, so that the case fails
-  //     on all ranks or on none.
+  //   - If the case failed, asks all ranks whether their GPUs are to blame. The case must fail on
+  //     all ranks or on none, and rank 0 must not send a result that another rank's GPU corrupted.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;

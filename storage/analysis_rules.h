@@ -64,8 +64,9 @@ struct RegressionPosition {
 };
 inline constexpr char kRegressionPages = 'g';  // See MakePageToken.
 RegressionPosition PositionOf(const v1::Regression& regression);
-// Convert a position in a list of regressions to the text of a page token, and back. An empty token
-// represents the start of the list, where the newest regression is.
+// Convert a position in a list of regressions to the text from which PageFiller makes page tokens,
+// and a page token back to a position. An empty token represents the start of the list, where the
+// newest regression is.
 std::string PositionText(const RegressionPosition& position);
 Result<RegressionPosition> ParsePosition(const std::string& token);
 

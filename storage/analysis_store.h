@@ -194,16 +194,17 @@ class AnalysisStore {
   // each set of GPUs or nodes. Includes only primary metrics and excludes imported results.
   virtual Result<Runs> ListRunsOfLineage(const std::string& lineage_id, int per_place) = 0;
 
-  // Returns the lineages (groups of comparable results) that have runs stored after `cursor`. Never
-  // misses a changed lineage, even if transactions commit out of order, but may keep returning the
-  // same one for a while, even without new runs. Returns INVALID_ARGUMENT if `cursor` was not
-  // returned by an earlier call.
+  // Returns the lineages (groups of comparable results) that have runs (see ListRunsOfLineage)
+  // stored after `cursor`. Never misses a changed lineage, even if transactions commit out of
+  // order, but may keep returning the same one for a while, even without new runs. Returns
+  // INVALID_ARGUMENT if `cursor` was not returned by an earlier call.
   virtual Result<ChangedLineages> ListChangedLineages(const std::string& cursor) = 0;
 
   virtual Result<JudgeState> GetJudgeState() = 0;
-  // Stores findings without overwriting acknowledgements made by users. Also stores the cursor and
-  // judged_until, which GetJudgeState returns. An empty cursor or an absent judged_until leaves the
-  // stored value unchanged.
+  // Stores findings without overwriting acknowledgements made by users. The state ACKNOWLEDGED is
+  // kept only if the new state is DETECTED or CONFIRMED. Also stores the cursor and judged_until,
+  // which GetJudgeState returns. An empty cursor or an absent judged_until leaves the stored value
+  // unchanged.
   // Stores nothing and returns FAILED_PRECONDITION if another coordinator has become the scheduler
   // since election number `term`. If `term` is 0, skips this check.
   virtual Status PutFindings(const Findings& findings, int64_t term) = 0;

@@ -9,10 +9,11 @@ namespace assay::storage {
 
 // Ids that group comparable results. Each id is the hex-encoded SHA-256 of canonical JSON (sorted
 // keys, no spaces).
-// - environment_id covers the hardware and the versions of drivers and libraries.
+// - environment_id covers the hardware with its settings, the NCCL settings, and the versions of
+//   drivers and libraries.
 // - series_id covers the environment, the benchmark with its version and parameters, the metric
 //   with its unit and direction, the cache state, the content of the inputs, whether the result is
-//   simulated and, for imported results, the program that measured it.
+//   simulated and, for imported results, the name of the program that measured it.
 // - lineage_id is like series_id without the versions of drivers and libraries. If there are GPUs,
 //   it also omits the CPU model.
 struct Identity {
@@ -23,8 +24,8 @@ struct Identity {
   std::string environment_id;
 };
 
-// The part of an identity that depends only on the environment (hardware and software versions).
-// Computed separately, because many results share an environment.
+// The part of an identity that depends only on the environment (hardware, settings and software
+// versions). Computed separately, because many results share an environment.
 struct EnvironmentIdentity {
   explicit EnvironmentIdentity(const v1::Environment& environment);
 

@@ -68,13 +68,13 @@ class IdentityStore {
   virtual Status RevokeInvite(const std::string& invite_id, WallTime now) = 0;
 
   // Enrols a key using an invite, atomically: gives the key an identity with the scope of the
-  // invite (its role, labels and so on). If the key already has an identity, only changes its
-  // scope. An invite is bound to the first key that uses it. If that key uses the invite again, it
-  // gets the same identity.
+  // invite (its role, labels and so on). If the key already has an identity, keeps it and replaces
+  // its scope. An invite is bound to the first key that uses it. If that key uses the invite again,
+  // it gets the same identity.
   virtual Result<EnrolOutcome> Enrol(const Enrolling& enrolling) = 0;
 
-  // Returns the identity with this id or name. If there is none, returns NOT_FOUND with the most
-  // similar name as a hint.
+  // Returns the identity with this id or name. If there is none, returns NOT_FOUND, with a hint if
+  // there is a similar name.
   virtual Result<v1::EnrolledIdentity> GetIdentity(const std::string& id_or_name) = 0;
   // Returns the identity with this key, or nullopt.
   virtual Result<std::optional<v1::EnrolledIdentity>> FindKey(const std::string& key_hash) = 0;

@@ -94,7 +94,7 @@ class JobStore {
   // Reruns jobs of an ended campaign, which becomes active again and loses its verdict. Records the
   // request in Campaign.reruns.
   // - If `failed_only`, requeues the jobs of the latest run that FAILED or were CANCELLED and lack
-  //   a result for some case.
+  //   a result for some case. These jobs keep their results, and their retries are counted from 0.
   // - Otherwise, adds a copy of each job of the latest run, with a new seed and its repetition
   //   number increased by `repetitions`.
   // Returns NOT_FOUND if the campaign does not exist, and FAILED_PRECONDITION if it is active, has
@@ -116,8 +116,9 @@ class JobStore {
   // it needs or none. No job or exclusive node is ever leased to two owners. Ignores nodes that are
   // unknown, quarantined or cordoned.
   // Prefers jobs with higher priority, then campaigns with fewer running jobs, then older jobs. To
-  // limit the work, examines only the first jobs in each campaign's queue. Reserves nodes for a job
-  // that has waited for `patience`, so that small jobs cannot delay a large job indefinitely.
+  // limit the work, examines only a limited number of each campaign's queued jobs. Reserves nodes
+  // for a job that has waited for `patience`, so that small jobs cannot delay a large job
+  // indefinitely.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
   // Extends the leases of running jobs that agents have reported, and makes `owner` their owner, so
@@ -127,8 +128,8 @@ class JobStore {
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<ReportedJob>& jobs) = 0;
 
-  // Returns the job if `attempt` is its latest attempt and was reported by one of the attempt's
-  // nodes. Otherwise, returns nullopt.
+  // Returns the job if `attempt` is its latest attempt and runs, or ran, on the given node.
+  // Otherwise, returns nullopt.
   virtual Result<std::optional<LeasedJob>> GetAttempt(const ReportedJob& attempt) = 0;
 
   // Returns running jobs whose leases expired at least `ago` ago, oldest first. Such jobs stay
@@ -147,15 +148,15 @@ class JobStore {
   // requested, the job becomes CANCELLED instead of being queued again.
   virtual Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) = 0;
 
-  // Returns the campaigns that have no verdict even though all of their jobs have ended, because
-  // the coordinator crashed before storing the verdict.
+  // Returns the campaigns that have no verdict even though all of their jobs have ended, for
+  // example because the coordinator crashed before storing the verdict.
   virtual Result<std::vector<std::string>> ListUnjudged() = 0;
   // Stores the verdict. Does nothing if the campaign already has a verdict or is active again.
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
                             const std::vector<v1::RuleVerdict>& rules) = 0;
 
-  // Statistics for metrics: the number of jobs in each state, the age of the oldest work in the
-  // queue, and the number of campaigns that have not ended. Counts paused campaigns and their
+  // Statistics for metrics: the number of jobs in each state, the creation time of the oldest
+  // queued job, and the number of campaigns that have not ended. Counts paused campaigns and their
   // queued jobs separately.
   struct QueueStats {
     v1::JobCounts counts;

@@ -90,7 +90,7 @@ class NodeStore {
   // Returns NOT_FOUND as GetNode does.
   virtual Status Cordon(const CordonRequest& request) = 0;
   // Makes a cordoned node available for jobs again. Does nothing if it is not cordoned. Returns
-  // NOT_FOUND, with a hint, if the node does not exist.
+  // NOT_FOUND as GetNode does.
   virtual Status Uncordon(const std::string& id_or_name) = 0;
 
   // Updates labels and the price of a node. The new values override the agent's options in all

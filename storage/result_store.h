@@ -58,10 +58,10 @@ class ResultStore {
   virtual ~ResultStore() = default;
 
   // Stores results and adds the number of new cases to each job's cases_done. Accepts only results
-  // from the latest attempt (epoch) of their job, even after this attempt has failed or the job has
-  // been requeued. Each case has at most one result across all attempts. Stores all metrics of a
-  // result atomically, and nothing of a rejected result. Returns one outcome per result, in the
-  // same order.
+  // from the latest attempt (epoch) of a job that is RUNNING, or that has FAILED or been requeued
+  // since. Each case has at most one result across all attempts. Stores all metrics of a result
+  // atomically, and nothing of a rejected result. Returns one outcome per result, in the same
+  // order.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<SentResult>& results) = 0;
 
   // Compares results with the stored ones, without storing anything. Returns one outcome per

@@ -29,8 +29,9 @@ using schema::DeterministicBytes;
 // Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
 std::string PayloadHash(const v1::CaseResult& result);
 
-// Replaces the labels and the price in `node`, the description sent by the node's agent, with those
-// set by operators. Removes any label of the agent that differs from a set label only in case.
+// Applies the changes that operators have made to labels and the price to `node`, the description
+// sent by the node's agent. Removes any label of the agent whose key differs from that of a set
+// label only in case.
 void ApplySettings(const v1::NodeSettings& settings, v1::NodeDescription* node);
 
 // Returns the settings (labels and price) of a node after a change. `own` is the description sent
@@ -65,7 +66,7 @@ inline constexpr int kMaxReruns = 100;
 
 // Returns the entry to add to Campaign.reruns for this request to rerun a campaign. The caller must
 // set the entry's number of jobs. Returns nullopt if the campaign already has an entry for this
-// request, and FAILED_PRECONDITION if its state or verdict does not allow a rerun.
+// request, and FAILED_PRECONDITION if its state, verdict or number of reruns does not allow one.
 Result<std::optional<v1::Rerun>> NewRerun(const JobStore::RerunRequest& request,
                                           const v1::Campaign& campaign, WallTime now);
 

@@ -41,8 +41,8 @@ using FieldValue = nlohmann::ordered_json;
 
 // Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
 // become words, times become RFC 3339 text, and maps are sorted by key. Returns null for empty
-// texts, enum value 0, and absent fields and messages. If a field on the path is repeated, uses
-// only its first element, unless `type` is a list.
+// texts, enum value 0, absent optional fields, and all fields of absent messages. If a field on the
+// path is repeated, returns only the first value that is not null, unless `type` is a list.
 FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
                     FieldType type);
 

@@ -15,8 +15,9 @@ struct Proxy {
 };
 
 // Returns the proxy for TLS connections to `target`, or nullopt if none is needed. The environment
-// variable https_proxy or HTTPS_PROXY names the proxy, and no_proxy or NO_PROXY lists hosts and
-// domains that need none. Returns INVALID_ARGUMENT if the proxy cannot be parsed. The error does
+// variable https_proxy or HTTPS_PROXY names the proxy, for example
+// "http://user:password@proxy:3128". The variable no_proxy or NO_PROXY lists hosts and domains that
+// need none, or "*" for all. Returns INVALID_ARGUMENT if the proxy cannot be parsed. The error does
 // not include the variable's value, which may contain a password.
 Result<std::optional<Proxy>> ProxyFor(const HostPort& target);
 

@@ -70,8 +70,8 @@ std::map<std::string, std::string> TypedNames() {
 }
 
 // Returns the field name that the user probably meant, or an empty string if no name is similar. If
-// `number` is true, does not suggest text fields, because the user is comparing with a number. For
-// example, "nodes = 2" probably means the benchmark parameter `nodes`, not the field `node`.
+// `number` is true, avoids text fields if possible, because the user is comparing with a number.
+// For example, "nodes = 2" probably means the benchmark parameter `nodes`, not the field `node`.
 std::string ClosestField(const std::string& typed, bool number) {
   const std::map<std::string, std::string> names = TypedNames();
   std::vector<std::string> known;

@@ -18,7 +18,8 @@ namespace assay::schema {
 // - simulated results: `simulated`;
 // - imported results: `imported`, `imported_from`, `campaign` or `campaign_id`;
 // - secondary metrics: `metric` or `primary`.
-// Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or BAD_FILTER if the filter is invalid.
+// Returns INVALID_ARGUMENT with reason UNKNOWN_FIELD or BAD_FILTER if the filter is invalid. The
+// hint, if any, suggests what was probably meant.
 Result<Filter> ParseResultFilter(std::string_view text, WallTime now);
 // Parses a filter relative to the current time of this machine's clock.
 Result<Filter> ParseResultFilter(std::string_view text);

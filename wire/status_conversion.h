@@ -11,8 +11,8 @@
 namespace assay::rpc {
 
 // Converts a status to gRPC's form. Truncates long texts, because gRPC clients drop all details if
-// they exceed 8 KiB. If there are too many violations, sends only the first few, followed by one
-// with the text kMoreErrors.
+// they exceed 8 KiB. If there are too many violations, sends only the first ones, followed by one
+// with the text kMoreErrors. BadRequest may contain fewer violations than ErrorDetail.
 grpc::Status ToGrpc(const Status& status);
 
 // Converts a status from gRPC's form, ignoring details that cannot be parsed, because the peer may

@@ -12,8 +12,8 @@ namespace assay::agent {
 
 // Finds out whether the node can run benchmarks: checks the health of its GPUs and of the host, and
 // asks the runner program for its list of benchmarks. Stores the findings in `node`. The returned
-// message includes a failure if any finding is an ERROR or the runner does not respond. May block
-// for up to 80 s if both the driver and the runner hang.
+// message includes a failure if any finding is an ERROR or the runner does not return its list. May
+// block for up to 80 s if the driver is slow to respond and the runner hangs.
 v1::NodeChecked CheckNode(const std::string& runner, const Preflight& preflight, Node* node);
 
 // Returns the indices of the node's GPUs.

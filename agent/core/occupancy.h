@@ -21,7 +21,7 @@ class Occupancy {
   void LeaveDirect();
 
   // Sets the callback for the end of a direct job (one that a user started with RunJob). It is
-  // called on that job's thread. Call this once, before using the object.
+  // called on the thread that calls LeaveDirect(). Call this once, before using the object.
   void OnDirectLeft(std::function<void()> callback) { on_direct_left_ = std::move(callback); }
 
  private:

@@ -193,7 +193,8 @@ void RankGroup::TakeRequests() {
 
 void RankGroup::Serve(RankState* state) {
   // Before reading the pipes of the runner process, check whether it has exited. In the opposite
-  // order, anything that it wrote between the two steps, just before exiting, would be lost.
+  // order, anything that it wrote between the two steps, just before exiting, would be lost. If it
+  // has written more than Service() reads at once, the rest is lost anyway.
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });

@@ -11,7 +11,8 @@
 namespace assay::agent {
 
 // Returns the environment variables for a runner process. From the agent's own environment, passes
-// on only PATH, the locale, NCCL_*, CUDA_* and a few others, so that no secrets leak. Parameters:
+// on only PATH, the locale, NCCL_*, CUDA_* and a few others, so that no secrets leak. Sets
+// CUDA_DEVICE_ORDER to PCI bus order. Parameters:
 //   visible_gpus  The value of CUDA_VISIBLE_DEVICES: comma-separated UUIDs, or empty for no GPUs.
 //                 If not set, the agent's own value is passed on.
 //   cache_folder  The folder in which runners cache measurements of this node. Empty for no cache.
@@ -31,7 +32,7 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
                                                    const std::string& advertise_address);
 
 // Returns the NCCL variables to record in a job's results: those in `given` (from GangEnvironment)
-// and the known NCCL variables of the agent's environment. Omits an NCCL_HOSTID that equals the
+// and those of the agent's environment that campaigns may set. Omits an NCCL_HOSTID that equals the
 // node's id, because results from different nodes could not be compared otherwise. Returns an empty
 // map unless the job uses several GPUs.
 std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,

@@ -25,7 +25,8 @@ struct Renewal {
   std::function<void(const Status&)> refused;
 };
 
-// A schedule for renewing a certificate, based on the monotonic clock. Not thread-safe.
+// A schedule for renewing a certificate. Measures time on the monotonic clock, so a wrong wall
+// clock has no effect after the first renewal. Not thread-safe.
 //   - Renews after two thirds of the certificate's lifetime, or randomly up to a tenth earlier, so
 //     that nodes that joined together do not all renew at once.
 //   - After a failure, tries again after one thirtieth of the lifetime (at least 1 s, at most 5

@@ -33,8 +33,9 @@ class ServerStream
 
 // One RunJob call, which runs a single case (a benchmark with fixed parameters) and streams
 // progress and the result to the caller. The call fails if this node cannot run the case, and the
-// job is stopped early if the caller disconnects. All steps run on the executor. The object deletes
-// itself after gRPC's last callback.
+// job is stopped early if the caller disconnects. The job is started, stopped and ended on the
+// executor, but its progress and result are sent from its own thread. The object deletes itself
+// after gRPC's last callback.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                      public std::enable_shared_from_this<RunJobStream> {
  public:

@@ -73,7 +73,8 @@ class AttachClient::Stream
 
   // Returns true if the server's certificate identifies it as a coordinator of this fleet, or as a
   // proxy that forwards a coordinator's messages. No other server can be trusted, because the agent
-  // deletes results once the server has acknowledged them.
+  // deletes results once the server has acknowledged them. Without a fleet, and therefore without a
+  // certificate, trusts every server.
   bool IsTrusted() const override {
     if (fleet_.empty()) return true;
     const Identity server = rpc::ServerOf(context_);

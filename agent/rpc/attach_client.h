@@ -20,9 +20,9 @@
 
 namespace assay::agent {
 
-// A client that keeps a session open with one of the coordinators. When a session ends, the client
-// tries the coordinators in rounds, with a delay before each round (see Backoff). Each round tries
-// every coordinator at most once, in this order:
+// A client that keeps a session open with one of the coordinators. While it has no session, the
+// client tries the coordinators in rounds, with a delay before each round except the first (see
+// Backoff). Each round tries every coordinator at most once, in this order:
 //   1. the one named by a Reconnect message,
 //   2. the one that held the last session,
 //   3. all others, in the order of the list.

@@ -56,7 +56,7 @@ inline constexpr bool kRepeatable = !std::is_same_v<Request, v1::RemoveNodeReque
 
 // A client with a channel to each server. Sends all calls to one server. If that server cannot be
 // reached, switches to the next server and repeats the failed call there. If the call is not
-// kRepeatable, returns an error instead of repeating it. As thread-safe as gRPC's stubs.
+// kRepeatable, returns an error instead and does not switch. As thread-safe as gRPC's stubs.
 class Client {
  public:
   // Creates a client for the coordinators in `options`. If there are none, uses those in the user's

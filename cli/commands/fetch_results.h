@@ -40,7 +40,7 @@ std::string FilterText(const std::string& value);
 // filter, which the user has never seen.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
-// Combines all options of `query`, such as the campaign and the time range, into one filter. The
+// Combines all conditions of `query`, such as the campaign and the time range, into one filter. The
 // filter contains the campaign's id, because campaign names are not necessarily unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query);
 
@@ -54,8 +54,8 @@ Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const Results
 // programs would match, or if a name in the filter may be misspelled.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
-// Prints to stderr that no results match the query, with the same hints as PrintNoMatch. Adds
-// another hint if simulated results would match, or if the campaign has no results.
+// Prints the same as PrintNoMatch, unless simulated results would match or the campaign has no
+// results. In these cases, prints a message and a hint about that instead.
 void ExplainNoMatch(Client& client, const ResultsQuery& query);
 
 // Prints `results` on stdout, with only the given `columns` if there are any. Prints nothing if the

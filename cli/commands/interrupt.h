@@ -30,9 +30,10 @@ class Interrupt {
   // 143 for SIGTERM. Requires requested().
   ExitCode exit_code() const { return ExitCodeOfSignal(signal_); }
 
-  // Sets a function to run on another thread when the first signal arrives, or immediately if a
-  // signal has already arrived. Replaces any previous function, after waiting for it to return if
-  // it is running. A null `action` just removes the previous function.
+  // Sets a function to run on another thread when the first signal arrives. If a signal has already
+  // arrived, runs `action` immediately, on the calling thread. Replaces any previous function,
+  // after waiting for it to return if it is running. A null `action` just removes the previous
+  // function.
   void SetAction(std::function<void()> action);
 
   // Blocks for `duration` or until a signal arrives. Returns true for a signal.

@@ -30,8 +30,8 @@ struct Connection {
 Result<Connection> ChooseConnection(const GivenConnection& given, const std::string& folder);
 
 // Returns the identity in `folder`. If its certificate has less than a third of its lifetime left,
-// renews it first. If the renewal fails, returns the old certificate as long as that is still
-// valid. Several programs may call this for the same folder at once.
+// renews it first. If the renewal fails, keeps the old certificate as long as that is still valid.
+// Several programs may call this for the same folder at once.
 Result<identity::Enrolled> LoadAndRenew(const std::string& folder, WallTime now);
 
 }  // namespace assay::cli

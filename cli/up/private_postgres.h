@@ -40,7 +40,9 @@ class PrivatePostgres {
  public:
   // Starts a server in `directory` and blocks until it accepts connections. Creates a database
   // cluster first if there is none. PostgreSQL refuses to run as root, so if this process runs as
-  // root, the server runs as `options.account`, which becomes the owner of `directory`. Returns
+  // root, the server runs as `options.account`, which becomes the owner of `directory`. Uses the
+  // PostgreSQL programs in $ASSAY_POSTGRES_BIN or, if it is not set, the first ones found in
+  // ../lib/postgresql/*/bin next to this program, the PATH, and /usr/lib/postgresql/*/bin. Returns
   // - NOT_FOUND if PostgreSQL is not installed;
   // - FAILED_PRECONDITION if a server is already running in `directory`, or if the server's user
   //   does not exist or cannot access `directory`.

@@ -17,7 +17,7 @@ namespace {
 // Returns the secret that opens the web console: $ASSAY_CONSOLE_TOKEN if set, otherwise a new
 // random secret. Returns an empty string if the console listens only on loopback and the fleet is
 // not public. In that case a secret would be useless, because any program that can reach the
-// console can also call the coordinator.
+// console can also call the coordinator, unless the coordinator requires client certificates.
 std::string ConsoleToken(const UpOptions& options) {
   const char* const given = std::getenv("ASSAY_CONSOLE_TOKEN");
   if (given != nullptr && *given != '\0') return given;

@@ -35,8 +35,8 @@ double Quantile(const std::vector<double>& values, double share) {
 }
 
 // Divides the time from `begin` to `end` into `bins` intervals. Returns one moment of the plot for
-// each interval in which a run finished. GPUs or nodes without a run in that interval contribute
-// the value of their latest run.
+// each interval in which a run finished. Places without a run in that interval contribute the value
+// of their latest run.
 std::vector<Moment> MomentsOf(const CaseHistory& places, double begin, double end, int bins) {
   std::map<int, std::map<size_t, double>> values;  // By bin and place.
   for (size_t i = 0; i < places.size(); ++i) {

@@ -8,9 +8,10 @@
 
 namespace assay::cli {
 
-// Renders one row per place (a GPU or node), showing its worst benchmark case. If `each_case` is
-// true, adds a table of all cases of each place. The last sentence says how many places were
-// compared with their peers (similar places), and how many have too few peers for a comparison.
+// Renders one row per place (such as a GPU or node), showing its worst benchmark case. If
+// `each_case` is true, adds a table of all cases of each place. The last sentence says how many
+// places were compared with their peers (similar places), and how many have too few peers for a
+// comparison.
 std::string OutliersText(const v1::ListOutliersResponse& found, bool each_case, const Style& style);
 
 // Returns one record per place and case, after a header.

@@ -22,7 +22,8 @@ double SecondsOf(const google::protobuf::Timestamp& time);
 
 // Returns the marks for the time axis in chronological order: at most 9 for steps (lasting
 // changes), 5 for driver changes and 10 for annotations. Steps in the same direction that are less
-// than `resolution` seconds apart share a mark, and so do changes to the same driver.
+// than `resolution` seconds apart share a mark. All changes from one driver to another share a
+// mark at the time of the first, but get none if a step at about that time shows the change.
 std::vector<PlotMark> FindPlotMarks(const CaseHistory& places,
                                     const std::vector<const v1::Annotation*>& annotations,
                                     double resolution);

@@ -61,7 +61,7 @@ char RoofSymbol(size_t index) {
 constexpr size_t kMostRoofs = 9 + 26;
 
 // Returns the range of the x axis, which covers the arithmetic intensities of all points and all
-// intersections of a compute roof with a memory roof.
+// intersections of a compute roof with a memory roof, if both come from the spec sheet.
 std::pair<double, double> IntensitiesOf(const v1::Roofline& roofline) {
   double low = HUGE_VAL;
   double high = 0;

@@ -38,7 +38,8 @@ class BanList : public std::enable_shared_from_this<BanList> {
   // recheck every open stream when an OnChange callback runs. The errors are
   // - PERMISSION_DENIED if the caller is banned;
   // - UNAUTHENTICATED if the caller is not enrolled, or is enrolled with another key;
-  // - UNAVAILABLE if the caller is unknown, but another coordinator may have just enrolled it;
+  // - UNAVAILABLE, for a few seconds, if the caller is unknown, but another coordinator may have
+  //   just enrolled it;
   // - UNAVAILABLE if the identities have not been read yet.
   Status Check(const Identity& caller);
 

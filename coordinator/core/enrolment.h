@@ -36,7 +36,7 @@ class Enrolment {
             BanList& bans, std::vector<std::string> coordinators,
             Duration node_certificate = kNodeCertificate);
 
-  // Enrols a new key if the request includes an invite's token. Without a token, renews the
+  // Enrols the request's key if the request includes an invite's token. Without a token, renews the
   // certificate of an enrolled key, unless the certificate expired more than 30 days ago. `address`
   // is the peer's address.
   Result<v1::EnrolResponse> Enrol(const v1::EnrolRequest& request, const std::string& address);

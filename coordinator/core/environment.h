@@ -31,7 +31,7 @@ class Observer {
   // Called when a job has finished, to report the time not spent measuring:
   // - `start_delay` is the time from the job's arrival at the agent to the start of its first
   //   runner process.
-  // - `outside_runner` is the time during which no runner process of the job existed.
+  // - `outside_runner` is the part of the job's total time in which no runner process ran.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
@@ -80,8 +80,8 @@ struct Options {
   Duration rerun_spacing = std::chrono::minutes(10);
   // Age from which the state of the fleet is read again when a viewer requests it.
   Duration fleet_period = std::chrono::seconds(5);
-  // Time after which a stream sends a browser a message even if nothing has changed. A closed
-  // browser is only detected when sending to it fails.
+  // Time after which a stream sends a viewer (a browser or the command line) a message even if
+  // nothing has changed. A closed browser is only detected when sending to it fails.
   Duration repeat_period = std::chrono::seconds(15);
 
   // Returns how long a node must be silent to be considered absent. This is shorter than the lease,

@@ -121,8 +121,8 @@ Result<Rotation> CollectiveCase::PlanOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(const Rotation plan, PlanRotation(!as_nccl_tests_, set_bytes,
                                                            device_.l2_bytes, available, what));
   if (!as_nccl_tests_) return plan;
-  // Rotates through the buffers as nccl-tests does: after each iteration, advances by the larger of
-  // the input and output sizes. Each timed loop starts over with the first buffers.
+  // Uses as many sets as a timed loop of nccl-tests, which advances by the larger of the input and
+  // output sizes after each iteration, and always starts with the first buffers.
   const int64_t shift = aggregate_ * std::max(input_stride_, output_stride_);
   const int64_t sets = std::clamp<int64_t>(kNcclTestsBytes / shift, 1, kNcclTestsIterations);
   return Rotation(std::clamp<int64_t>(available / set_bytes, 1, sets));

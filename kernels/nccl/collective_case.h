@@ -131,8 +131,9 @@ class CollectiveCase : public Case {
   int64_t last_set_ = 0;       // The last set of the latest launch.
   int64_t captured_last_ = 0;  // The last set of a replay.
   int64_t verified_set_ = 0;
-  // The captured CUDA graph, or null. Must be destroyed before the communicator, whose calls it
-  // contains. If the communicator was aborted, the graph is leaked instead.
+  // The captured CUDA graph, or null. This graph and the next must be destroyed before the
+  // communicator, whose calls they contain. If the communicator was aborted, they are leaked
+  // instead.
   std::unique_ptr<CudaGraph> captured_;
   // A second graph, of a single iteration, for verification when the results of captured_ cannot
   // be verified. Null if not needed.

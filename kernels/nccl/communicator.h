@@ -15,7 +15,8 @@ namespace assay {
 
 // One rank's NCCL communicator. Must be used by a single thread. Waiting fails with UNAVAILABLE
 // (PEER_LOST) if another rank is lost, or with DEADLINE_EXCEEDED (NCCL_TIMEOUT) after the
-// timeout. These failures, and errors reported by NCCL, abort the communicator. Example:
+// timeout. These failures, and errors that NCCL reports during a wait, abort the communicator.
+// Example:
 //   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), stream));
 // Callers must keep fewer than about 1000 kernels queued on a stream. Once the queue is full, the
 // next launch blocks, and a lost rank goes unnoticed.

@@ -24,8 +24,8 @@ void OfferNcclProfiler();
 void StartNcclProfiler();
 
 // Stops recording and returns NCCL's choice for the last call since StartNcclProfiler(). Returns
-// nullopt if NCCL is older than 2.26 and does not report its choice, or if the user has selected
-// another profiler plugin.
+// nullopt if NCCL is older than 2.26 and thus does not report its choice, or if the user has
+// selected another profiler plugin.
 std::optional<NcclChoice> StopNcclProfiler();
 
 }  // namespace assay

@@ -33,7 +33,8 @@ enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 //   sum: 0 to L / world_size. If there are more than L ranks, at most 8 have inputs other than 0.
 //   prod: 1, or 2 on at most two ranks.
 //   min, max: 0 to L. For every element, exactly one rank has the smallest or largest value.
-//   avg: 0, except L / 4 to L / 2 on at most two ranks. The check allows for NCCL's rounding.
+//   avg: 0, except L / 4 to L / 2 on at most two ranks. A mean of integers is rounded down. For
+//     other types, the check allows for NCCL's rounding if world_size is not a power of two.
 struct ReducePattern {
   ReduceType type = ReduceType::kFloat32;
   ReduceOp op = ReduceOp::kSum;

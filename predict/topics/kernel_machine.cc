@@ -164,8 +164,8 @@ LoadedBytes NaiveLoads(double m, double n, double k, double element, double colu
           "m n/32 warps x k x sectors of 32 B (one per row of A, and the columns of B)"};
 }
 
-// Adds a term to the answer about moving `bytes`: the rate if the user gave a time, and the minimum
-// time otherwise.
+// Adds terms to the answer about moving `bytes`: the rate if the user gave a time, and otherwise
+// the minimum time, if the bandwidth is known. Returns an error if the rate exceeds the bandwidth.
 Status AddTrafficRate(const Arguments& arguments, double bytes, bool to_memory, Answer& answer) {
   if (!arguments.Has("time")) {
     if (!to_memory || !(arguments.Has("gpu") || arguments.Has("bandwidth"))) return Status::Ok();

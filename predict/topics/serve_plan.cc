@@ -199,7 +199,7 @@ ServeOption TryServeOption(const ServeGoal& goal, const Hardware& gpu, int64_t t
 }
 
 // Sorts the options from best to worst:
-//   - Options that miss the latency goals come last.
+//   - Options that miss the latency goals, or fail for another reason, come last.
 //   - Cheaper options come first.
 //   - At equal cost, options with fewer GPUs come first (if a request rate is given), and then
 //     those with more tokens per GPU.
@@ -273,8 +273,8 @@ void DropSmallSizes(std::vector<ServeOption>& options) {
   });
 }
 
-// Keeps one option per GPU model: the first that meets the latency goals. Returns the number of GPU
-// models without such an option.
+// Keeps one option per GPU model: the first that fits in memory and meets the latency goals.
+// Returns the number of GPU models without such an option.
 size_t KeepBestOfEach(std::vector<ServeOption>& options) {
   std::set<std::string> kept;
   std::set<std::string> all;

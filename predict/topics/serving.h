@@ -52,7 +52,7 @@ Status CheckServingFit(const Hardware& gpu, const ModelShape& shape, const Servi
                        const std::string& batch_input, const std::string& context_input);
 
 // Returns the smallest tensor-parallel size, a power of two that divides the number of heads, at
-// which the model fits in `room` bytes per GPU. Returns nullopt if there is none.
+// which the model and its KV cache fit in `room` bytes per GPU. Returns nullopt if there is none.
 std::optional<int64_t> LeastServingTp(const ModelShape& shape, Serving serving, double batch,
                                       double context, double in_flight, double room,
                                       int64_t pp = 1);

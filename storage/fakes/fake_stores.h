@@ -339,8 +339,8 @@ class FakeIdentityStore : public IdentityStore {
   std::optional<v1::EnrolledIdentity> FindIf(
       const std::function<bool(const v1::EnrolledIdentity&)>& matches) const
       ASSAY_REQUIRES(database_.mutex);
-  // Finds an identity by id or, failing that, by name. If neither matches, returns NOT_FOUND with
-  // the most similar name as a hint.
+  // Finds an identity by id or, failing that, by name. If neither matches, returns NOT_FOUND, with
+  // a hint if there is a similar name.
   Result<v1::EnrolledIdentity*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;

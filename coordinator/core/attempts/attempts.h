@@ -41,11 +41,11 @@ class Attempts {
            const Sessions& sessions, const GracePeriod& grace, const Leadership& leadership,
            OnEnded on_ended);
 
-  // Sends a newly claimed job to the agents of its nodes. If the nodes are incompatible, fails the
-  // job with one of these reasons:
+  // Sends a newly claimed job to the agents of its nodes. If the nodes or GPUs are incompatible,
+  // fails the job with one of these reasons:
   // - NO_SHARED_NETWORK if two nodes cannot reach each other;
   // - VERSION_MISMATCH if the nodes of a GPU job have different driver or NCCL versions;
-  // - MIXED_GPUS if their GPU models differ and the job does not allow that.
+  // - MIXED_GPUS if the job's GPUs are of different models and the job does not allow that.
   Status Begin(const storage::LeasedJob& job);
   // Sends the job again to an agent that did not receive its Assign, under the same epoch.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);

@@ -180,8 +180,8 @@ class Decision {
                               Silence(report)));
   }
 
-  // Returns the failure in `report` with its message replaced by `text`. Blames `node`, or no node
-  // if `node` is nullopt.
+  // Returns the failure in `report` with its message replaced by `text` and the reporting rank.
+  // Blames `node`, or no node if `node` is nullopt.
   Blame AtNode(v1::Failure report, std::optional<size_t> node, const std::string& text) const {
     report.set_message(text + ReportedBy(report));
     report.set_failure_class(node ? v1::FAILURE_CLASS_NODE : v1::FAILURE_CLASS_INFRASTRUCTURE);

@@ -41,9 +41,11 @@ struct RetryDecision {
 // Otherwise, the decision depends on the class of the failure:
 //   USER            no retry, because the user must change something first
 //   INFRASTRUCTURE  retry, if possible not on nodes at fault in earlier attempts
-//   NODE            retry on nodes that are not at fault
+//   NODE            retry, if possible not on nodes at fault in this or earlier attempts
 //   JOB             retry on the same nodes, then once on other nodes if there are enough
-// The campaign's `retries` limits retries after failures of the classes NODE and JOB. `also` lists
+// The campaign's `retries` limits retries after failures of the classes NODE and JOB, and
+// kInfrastructureRetries limits those after INFRASTRUCTURE failures. Retries are delayed by 1 to
+// 30 s if there are too few other nodes, or after repeated INFRASTRUCTURE failures. `also` lists
 // further nodes at fault that `failure` does not name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});

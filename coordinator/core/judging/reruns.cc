@@ -35,8 +35,8 @@ constexpr Duration kRerunPatience = std::chrono::hours(2);
 // Minimum number of runs of a peer since its last step, with which its reruns are compared.
 constexpr size_t kPeerRuns = 10;
 
-// Returns a key for the order in which regressions are rerun, highest key first. Regressions that
-// already have some reruns come before the others. Apart from that, larger regressions come first.
+// Returns a key for the order in which regressions are rerun, highest key first. Regressions whose
+// reruns have begun come before the others. Apart from that, larger regressions come first.
 std::pair<bool, double> Urgency(const v1::Regression& one) {
   return {!one.reruns().empty() || !one.rerun_campaign_id().empty(), -std::log(one.step().ratio())};
 }

@@ -18,9 +18,11 @@ namespace assay::coordinator {
 inline constexpr size_t kRunsPerPlace = 60;
 
 // The reruns that show whether a regression is real. For each incident (a group of regressions with
-// a common cause), the largest regression is rerun three to nine times at its place. If these runs
-// are slow too, as many follow at a peer, a place that has not regressed. Reruns make up at most
-// Options::rerun_share of all runs, plus one per hour. Not thread-safe.
+// a common cause) not yet confirmed, the largest regression is rerun three to nine times at its
+// place. If these runs are slow too, as many follow at a peer, a place that has not regressed. If
+// the cause is a new driver at three places or more, no reruns are needed, because each place is
+// compared with itself before the change. Reruns make up at most Options::rerun_share of all runs,
+// plus one per hour. Not thread-safe.
 //
 //   DETECTED --reruns as slow--> CONFIRMED, all regressions of the incident, with a scope
 //           \--reruns as fast as before--> CLEARED, this regression alone
@@ -31,8 +33,8 @@ class Reruns {
   Reruns(const Environment& environment, const Options& options, std::function<void()> kick);
 
   // Reads the results of reruns that have finished, confirms or clears regressions in `open`, and
-  // starts further reruns. Their number is limited to Options::rerun_share for each of the
-  // `new_runs`, the runs since the last call.
+  // starts further reruns. Each of the `new_runs`, the runs since the last call, adds
+  // Options::rerun_share to the number of reruns that may start.
   Status Continue(const std::vector<IncidentMembers>& incidents, size_t new_runs,
                   std::vector<v1::Regression>& open);
 

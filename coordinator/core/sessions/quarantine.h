@@ -13,8 +13,9 @@ namespace assay::coordinator {
 
 // Checks quarantined nodes, that is, nodes whose jobs have failed one after another. Asks their
 // agents to check themselves, and ends the quarantine of nodes that pass. The pause between checks
-// of a node doubles each time, from 5 s to an hour, but a restarted agent is asked immediately.
-// Storage decides which nodes are quarantined (see storage::FinishedAttempt). Thread-safe.
+// of a node doubles each time, from 5 s to an hour, even if the node passes and is quarantined
+// again. A restarted agent is asked immediately. Storage decides which nodes are quarantined (see
+// storage::FinishedAttempt). Thread-safe.
 class Quarantine {
  public:
   Quarantine(const Environment& environment, const Sessions& sessions)

@@ -102,7 +102,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Stores the node and makes the session active.
   Status Greet(const v1::Hello& hello);
   // Replaces the labels, provider and price in the agent's description with those of the invite
-  // with which the node joined. Operators can override both later, in Node.settings.
+  // with which the node joined. Operators can later override the labels and the price, in
+  // Node.settings.
   Status ApplyInvite(const Identity& peer, v1::NodeDescription& node) const;
   // Returns an error if another agent has a session as the same node, and informs that agent.
   Status CheckReplacement(const Agent& agent);

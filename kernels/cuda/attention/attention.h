@@ -68,8 +68,9 @@ struct AttentionTensorMaps {
 inline constexpr int kAttentionPanel = 64;
 
 // Returns a tensor map that describes an array of heads x n x d 16-bit elements to Hopper's copy
-// engine (TMA). The engine copies tiles of `rows` rows, which are stored in shared memory as
-// consecutive panels of 64 columns. Rows beyond n are read as zeros.
+// engine (TMA). The map's dimensions are (64 columns, n rows, d / 64 panels, heads). The engine
+// copies tiles of `rows` rows, which are stored in shared memory as consecutive panels of 64
+// columns. Rows beyond n are read as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
 // Prepare and enqueue the `flash_wgmma` variant, for bf16 and fp16 on GPUs of compute capability

@@ -38,8 +38,8 @@ __device__ int Swizzled(int row, int chunk) {
 }
 
 // Copies `rows` rows of a head's n x d matrix, starting at row `first`, to a swizzled tile in
-// shared memory. Rows beyond n are filled with zeros. Each thread copies every kStep-th row. Since
-// kStep is a multiple of 8, all chunks of a thread have the same swizzle.
+// shared memory. Rows beyond n are filled with zeros. Each thread copies one chunk of every
+// kStep-th row. Since kStep is a multiple of 8, all chunks of a thread have the same swizzle.
 template <typename T, int d, int rows>
 __device__ void LoadRows(T* to, const T* head, int first, int n) {
   constexpr int kChunks = d / 8;

@@ -31,8 +31,8 @@ class EventTimer {
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
-  // Times samples like Time, but with a pause before each, in which `before` enqueues untimed
-  // work. `before` is also called before the untimed first iteration.
+  // Times samples like Time, but calls `before` to enqueue untimed work before each sample and
+  // before the untimed first iteration.
   Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                    const std::function<Status()>& before, const std::function<Status()>& iterate,
                    const std::function<Status()>& wait, std::vector<double>* seconds);

@@ -102,10 +102,10 @@ class GpuCase : public Case {
   // Adds an array of `bytes` bytes to every set of buffers. Returns the array's number, for use
   // with Array(). Must be called before AllocateSets.
   int AddArray(int64_t bytes);
-  // Allocates the arrays added with AddArray: one set for a hot cache, or several for a cold cache.
-  // Several sets add up to at least `l2_multiple` times the size of the L2 cache; use 4 for
-  // streaming kernels and quantized weights. If memory is short, the error message uses `what` to
-  // name the arrays, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
+  // Allocates the arrays added with AddArray: one set for a hot cache, or for a cold cache, enough
+  // sets to add up to at least `l2_multiple` times the size of the L2 cache. Use 4 for streaming
+  // kernels and quantized weights. If memory is short, the error message uses `what` to name the
+  // arrays, such as "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>

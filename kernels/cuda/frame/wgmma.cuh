@@ -45,7 +45,7 @@ inline constexpr int kAlongColumns = 1;
 // - `count`: the number of sums that each thread holds, which is columns / 2.
 // - `add`: the number of the operand that decides whether to add to the previous sums.
 // - `factors`: the assembly text for A, B and their layouts.
-// - the remaining arguments: the operands that this text refers to.
+// - the remaining arguments: the operands that `add` and `factors` refer to.
 #define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
                ", 0;\n"                                                             \

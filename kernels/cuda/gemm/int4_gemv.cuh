@@ -2,8 +2,8 @@
 // int4_gemm_data.h). A block computes 32 columns of y. Its warps divide k in units of 128, and
 // every lane loads `depth` units ahead. To save instructions, the tensor cores multiply x by q +
 // bias, which is faster to compute than q itself. They also compute the sum of x, which is used to
-// subtract the bias from the results. With only about three instructions per weight, the kernel is
-// limited by memory bandwidth.
+// subtract the bias and the zero point from the results. With only about three instructions per
+// weight, the kernel is limited by memory bandwidth.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@ __device__ uint32_t FirstBytes(uint32_t word, int64_t bytes) {
   return bytes >= 4 ? word : bytes <= 0 ? 0 : word & ((1U << (8 * bytes)) - 1);
 }
 
-// Returns the 16 bytes at `from` + `begin`, with zeros after the first `left` bytes. The address
-// does not have to be aligned: the function reads the one or two aligned vectors that contain the
-// bytes, and shifts the bytes into place.
+// Returns the 16 bytes at `from` + `begin`, with zeros after the first `left` bytes. `from` must be
+// a multiple of 16, but `begin` does not have to be: the function reads the one or two aligned
+// vectors that contain the bytes, and shifts the bytes into place.
 __device__ uint4 LoadUnaligned(const char* from, int64_t begin, int64_t left) {
   const auto beyond = static_cast<unsigned>(begin % kVectorBytes);
   const char* const aligned = from + (begin - beyond);

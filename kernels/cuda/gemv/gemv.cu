@@ -3,7 +3,8 @@
 // memory bandwidth limits the speed.
 // - Multiple rows of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), and mma.sync
 //   on all other GPUs since Ampere (gemv_kernel.cuh).
-// - All other products, such as single rows and fp32, use fused multiply-adds.
+// - All other products use fused multiply-adds: those with a single row, those of fp32 elements,
+//   and those whose rows are not aligned to 16 bytes.
 // On Hopper and newer GPUs, successive iterations overlap like the layers of a model: each kernel
 // loads its first weights before the previous one has finished.
 #include <cstdint>

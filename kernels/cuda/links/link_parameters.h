@@ -34,7 +34,7 @@ inline constexpr int64_t kChaseStride = 256;
 inline constexpr int64_t kLinkChaseLoads = 4096;
 
 // Returns the parameter "bytes", the size of the memory occupied by a chain of pointers. `memory`
-// names that memory in the parameter's description.
+// names that memory in the parameter's description, after "bytes of".
 Parameter ChaseBytesParameter(const std::string& memory);
 // Returns the metric "latency", in nanoseconds per load.
 std::vector<Metric> ChaseMetrics();

@@ -27,9 +27,10 @@ struct CacheSizes {
 // capability major.minor, or the largest known size if that capability is unknown.
 int64_t UnifiedL1Bytes(int major, int minor);
 
-// Checks that a working set of `bytes` bytes fits the cache level `level` of a GPU with cache sizes
-// `sizes`. `level` is "l1", "shared" (both in bytes per multiprocessor), "l2", "hbm", or "none" for
-// no check. If the set does not fit the level, returns INVALID_ARGUMENT with a size that does.
+// Checks that a working set of `bytes` bytes belongs to the cache level `level` of a GPU with cache
+// sizes `sizes`: for "hbm", it must be large enough; for all other levels, small enough. `level` is
+// "l1", "shared" (both in bytes per multiprocessor), "l2", "hbm", or "none" for no check. If the
+// set does not belong to the level, returns INVALID_ARGUMENT with a size that does.
 Status CheckLevel(const std::string& level, int64_t bytes, const CacheSizes& sizes);
 
 }  // namespace assay

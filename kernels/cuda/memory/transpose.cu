@@ -70,9 +70,10 @@ int ExtraRows(int64_t rows) {
 // of 256 bytes.
 //
 // Each column of a tile becomes a segment of a row of `out`. Segments begin at multiples of 32
-// bytes, so that blocks share no sectors, except at the ends of a row of `out`. If a row does not
-// begin at such a multiple, its segments begin a few elements earlier (the row's skew). A tile
-// therefore includes the `extra` preceding rows of `in`, where those with the largest skew begin.
+// bytes, so that no two blocks write to the same sector, except at the ends of a row of `out`. If a
+// row does not begin at such a multiple, its segments begin a few elements earlier (the row's
+// skew). A tile therefore includes the `extra` preceding rows of `in`, where those with the largest
+// skew begin.
 //
 // Loads are aligned to 16 bytes and copied to shared memory as they are, so an element's place in
 // shared memory depends on the alignment of its row of `in`. Since loads are asynchronous, a block

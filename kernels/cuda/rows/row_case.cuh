@@ -297,7 +297,8 @@ class RowProgram {
     int resident = 0;
     ASSAY_CUDA(cudaOccupancyMaxActiveClusters(&resident, cluster_kernel_, &launch));
     if (resident == 0) {
-      // This GPU holds no such cluster, so its rows are divided into chunks.
+      // This GPU holds no such cluster. If no other cluster fits either, Plan() divides rows into
+      // chunks.
       cluster_kernel_ = nullptr;
       threads_ = 0;
       return Status::Ok();

@@ -2,7 +2,8 @@
 // softmax, layernorm and rmsnorm. In between, the row stays in registers. A class Op defines the
 // benchmark:
 //   Partial         the result of reducing some elements: a struct of floats
-//   Summarise       reduces the elements of a group of lanes, and may prepare them for Finish
+//   Summarise       reduces the elements of a warp or of a smaller group of lanes, and may prepare
+//                   them for Finish
 //   Merge, Combine  merge the Partials of neighboring lanes, or two Partials
 //   ScaleOf         computes the input of Finish from the Partials of the warp and of the row
 //   Finish          computes an element of the result, using gamma and beta if the Op has them
@@ -347,8 +348,8 @@ constexpr int RowClusterBytes() {
   return kRowsAhead * kThreads * kVectors * static_cast<int>(sizeof(Vector<T>));
 }
 
-// Returns how many blocks of RowClusterKernel fit on an SM at once. With two arrays of weights,
-// there are too few registers for as many blocks as RowKernel has.
+// Returns how many blocks of RowClusterKernel must fit on an SM at once. With two arrays of
+// weights, there are too few registers for as many blocks as RowKernel has.
 template <typename Op>
 constexpr int RowClusterBlocksPerSm(int threads) {
   return Op::kWeights == 2 && threads == 256 ? 3 : RowBlocksPerSm(threads);
