@@ -174,14 +174,6 @@ Result<ExitCode> ListAttempts(Context& context, const IdentityOptions& options) 
   return kExitDone;
 }
 
-Result<std::vector<v1::EnrolledIdentity>> FetchIdentities(Client& client, const std::string& role) {
-  v1::ListIdentitiesRequest request;
-  request.set_role(role);
-  auto all = CollectPages(client, &v1::IdentityService::Stub::ListIdentities, request);
-  if (!all.ok()) return WithCure(all.status());
-  return all;
-}
-
 ExitCode PrintIdentities(const std::vector<v1::EnrolledIdentity>& identities, OutputFormat format,
                          const std::string& none) {
   const WallTime now = Clock::Real().WallNow();
@@ -260,6 +252,14 @@ void AddBanCommands(CLI::App& parent, Context& context, const std::string& whom)
 }
 
 }  // namespace
+
+Result<std::vector<v1::EnrolledIdentity>> FetchIdentities(Client& client, const std::string& role) {
+  v1::ListIdentitiesRequest request;
+  request.set_role(role);
+  auto all = CollectPages(client, &v1::IdentityService::Stub::ListIdentities, request);
+  if (!all.ok()) return WithCure(all.status());
+  return all;
+}
 
 void AddInviteCommands(CLI::App& node, Context& context) {
   CLI::App* invite = node.add_subcommand("invite", "Print the line that adds a machine as a node");

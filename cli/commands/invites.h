@@ -22,6 +22,8 @@ Status AddLabels(const std::vector<std::string>& labels, v1::InviteScope& scope)
 Result<v1::CreateInviteResponse> CreateInvite(Client& client,
                                               const v1::CreateInviteRequest& request);
 Status RevokeInvite(Client& client, const std::string& invite_id);
+// Returns the identities of one role, such as "node", or all identities if `role` is empty.
+Result<std::vector<v1::EnrolledIdentity>> FetchIdentities(Client& client, const std::string& role);
 // Removes a node's or user's identity by its id or name.
 Status RemoveIdentity(Client& client, const std::string& identity);
 
