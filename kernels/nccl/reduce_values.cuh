@@ -45,7 +45,7 @@ constexpr int kFewRanks = 8;
 
 // The number of rounding errors allowed when checking a mean of n inputs. NCCL rounds 1 / n, then
 // each input times 1 / n, and then the sum of these products, at most two of which are nonzero.
-// That makes three rounding errors, plus one in reserve.
+// These are three rounding errors; one more is allowed in reserve.
 constexpr int kMeanRoundings = 4;
 
 // Returns true if the mean of this many floating-point numbers is rounded because 1 / ranks has
