@@ -1,7 +1,7 @@
 """Checks that every relative link, and every file named in a code span, exists.
 
-A link may name a line by its text: [text](../common/units.h#ParseBytes) requires that the file
-contains "ParseBytes".
+A link may name a line by its text: [text](../common/units.h#ParseBytes) requires that the file's
+code contains "ParseBytes", outside comments and strings.
 """
 
 import os
@@ -11,6 +11,7 @@ import tree
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 SPAN = re.compile(r"`([\w./-]+\.(?:h|cc|cu|cuh|inc|py|sh|proto|md|yaml|sql|csv))`")
+COMMENT_OR_STRING = re.compile(r'//.*|"(?:[^"\\\n]|\\.)*"')
 HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
 
 
@@ -32,7 +33,7 @@ def check(path, target):
     if resolved.endswith(".md"):
         if fragment not in {anchor_of(heading) for heading in HEADING.findall(text)}:
             return f"{resolved} has no heading #{fragment}"
-    elif not re.search(rf"\b{re.escape(fragment)}\b", text):
+    elif not re.search(rf"\b{re.escape(fragment)}\b", COMMENT_OR_STRING.sub("", text)):
         return f"{resolved} does not contain {fragment}"
     return None
 
