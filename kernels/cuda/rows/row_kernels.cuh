@@ -371,10 +371,11 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
   constexpr int kLength = Piece::kLength;
   extern __shared__ uint4 row_memory[];
   __shared__ uint64_t row_arrived[kRowsAhead];
-  __shared__ Partial of_warp[kThreads / 32];
-  // Results of all blocks of the cluster. Even-numbered and odd-numbered rows use separate arrays.
-  // A block sends its result for a row only after reading all results for the previous row, so no
+  // Results of this block's warps, and of all blocks of the cluster. Even-numbered and odd-numbered
+  // rows use separate arrays, so that writing the next row's results needs no barrier of its own. A
+  // block sends its result for a row only after reading all results for the previous row, so no
   // result overwrites one that has yet to be read.
+  __shared__ Partial of_warp[2][kThreads / 32];
   __shared__ Partial of_block[2][kMostRowBlocks];
   __shared__ uint64_t results_arrived[2];
   const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
@@ -426,10 +427,10 @@ __global__ void __launch_bounds__(kThreads, RowClusterBlocksPerSm<Op>(kThreads))
     float x[Piece::kElements];
     WidenVectors(vectors, x);
     const Partial own = Op::Summarise(x, piece);
-    if (thread % 32 == 0) of_warp[thread / 32] = own;
+    if (thread % 32 == 0) of_warp[i % 2][thread / 32] = own;
     __syncthreads();  // Now all threads have also read the buffer.
     if (thread < 32) {
-      const Partial mine = MergeAll<Op, kThreads / 32>(of_warp);
+      const Partial mine = MergeAll<Op, kThreads / 32>(of_warp[i % 2]);
       if (thread == 0) {
         if (row + kRowsAhead * clusters < args.rows) load(row + kRowsAhead * clusters, stage);
         hopper::ArriveExpect(results_arrived + i % 2, blocks * sizeof(Partial));
