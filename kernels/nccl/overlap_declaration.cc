@@ -6,8 +6,8 @@
 namespace assay {
 namespace {
 
-constexpr int64_t kMaxRanks = 64;
-constexpr int64_t kMaxBytes = int64_t{8} << 30;
+constexpr int64_t kMaxOverlapRanks = 64;
+constexpr int64_t kMaxOverlapBytes = int64_t{8} << 30;
 constexpr int64_t kMaxCtas = 64;  // MAXCHANNELS of NCCL 2.28.
 
 Status ValidateOverlap(const ParameterMap& parameters) {
@@ -26,7 +26,7 @@ Declaration OverlapDeclaration() {
       .Needs(Library::kCublasLt)
       .Needs(Library::kNccl)
       .Parameters({
-          RanksParameter(kMaxRanks),
+          RanksParameter(kMaxOverlapRanks),
           GemmExtent("m", /*in_rows=*/false).Default(8192).Describe("rows of the product"),
           GemmExtent("n", /*in_rows=*/true).Default(8192).Describe("columns of the product"),
           GemmExtent("k", /*in_rows=*/true).Default(8192).Describe("length of the dot products"),
@@ -36,7 +36,7 @@ Declaration OverlapDeclaration() {
           Parameter::Bytes("bytes")
               .Default("256MiB")
               .AtLeast(2)
-              .AtMost(kMaxBytes)
+              .AtMost(kMaxOverlapBytes)
               .With("collective", {"all_reduce"}, MultipleOf(2))
               .Describe("size of the collective's array: each rank's (all_reduce), or the whole of "
                         "which each has a share"),

@@ -9,18 +9,18 @@
 namespace assay {
 namespace {
 
-constexpr int64_t kMaxRanks = 64;
+constexpr int64_t kMaxRingRanks = 64;
 constexpr int64_t kMaxChunks = 64;
 
 // The fixed time of one step on an H200, in seconds, excluding the data transfer. Covers launching
 // NCCL's kernel, synchronizing sender and receiver, and launching the addition kernel.
-constexpr double kStepSeconds = 20e-6;
+constexpr double kRingStepSeconds = 20e-6;
 
 Work RingAllReduceWork(const ParameterMap& parameters, int ranks) {
   Work work;
   work.payload_bytes = Number(parameters, "bytes");
   work.link_bytes = 2.0 * (ranks - 1) / ranks * work.payload_bytes;
-  work.fixed_seconds = RingPlace{ranks}.steps() * kStepSeconds;
+  work.fixed_seconds = RingPlace{ranks}.steps() * kRingStepSeconds;
   return work;
 }
 
@@ -34,7 +34,7 @@ Declaration RingAllReduceDeclaration() {
       .Collective()
       .Needs(Library::kNccl)
       .Parameters({
-          RanksParameter(kMaxRanks),
+          RanksParameter(kMaxRingRanks),
           WholeArrayParameter(dtypes),
           Parameter::Choice("dtype", dtypes).Describe("type of the elements"),
           Parameter::Integer("chunks")

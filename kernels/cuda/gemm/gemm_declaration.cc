@@ -15,7 +15,7 @@ constexpr double kFlops = 2 * 16 * 32 * 48;
 constexpr double kInputs = 768 + 1536;
 constexpr double kOutputs = 512;
 
-ParameterMap ExampleOf(const char* dtype) {
+ParameterMap GemmExampleOf(const char* dtype) {
   return {{"m", "16"}, {"n", "32"}, {"k", "48"}, {"dtype", dtype}, {"layout", "nt"}};
 }
 
@@ -91,15 +91,15 @@ Declaration GemmDeclaration() {
       .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "fp64"}})
       .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"dtype", "int8"}})
       .SelfTestAlso({{"api", "ex"}, {"batch", "1"}, {"m", "1"}})
-      .Example(ExampleOf("bf16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
-      .Example(ExampleOf("fp16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
-      .Example(ExampleOf("fp32"), ExampleWork(Peak::kFp32, (kInputs + kOutputs) * 4))
-      .Example(ExampleOf("tf32"), ExampleWork(Peak::kTf32, (kInputs + kOutputs) * 4))
-      .Example(ExampleOf("fp64"), ExampleWork(Peak::kFp64Tensor, (kInputs + kOutputs) * 8))
+      .Example(GemmExampleOf("bf16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
+      .Example(GemmExampleOf("fp16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
+      .Example(GemmExampleOf("fp32"), ExampleWork(Peak::kFp32, (kInputs + kOutputs) * 4))
+      .Example(GemmExampleOf("tf32"), ExampleWork(Peak::kTf32, (kInputs + kOutputs) * 4))
+      .Example(GemmExampleOf("fp64"), ExampleWork(Peak::kFp64Tensor, (kInputs + kOutputs) * 8))
       // Products of 8-bit numbers are written in 16 bits (fp8) or 32 (int8).
-      .Example(ExampleOf("fp8_e4m3"), ExampleWork(Peak::kFp8, kInputs + kOutputs * 2))
-      .Example(ExampleOf("fp8_e5m2"), ExampleWork(Peak::kFp8, kInputs + kOutputs * 2))
-      .Example(ExampleOf("int8"), ExampleWork(Peak::kInt8, kInputs + kOutputs * 4))
+      .Example(GemmExampleOf("fp8_e4m3"), ExampleWork(Peak::kFp8, kInputs + kOutputs * 2))
+      .Example(GemmExampleOf("fp8_e5m2"), ExampleWork(Peak::kFp8, kInputs + kOutputs * 2))
+      .Example(GemmExampleOf("int8"), ExampleWork(Peak::kInt8, kInputs + kOutputs * 4))
       .Example({{"m", "16"}, {"n", "32"}, {"k", "48"}, {"batch", "3"}, {"launch", "graph"}},
                {.flops = 3 * kFlops,
                 .peak = Peak::kBf16,

@@ -40,7 +40,7 @@ Status ValidateInt4Gemm(const ParameterMap& parameters) {
 // m = 3, n = 64, k = 128. Half a byte per weight, and 4 bytes for each of a column's two groups.
 constexpr double kWeightBytes = 64 * 128 / 2 + 64 * 2 * 4;
 
-ParameterMap ExampleOf(const char* variant) {
+ParameterMap Int4ExampleOf(const char* variant) {
   return {{"m", "3"}, {"n", "64"}, {"k", "128"}, {"group", "64"}, {"variant", variant}};
 }
 
@@ -94,9 +94,9 @@ Declaration Int4GemmDeclaration() {
       .SelfTest({{"m", "3"}, {"n", "333"}, {"k", "1088"}, {"group", "64"}})
       // Few rows, as when a language model serves one user.
       .SelfTestAlso({{"m", "1"}, {"k", "6272"}, {"group", "128"}})
-      .Example(ExampleOf("fused"), ExampleWork(0, 1))
+      .Example(Int4ExampleOf("fused"), ExampleWork(0, 1))
       // 16 bits per weight are written and read again, by an additional kernel.
-      .Example(ExampleOf("naive"), ExampleWork(2 * 64 * 128 * 2, 2))
+      .Example(Int4ExampleOf("naive"), ExampleWork(2 * 64 * 128 * 2, 2))
       .Refuses({{"k", "8256"}}, "k")
       .Refuses({{"k", "100"}, {"group", "32"}}, "k")
       .Refuses({{"m", "65536"}, {"n", "1048576"}}, "k");

@@ -23,7 +23,7 @@ Work GemvWork(const ParameterMap& parameters, int) {
 }
 
 // Returns the parameters of an example with m = 2, n = 64 and k = 128.
-ParameterMap ExampleOf(const char* dtype) {
+ParameterMap GemvExampleOf(const char* dtype) {
   return {{"m", "2"}, {"n", "64"}, {"k", "128"}, {"dtype", dtype}};
 }
 
@@ -64,8 +64,8 @@ Declaration GemvDeclaration() {
           "bytes / read bandwidth) + 2.5 us (0.6 us in a graph)")
       .WorkOf(GemvWork)
       .SelfTest({{"m", "5"}, {"n", "333"}, {"k", "1096"}})
-      .Example(ExampleOf("fp16"), ExampleWork(2, Peak::kBf16))
-      .Example(ExampleOf("fp32"), ExampleWork(4, Peak::kFp32))
+      .Example(GemvExampleOf("fp16"), ExampleWork(2, Peak::kBf16))
+      .Example(GemvExampleOf("fp32"), ExampleWork(4, Peak::kFp32))
       .Refuses({{"m", "129"}}, "m");
 }
 
