@@ -19,7 +19,7 @@ own="--kernel-name kns=assay --report-api-errors no"
 # compute-sanitizer then wait for each other indefinitely, so it looks at rank 0 alone.
 shared="peer_transfer peer_latency"
 # Seconds that one run may take: NCCL's kernels wait for each other, and a sanitizer may stop one.
-limit=300
+limit=600
 
 if ! command -v compute-sanitizer > /dev/null; then
   echo "skipped: compute-sanitizer is not installed"
