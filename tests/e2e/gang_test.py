@@ -5,7 +5,7 @@ phase, a real signal kills something. After each kill the attempt must end with 
 names what died. Nothing else may remain: no runner, no allocation, no result of an unfinished
 attempt, no descriptor and no memory.
 
-    gang_test.py                        each phase once, three ranks
+    gang_test.py [MeetingTest]          each phase once, three ranks; or only those of one class
     gang_test.py --kills 200 --seed 1   this many random kills, two to eight ranks (label slow)
     gang_test.py --kills 20 --kind stop the same with one kind of kill
 """
@@ -374,8 +374,8 @@ def _continue(pid):
         pass
 
 
-class GangTest(unittest.TestCase):
-    """Kills in each phase once, and with each kind once."""
+class KillsTest:
+    """Kills on a fleet of four nodes that all tests of a class share."""
 
     @classmethod
     def setUpClass(cls):
@@ -385,6 +385,10 @@ class GangTest(unittest.TestCase):
 
     def expect(self, *arguments, **options):
         Run(self.fleet, Trial(*arguments, **options)).run()
+
+
+class MeetingTest(KillsTest, unittest.TestCase):
+    """Kills in each phase until the ranks have met."""
 
     def test_runner_killed_before_it_is_ready(self):
         self.expect("prepare", "runner")
@@ -410,6 +414,19 @@ class GangTest(unittest.TestCase):
     def test_one_of_two_that_lose_each_other_while_a_third_is_late(self):
         self.expect("rendezvous", "gang_link", victim=0, retries=0)
 
+    def test_rank_0_that_reaches_nobody_at_the_rendezvous(self):
+        self.expect("ready", "gang_link", victim=0, retries=0)
+
+    def test_rank_0_that_is_cut_off_while_it_waits_for_one(self):
+        self.expect("rendezvous", "gang_link", ranks=4, victim=0, retries=0)
+
+    def test_two_of_three_ranks_that_never_reach_each_other(self):
+        self.expect("ready", PART, retries=0)
+
+
+class RunningTest(KillsTest, unittest.TestCase):
+    """Kills in each phase after that, and with each kind."""
+
     def test_agent_killed_while_verifying(self):
         self.expect("verify", "agent", victim=2)
 
@@ -419,12 +436,6 @@ class GangTest(unittest.TestCase):
     def test_runner_killed_while_measuring(self):
         self.expect("measure", "runner", victim=2)
 
-    def test_rank_0_that_reaches_nobody_at_the_rendezvous(self):
-        self.expect("ready", "gang_link", victim=0, retries=0)
-
-    def test_rank_0_that_is_cut_off_while_it_waits_for_one(self):
-        self.expect("rendezvous", "gang_link", ranks=4, victim=0, retries=0)
-
     def test_rank_that_reaches_nobody_while_measuring(self):
         self.expect("measure", "gang_link", retries=0)
 
@@ -433,9 +444,6 @@ class GangTest(unittest.TestCase):
 
     def test_two_ranks_that_do_not_reach_each_other(self):
         self.expect("measure", "gang_link", ranks=2, retries=0)
-
-    def test_two_of_three_ranks_that_never_reach_each_other(self):
-        self.expect("ready", PART, retries=0)
 
     def test_two_of_three_ranks_that_lose_each_other(self):
         self.expect("measure", PART, retries=0)

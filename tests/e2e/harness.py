@@ -32,7 +32,7 @@ FAKE_RUNNER = os.path.join(BUILD, "tests", "fake_runner")
 RUNNER = os.path.join(BUILD, "bin", "assay-runner")
 
 
-def eventually(condition, seconds=30.0, what="the condition", period=0.05):
+def eventually(condition, seconds=30.0, what="the condition", period=0.1):
     """Returns the first true value of `condition()`. Raises AssertionError after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:

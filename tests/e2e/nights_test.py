@@ -57,7 +57,7 @@ class NightsTest(FleetCase):
         super().setUpClass()
         cls.fleet = fleet = Fleet()
         cls.addClassCleanup(fleet.__exit__, None, None, None)
-        fleet.__enter__().start("--judge-every", "500ms", "--rerun-spacing", "100ms")
+        fleet.__enter__().start("--judge-every", "2s", "--rerun-spacing", "100ms")
         nodes = cls.simulate("before", FAULTS)
         cls.run_nights(NIGHTS_BEFORE)
         fleet.cli("baseline", "set", "before-590", "--filter", "simulated = true")
