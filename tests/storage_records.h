@@ -21,7 +21,7 @@ inline NewJob MakeJob(NodeIds nodes, int cases = 1, int node_count = 1) {
   for (int i = 0; i < cases; ++i) {
     v1::BenchmarkCase& one = job.cases.emplace_back();
     one.set_case_index(i);
-    (*one.mutable_parameters())["m"] = std::to_string(1 << i);
+    (*one.mutable_parameters())["m"] = std::to_string(i + 1);
   }
   job.world_size = node_count;
   job.node_count = node_count;
