@@ -3,8 +3,8 @@
 function(assay_sources result)
   set(found)
   foreach(folder ${ARGN})
-    file(GLOB here CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc
-                                     ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cu)
+    get_filename_component(path ${folder} ABSOLUTE)  # Of ".", a path that others compare with.
+    file(GLOB here CONFIGURE_DEPENDS ${path}/*.cc ${path}/*.cu)
     list(APPEND found ${here})
   endforeach()
   list(FILTER found EXCLUDE REGEX "/main\\.cc$")
