@@ -29,8 +29,9 @@ TEST(IdentityStore, ACoordinatorThatIsKilledLeavesNothingOrAWholeIdentity) {
         if (outcome.ok() && outcome->kind == EnrolOutcome::Kind::kEnrolled) ++enrolled;
       });
     }
+    // Waits until they have ended: the next round may fail only by its own outage.
     stores.Execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid <> pg_backend_pid()");
     for (std::thread& thread : threads) thread.join();
     EXPECT_LE(enrolled, 1);
