@@ -3,7 +3,7 @@
 function(assay_sources result)
   set(found)
   foreach(folder ${ARGN})
-    get_filename_component(path ${folder} ABSOLUTE)  # Of ".", a path that others compare with.
+    get_filename_component(path ${folder} ABSOLUTE)  # Without "/./", so that paths compare equal.
     file(GLOB here CONFIGURE_DEPENDS ${path}/*.cc ${path}/*.cu)
     list(APPEND found ${here})
   endforeach()
