@@ -67,11 +67,13 @@ class Browser:
 
     def __init__(self, width=1024, height=900, dark=False, scale=1):
         self.profile = tempfile.mkdtemp(prefix="assay-browser-")
+        self.opened = 0  # Number of pages that were opened.
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-extensions",
                          "--disable-background-networking", "--no-first-run", "--hide-scrollbars",
                          "--disable-dev-shm-usage", "--ignore-certificate-errors",
+                         "--process-per-site",
                          "--proxy-server=http://127.0.0.1:1",
                          "--proxy-bypass-list=<-loopback>;127.0.0.1;localhost",
                          f"--user-data-dir={self.profile}"):
@@ -104,8 +106,9 @@ class Browser:
 
     def open(self, url, seconds=60):
         """Opens a page and waits until it shows what it loads first."""
-        self.driver.get("about:blank")
-        self.driver.get(url)
+        # Another query, because a new fragment alone would not load the page again.
+        self.opened += 1
+        self.driver.get(url.replace("#", f"?{self.opened}#"))
         self.await_ready(seconds)
 
     def await_ready(self, seconds=60):

@@ -197,7 +197,7 @@ def await_end(fleet, agents):
         END, "the end of all campaigns", 0.5)
     for name in agents:
         fleet.await_node(name, seconds=90)
-    eventually(lambda: not any(fleet.spool(name) for name in agents), 90, "the empty spools", 0.2)
+    eventually(lambda: not any(fleet.spool(name) for name in agents), 90, "the empty spools")
 
 
 def lines(path):

@@ -60,6 +60,7 @@ benchmarks:
 ACCEPTANCE = """
 name: acceptance
 effort: quick
+retries: 1
 nodes: name in ("bad-0001", "vast-0002")
 benchmarks:
   - memory_bandwidth: {bytes: 1GiB}
@@ -71,13 +72,13 @@ LONG = """
 name: soak
 exclusive: gpu
 effort: quick
-repetitions: 100
+repetitions: 10
 nodes: name in ("lambda-0001", "lambda-0002", "lambda-0003")
 benchmarks:
   - gemm: {m: 8192, n: =m, k: =m, dtype: bf16}
   - memory_bandwidth: {bytes: 1GiB}
 """
-PAUSED = LONG.replace("soak", "burn-in")
+PAUSED = LONG.replace("soak", "burn-in").replace("repetitions: 10", "repetitions: 100")
 # By prefix of the nodes' names.
 FAULTS = {
     "vast-": "  - slow_gpu: {node: vast-0003, gpu: 3, factor: 0.88}\n"
@@ -93,6 +94,8 @@ GROUPS = (("vast-", "8x-h200", "vast.ai", "us-west", "", 8),
           ("rack-", "8x-h100", "rack", "home", "7", 2))
 
 
+# Each pass judges again what was stored in the last minute, so a shorter interval only costs time.
+JUDGING = ("--judge-every", "2s", "--rerun-spacing", "100ms")
 SIMULATED = "filter=simulated%20%3D%20true"
 
 
@@ -148,7 +151,7 @@ class ConsoleFleet(harness.Fleet):
         self.simulations = []
 
     def start(self, *options):
-        return super().start("--judge-every", "500ms", "--rerun-spacing", "100ms", *options)
+        return super().start(*JUDGING, *options)
 
     @property
     def console(self):

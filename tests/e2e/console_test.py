@@ -11,7 +11,7 @@ import urllib.request
 
 import browser
 import harness
-from console_fleet import HOSTILE, ConsoleFleet, pages
+from console_fleet import HOSTILE, JUDGING, ConsoleFleet, pages
 
 WIDTHS = (360, 1024, 1920)
 KEY_ENTER, KEY_ESCAPE, KEY_TAB = "\ue007", "\ue00c", "\ue004"
@@ -135,7 +135,7 @@ class ConsoleTest(harness.FleetCase):
         self.visit("fleet")
         self.fleet.coordinator.kill()
         harness.eventually(lambda: "does not answer" in self.browser.text(), 60, "the banner")
-        self.fleet.restart_coordinator("--judge-every", "500ms", "--rerun-spacing", "100ms")
+        self.fleet.restart_coordinator(*JUDGING)
         harness.eventually(lambda: "does not answer" not in self.browser.text(), 90,
                            "the banner's end")
         harness.eventually(lambda: "vast-0003" in self.browser.run(

@@ -179,7 +179,7 @@ class RaceTest(unittest.TestCase):
                         return False
                     # Behind one address, refusals are limited.
                     return outcomes[i][0] not in (429, 503)
-                harness.eventually(answered, 120, "an answer", 0.2)
+                harness.eventually(answered, 120, "an answer")
             threads = [threading.Thread(target=race, args=(i,)) for i in range(len(members))]
             for thread in threads:
                 thread.start()

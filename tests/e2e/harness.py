@@ -32,16 +32,18 @@ FAKE_RUNNER = os.path.join(BUILD, "tests", "fake_runner")
 RUNNER = os.path.join(BUILD, "bin", "assay-runner")
 
 
-def eventually(condition, seconds=30.0, what="the condition", period=0.1):
-    """Returns the first true value of `condition()`. Raises AssertionError after `seconds`."""
-    deadline = time.monotonic() + seconds
+def eventually(condition, seconds=30.0, what="the condition", period=None):
+    """Returns the first true value of `condition()`. Raises AssertionError after `seconds`. Looks
+    every `period` seconds, or ever less often: after a twentieth of the time it has waited."""
+    begin = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - begin
+        if waited > seconds:
             raise AssertionError(f"{what} did not come true within {seconds:g} s")
-        time.sleep(period)
+        time.sleep(period or min(max(0.1, waited / 20), 1))
 
 
 def let_pass(seconds):
@@ -432,7 +434,7 @@ class Fleet:
             # The verdict follows the last job's end.
             judged = shown["verdict"] != "VERDICT_UNSPECIFIED"
             return shown if shown["state"] != "CAMPAIGN_STATE_ACTIVE" and judged else None
-        return eventually(ended, seconds, f"the verdict on campaign {campaign}", 0.2)
+        return eventually(ended, seconds, f"the verdict on campaign {campaign}")
 
     def metrics(self, process):
         return fetch(f"http://{process.addresses['http']}/metrics")

@@ -47,7 +47,7 @@ class SchedulesTest(FleetCase):
     def await_run(self, due):
         def run():
             return next((one for one in self.runs() if one["time"] == due), None)
-        return eventually(run, 30, f"the run of {due}", 0.2)
+        return eventually(run, 30, f"the run of {due}")
 
     @contextlib.contextmanager
     def unrecorded(self):
@@ -95,7 +95,7 @@ class SchedulesTest(FleetCase):
         # Killed between the creation of the campaign and the record of the run.
         with self.unrecorded():
             due = self.make_due()
-            eventually(self.campaigns, 30, "the campaign", 0.2)
+            eventually(self.campaigns, 30, "the campaign")
             killed, successor = self.kill_leader()
         fleet.await_leader(successor)
         self.assertEqual(self.await_run(due)["outcome"], "created")

@@ -152,7 +152,7 @@ def trial(stack, agents, ranks, phase, kind, source):
     else:  # The job may have ended before the signal arrived.
         assert phase == "final" and "Jobs:  1 succeeded" in shown, shown
     eventually(lambda: not runners(), 15, "the end of all runners")
-    eventually(lambda: not gpu_processes(), 15, "the end of every process on the GPUs", 0.5)
+    eventually(lambda: not gpu_processes(), 15, "the end of every process on the GPUs")
     again = submit(stack, text)
     shown = eventually(lambda: how_it_ended(stack, again), 90, "the same job after it")
     assert "Jobs:  1 succeeded" in shown, shown

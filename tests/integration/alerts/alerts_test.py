@@ -140,7 +140,7 @@ class Watched:
     def await_firing(self, expected, rules="real", seconds=60):
         """Waits until exactly these alerts fire, and checks that it stays so."""
         try:
-            eventually(lambda: self.firing(rules) == expected, seconds, f"{expected}", 0.25)
+            eventually(lambda: self.firing(rules) == expected, seconds, f"{expected}")
         except AssertionError as error:
             raise AssertionError(f"{error}; firing: {self.firing(rules)}") from None
         end = time.monotonic() + SETTLED

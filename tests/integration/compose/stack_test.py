@@ -45,7 +45,7 @@ class StackTest(harness.FleetCase):
         process = self.stack.add(name).start()
         if "healthcheck" in self.stack.services[name]:
             check = self.stack.health_check(name)
-            eventually(lambda: self.healthy(process, check), 60, f"the health of {name}", 0.5)
+            eventually(lambda: self.healthy(process, check), 60, f"the health of {name}")
         return process
 
     def healthy(self, process, check):
@@ -70,7 +70,7 @@ class StackTest(harness.FleetCase):
             seen.update(alert["labels"]["alertname"] for alert in self.alerts())
             return seen >= EXPECTED and not nights.running()
         try:
-            eventually(complete, 900, f"{EXPECTED}", 0.5)
+            eventually(complete, 900, f"{EXPECTED}")
         except AssertionError as error:
             raise AssertionError(f"{error}; seen: {seen}") from None
         self.assertEqual(seen, EXPECTED)

@@ -273,7 +273,7 @@ class PanelsTest(unittest.TestCase):
             seen.update(found=self.shown(*arguments, **choose))
             return seen["found"] == expected
         try:
-            eventually(same, seconds, "the values", 0.5)
+            eventually(same, seconds, "the values")
         except AssertionError:
             self.assertEqual(seen["found"], expected)
 
@@ -522,7 +522,7 @@ class PanelsTest(unittest.TestCase):
         def alerts():
             return {(one["alertname"], one.get("node"), one.get("gpu"))
                     for one in marked(self.scope("fleet"))["Alerts"]}
-        eventually(lambda: ("GpuXid", "sim-0006", "2") in alerts(), 60, "the Xid's annotation", 0.5)
+        eventually(lambda: ("GpuXid", "sim-0006", "2") in alerts(), 60, "the Xid's annotation")
         eventually(lambda: "AgentDown" in {name for name, *_ in alerts()}, 60,
                    "the annotation of an agent that is down", 0.5)
         node = marked(self.scope("node", node="sim-0006"))
@@ -537,7 +537,7 @@ class PanelsTest(unittest.TestCase):
         self.assertEqual(drivers(), set())
         self.simulate("new-", 1, profile("8x-h200", "vast.ai", lambda text: re.sub(
             r'driver_version: ".*?"', 'driver_version: "590.10"', text)))
-        eventually(lambda: drivers() == {"590.10"}, 60, "the annotation", 0.5)
+        eventually(lambda: drivers() == {"590.10"}, 60, "the annotation")
 
     def test_z_a_coordinator_is_killed(self):
         """Runs last, because the other tests count two coordinators."""
