@@ -45,9 +45,11 @@ struct Choice {
   std::vector<std::string> nodes;
 };
 
-// Selects the campaigns "active". Append a condition on campaigns "c" and ")".
+// Selects the campaigns "active". Append a condition on campaigns "c" and ")". Materialized,
+// because PostgreSQL would otherwise count the running jobs again for every row that joins a
+// campaign.
 constexpr const char* kActive =
-    "active AS (SELECT c.campaign_id, c.priority,"
+    "active AS MATERIALIZED (SELECT c.campaign_id, c.priority,"
     "  (SELECT count(*) FROM job r WHERE r.state = 'running' AND r.campaign_id = c.campaign_id) AS "
     "running"
     "  FROM campaign c WHERE c.state = 'active' AND NOT c.cancel_requested"
