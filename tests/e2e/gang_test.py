@@ -46,6 +46,7 @@ benchmarks:
 """
 PROBE = """
 name: probe
+effort: quick
 benchmarks:
   - cpu_vector_sum: {elements: 1000}
 """

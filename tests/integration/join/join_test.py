@@ -35,6 +35,7 @@ SYSTEMS = {"plain": ("noble", "wget"), "proxied": ("jammy", "curl"),
 BARE = "--systems" in sys.argv
 FIRST = """
 name: first-{name}
+effort: quick
 nodes: name = {name}
 benchmarks:
   - cpu_gemm: {{m: 128}}
