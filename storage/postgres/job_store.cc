@@ -1,3 +1,5 @@
+#include "storage/job_store.h"
+
 #include <utility>
 
 #include "model/page.h"

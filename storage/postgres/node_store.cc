@@ -1,3 +1,5 @@
+#include "storage/node_store.h"
+
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "storage/result_store.h"
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
