@@ -11,6 +11,20 @@ run_ctest() {
   ctest --output-on-failure --no-tests=error --parallel "$((3 * $(cores)))" "$@"
 }
 
+# Puts the files of tests into memory where there is room for them: the databases of tests create
+# and delete many thousands of files. The slow tier keeps whole systems, which need a disk.
+use_memory() {
+  local free
+  free="$(df --output=avail -BG /dev/shm 2>/dev/null | tail -n 1 | tr -dc 0-9)"
+  if [[ -n "${TMPDIR:-}" || "${free:-0}" -lt 4 ]] || findmnt -no OPTIONS /dev/shm | grep -qw noexec; then
+    return
+  fi
+  TMPDIR="$(mktemp -d /dev/shm/assay-test-XXXXXX)"
+  export TMPDIR
+  chmod 1777 "$TMPDIR"
+  trap 'rm -rf "$TMPDIR"' EXIT
+}
+
 main() {
   local slow=0 sanitize=0 arguments=()
   while (($#)); do
@@ -28,6 +42,7 @@ main() {
   build_with_tests
   if ((!slow)); then
     arguments+=(-LE slow)
+    use_memory
   fi
   cd "$root/build"
   run_ctest "${arguments[@]}"
