@@ -165,11 +165,10 @@ class Run:
         for gate in fleet.gates.values():
             gate.close()
         timeout = trial.timeout or (EARLY_STOPS[trial.phase][0] if trial.early_stop else TIMEOUT)
-        # A kill while measuring needs a measurement that still runs when the signal arrives.
-        measured = PHASES.index(trial.phase) >= PHASES.index("measure")
         self.campaign = fleet.submit(
             GANG.format(ranks=trial.ranks, retries=trial.retries, timeout=timeout,
-                        effort="standard" if measured else "quick"))
+                        # Long enough that it still runs when the signal arrives.
+                        effort="standard" if trial.phase == "measure" else "quick"))
         eventually(lambda: sum(gate.held() > 0 for gate in fleet.gates.values()) == trial.ranks,
                    30, f"{trial.ranks} runners at their gates", 0.01)
         (self.job, nodes), = fleet.postgres.rows(

@@ -153,7 +153,7 @@ class PanelsTest(unittest.TestCase):
     def start_nodes(cls):
         if NODES > 50:
             cls.fleet.lease, cls.fleet.heartbeat = "30s", "5s"  # The defaults.
-        fleet = cls.fleet.start("--judge-every", "500ms")
+        fleet = cls.fleet.start("--judge-every", "2s")
         fake_nvml = os.path.join(harness.BUILD, "tests", "unit", "host", "libfake_nvml.so")
         fleet.new_agent("gpu-node", env={"ASSAY_NVML_LIBRARY": fake_nvml}).start()
         fleet.agent("cpu-node")

@@ -134,7 +134,7 @@ def plant(fleet):
     names = "{" + ",".join('"' + name.replace('"', '\\"') + '"' for name in NODES) + "}"
     fleet.postgres.rows(SEED.replace("@NAMES@", names))
     # Reruns need nodes that are connected.
-    fleet.restart_coordinator("--judge-every", "500ms", "--rerun-share", "0")
+    fleet.restart_coordinator("--judge-every", "2s", "--rerun-share", "0")
     harness.eventually(
         lambda: int(fleet.postgres.value(
             "SELECT count(*) FROM incident WHERE cause = 'driver' AND state = 'confirmed'")),
