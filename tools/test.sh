@@ -6,9 +6,9 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
 source "$root/tools/packages.sh"
 
-# Four times the cores, because the longest tests mostly wait.
+# Three times the cores, because the longest tests mostly wait.
 run_ctest() {
-  ctest --output-on-failure --no-tests=error --parallel "$((4 * $(cores)))" "$@"
+  ctest --output-on-failure --no-tests=error --parallel "$((3 * $(cores)))" "$@"
 }
 
 # Puts the files of tests into memory where there is room for them: the databases of tests create

@@ -34,7 +34,7 @@ RUNNER = os.path.join(BUILD, "bin", "assay-runner")
 
 def eventually(condition, seconds=30.0, what="the condition", period=None):
     """Returns the first true value of `condition()`. Raises AssertionError after `seconds`. Looks
-    every `period` seconds, or ever less often: after a twentieth of the time it has waited."""
+    every `period` seconds, or ever less often: after a tenth of the time it has waited."""
     begin = time.monotonic()
     while True:
         value = condition()
@@ -43,7 +43,7 @@ def eventually(condition, seconds=30.0, what="the condition", period=None):
         waited = time.monotonic() - begin
         if waited > seconds:
             raise AssertionError(f"{what} did not come true within {seconds:g} s")
-        time.sleep(period or min(max(0.1, waited / 20), 1))
+        time.sleep(period or min(max(0.1, waited / 10), 1))
 
 
 def let_pass(seconds):

@@ -1,9 +1,10 @@
-"""Checks which room may include which.
+"""Checks which room may include which, and that a source includes its own header first.
 
 The first row whose prefix matches a file lists what the file may include: rooms of the tree by
 prefix, and the external libraries that only few rooms may use.
 """
 
+import os
 import re
 
 import tree
@@ -115,6 +116,10 @@ def main():
         if rule is None:
             continue  # Tests may include anything.
         text = tree.read(path)
+        own = os.path.splitext(path)[0] + ".h"
+        if path.endswith(".cc") and os.path.exists(os.path.join(tree.ROOT, own)):
+            if INCLUDE.search(text).group(2) != own:
+                faults.append(f"{path}: includes its own header, {own}, not first")
         for match in INCLUDE.finditer(text):
             system, header = match.group(1) == "<", match.group(2)
             if not allowed(path, header, system, rule):
