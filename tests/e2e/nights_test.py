@@ -1,17 +1,21 @@
-"""Runs simulated nights with planted faults, and checks that each is named, and nothing else."""
+"""Runs simulated nights with planted faults, and checks that each is named, and nothing else.
+
+    nights_test.py [NODES]      # 24 simulated nodes of eight GPUs each
+"""
 
 import json
 import os
 import re
 import shlex
 import subprocess
+import sys
 import unittest
 
 from harness import FleetCase, Fleet, eventually
 from simulate_test import connected, simulation, write
 
 GUIDES = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "guides")
-NODES = 64
+NODES = 24
 NIGHTS_BEFORE = 12
 NIGHTS_AFTER = 8
 CAMPAIGN = """
@@ -147,4 +151,6 @@ class NightsTest(FleetCase):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        NODES = int(sys.argv.pop(1))
     unittest.main()

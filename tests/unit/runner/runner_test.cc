@@ -142,8 +142,9 @@ TEST(RunnerCommandLine, CheckFindsContradictionsAndRunsNothing) {
 TEST(RunnerCommandLine, SizesArePrintedWithUnits) {
   const std::string list = Invoke({"list", "tcp_all_reduce"}).output;
   EXPECT_NE(list.find("; default 16MiB\n"), std::string::npos) << list;
-  const std::string run =
-      Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=65536", "threads=1"}).output;
+  const std::string run = Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=65536",
+                                  "threads=1", "--effort", "quick"})
+                              .output;
   EXPECT_NE(run.find("bytes=64KiB "), std::string::npos) << run;
 }
 
@@ -156,8 +157,8 @@ TEST(RunnerCommandLine, CollectivesThatOneRunnerCannotRunAreRefused) {
 }
 
 TEST(RunnerCommandLine, RunsACaseAsJson) {
-  const CommandOutput output =
-      Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=64KiB", "threads=1", "-o", "json"});
+  const CommandOutput output = Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=64KiB",
+                                       "threads=1", "-o", "json", "--effort", "quick"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
   // RunCommand keeps only the end of the output: a busy machine takes thousands of samples.
   for (const char* field :
@@ -168,7 +169,7 @@ TEST(RunnerCommandLine, RunsACaseAsJson) {
 
 TEST(RunnerCommandLine, CollectiveStartsItsOwnRanks) {
   const CommandOutput output =
-      Invoke({"run", "tcp_all_reduce", "ranks=3", "bytes=1000", "-o", "json"});
+      Invoke({"run", "tcp_all_reduce", "ranks=3", "bytes=1000", "-o", "json", "--effort", "quick"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
   // RunCommand keeps only the end of the output.
   EXPECT_NE(output.output.find("\"metric\":\"algorithm_bandwidth\""), std::string::npos);
@@ -183,7 +184,7 @@ TEST(RunnerCommandLine, SpinningRanksNeedOneCpuEach) {
   CPU_SET(sched_getcpu(), &one);
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // Child processes inherit the affinity.
   const CommandOutput spins = Invoke({"run", "tcp_latency", "wait=spin"});
-  const CommandOutput sleeps = Invoke({"run", "tcp_latency"});
+  const CommandOutput sleeps = Invoke({"run", "tcp_latency", "--effort", "quick"});
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   EXPECT_EQ(spins.exit.code, kExitUnsupported) << spins.output;
   EXPECT_EQ(sleeps.exit.code, kExitDone) << sleeps.output;
@@ -205,7 +206,10 @@ TEST(RunnerProtocol, DescribeDeclaresEveryBenchmark) {
 
 TEST(RunnerProtocol, ServesCasesInOrder) {
   Rank runner("serve");
-  runner.Send(Start("cpu_memory_bandwidth", {kSmallStream, {{"op", "swap"}}, kSmallStream}));
+  v1::RunnerCommand start =
+      Start("cpu_memory_bandwidth", {kSmallStream, {{"op", "swap"}}, kSmallStream});
+  start.mutable_start()->set_effort(v1::EFFORT_QUICK);
+  runner.Send(start);
   EXPECT_TRUE(runner.Next().has_ready());
   const v1::CaseResult first = runner.Next().case_result();
   EXPECT_EQ(first.case_index(), 10);
