@@ -14,15 +14,22 @@ run_ctest() {
 # Puts the files of tests into memory where there is room for them: the databases of tests create
 # and delete many thousands of files. The slow tier keeps whole systems, which need a disk.
 use_memory() {
-  local free
-  free="$(df --output=avail -BG /dev/shm 2>/dev/null | tail -n 1 | tr -dc 0-9)"
-  if [[ -n "${TMPDIR:-}" || "${free:-0}" -lt 4 ]] || findmnt -no OPTIONS /dev/shm | grep -qw noexec; then
+  local room free
+  room="$(df --output=avail -BM /dev/shm 2>/dev/null | tail -n 1 | tr -dc 0-9 || true)"
+  free="$(awk '/^MemAvailable/ {print int($2 / 1024)}' /proc/meminfo)"
+  if [[ -n "${TMPDIR:-}" ]] || ((${room:-0} < 4096 || ${free:-0} < 8192)) ||
+    findmnt -n -o OPTIONS -T /dev/shm | grep -qw noexec; then
     return
   fi
   TMPDIR="$(mktemp -d /dev/shm/assay-test-XXXXXX)"
   export TMPDIR
   chmod 1777 "$TMPDIR"
-  trap 'rm -rf "$TMPDIR"' EXIT
+  trap 'remove_memory' EXIT
+}
+
+# After an interrupt, the processes of tests need a moment to end.
+remove_memory() {
+  rm -rf "$TMPDIR" 2>/dev/null || { sleep 3 && rm -rf "$TMPDIR"; } || true
 }
 
 main() {

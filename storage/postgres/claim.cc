@@ -46,8 +46,7 @@ struct Choice {
 };
 
 // Selects the campaigns "active". Append a condition on campaigns "c" and ")". Materialized,
-// because PostgreSQL would otherwise count the running jobs again for every row that joins a
-// campaign.
+// because PostgreSQL would otherwise count the running jobs again for every row of PerNodeSql.
 constexpr const char* kActive =
     "active AS MATERIALIZED (SELECT c.campaign_id, c.priority,"
     "  (SELECT count(*) FROM job r WHERE r.state = 'running' AND r.campaign_id = c.campaign_id) AS "

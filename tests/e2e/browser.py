@@ -106,7 +106,7 @@ class Browser:
 
     def open(self, url, seconds=60):
         """Opens a page and waits until it shows what it loads first."""
-        # Another query, because a new fragment alone would not load the page again.
+        # Another query, because another fragment alone would not load the page again.
         self.opened += 1
         self.driver.get(url.replace("#", f"?{self.opened}#"))
         self.await_ready(seconds)

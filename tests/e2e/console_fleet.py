@@ -72,13 +72,13 @@ LONG = """
 name: soak
 exclusive: gpu
 effort: quick
-repetitions: 10
-nodes: name in ("lambda-0001", "lambda-0002", "lambda-0003")
+repetitions: 100
+nodes: name = "busy-0001"
 benchmarks:
   - gemm: {m: 8192, n: =m, k: =m, dtype: bf16}
   - memory_bandwidth: {bytes: 1GiB}
 """
-PAUSED = LONG.replace("soak", "burn-in").replace("repetitions: 10", "repetitions: 100")
+PAUSED = LONG.replace("soak", "burn-in").replace("busy-", "lambda-")
 # By prefix of the nodes' names.
 FAULTS = {
     "vast-": "  - slow_gpu: {node: vast-0003, gpu: 3, factor: 0.88}\n"
@@ -201,7 +201,7 @@ class ConsoleFleet(harness.Fleet):
         self.submit(ABSENT)
         self.plant_failing_node()
         self.operate()
-        self.submit(LONG)
+        self.keep_busy()
 
     def operate(self):
         """Does what operators do: cordons, labels and prices a node, pauses a campaign and adds a
@@ -227,6 +227,12 @@ class ConsoleFleet(harness.Fleet):
         simulation(self, "failing", "--prefix", "bad-", "--faults", faults, nodes=1).start()
         self.await_node("bad-0001")
         self.run(ACCEPTANCE)
+
+    def keep_busy(self):
+        """Connects a node that runs the same jobs for as long as anyone looks."""
+        simulation(self, "busy", "--prefix", "busy-", nodes=1, jobs_take="600s").start()
+        self.await_node("busy-0001")
+        self.submit(LONG)
 
     def lose_node(self):
         """Connects a node and ends it."""

@@ -118,7 +118,7 @@ def measure(nodes, idle):
         def attached():
             return int(fleet.postgres.value(
                 "SELECT count(*) FROM node_session WHERE owner <> ''")) >= nodes
-        eventually(attached, 60 + nodes / 20, "all sessions")
+        eventually(attached, 60 + nodes / 20, "all sessions", 0.1)
         say("all attached after", f"{time.monotonic() - began:.1f} s, "
             f"CPU {usage.cpu()[0]:.1f} + {usage.cpu()[1]:.1f} s")
         let_pass(15)  # The first States and their renewals.

@@ -168,7 +168,7 @@ class Run:
         self.campaign = fleet.submit(
             GANG.format(ranks=trial.ranks, retries=trial.retries, timeout=timeout,
                         # Long enough that it still runs when the signal arrives.
-                        effort="standard" if trial.phase == "measure" else "quick"))
+                        effort="standard" if trial.phase in ("warm_up", "measure") else "quick"))
         eventually(lambda: sum(gate.held() > 0 for gate in fleet.gates.values()) == trial.ranks,
                    30, f"{trial.ranks} runners at their gates", 0.01)
         (self.job, nodes), = fleet.postgres.rows(

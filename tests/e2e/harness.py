@@ -33,8 +33,8 @@ RUNNER = os.path.join(BUILD, "bin", "assay-runner")
 
 
 def eventually(condition, seconds=30.0, what="the condition", period=None):
-    """Returns the first true value of `condition()`. Raises AssertionError after `seconds`. Looks
-    every `period` seconds, or ever less often: after a tenth of the time it has waited."""
+    """Returns the first true value of `condition()`. Raises AssertionError after `seconds`. Without
+    `period`, pauses grow: a tenth of the time waited, between 0.1 and 1 s."""
     begin = time.monotonic()
     while True:
         value = condition()

@@ -62,7 +62,7 @@ def main(jobs=10_000, nodes=1000):
         def submit():
             # The CLI may time out before the coordinator has finished.
             fleet.cli("campaign", "submit", file, code=None)
-            eventually(lambda: fleet.postgres.rows("SELECT 1 FROM campaign"), 300, "the campaign")
+            eventually(lambda: fleet.postgres.rows("SELECT 1 FROM campaign"), 300, "the campaign", 0.1)
 
         step("submit", submit)
         step("show, all queued", lambda: fleet.cli("campaign", "show", "any", seconds=300))

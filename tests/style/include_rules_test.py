@@ -118,7 +118,8 @@ def main():
         text = tree.read(path)
         own = os.path.splitext(path)[0] + ".h"
         if path.endswith(".cc") and os.path.exists(os.path.join(tree.ROOT, own)):
-            if INCLUDE.search(text).group(2) != own:
+            first = INCLUDE.search(text)
+            if first is None or first.group(2) != own:
                 faults.append(f"{path}: includes its own header, {own}, not first")
         for match in INCLUDE.finditer(text):
             system, header = match.group(1) == "<", match.group(2)

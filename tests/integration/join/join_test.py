@@ -35,7 +35,6 @@ SYSTEMS = {"plain": ("noble", "wget"), "proxied": ("jammy", "curl"),
 BARE = "--systems" in sys.argv
 FIRST = """
 name: first-{name}
-effort: quick
 nodes: name = {name}
 benchmarks:
   - cpu_gemm: {{m: 128}}
@@ -107,9 +106,9 @@ class JoinTest(unittest.TestCase):
             check_line()
             return any(name == node["description"]["name"]
                        and node["state"] == "NODE_STATE_CONNECTED" for node in self.fleet.nodes())
-        eventually(enrolled, 120, f"the identity of {name}")
+        eventually(enrolled, 120, f"the identity of {name}", 0.1)
         note("enrolled after")
-        eventually(attached, 120, f"the node {name}")
+        eventually(attached, 120, f"the node {name}", 0.1)
         note("attached after")
         self.assertTrue(shell.said("self-test: passed"), shell.tail())
         campaign = self.fleet.submit(FIRST.format(name=name))
