@@ -71,7 +71,7 @@ LONG = """
 name: soak
 exclusive: gpu
 effort: quick
-repetitions: 100
+repetitions: 10
 nodes: name = "busy-0001"
 benchmarks:
   - gemm: {m: 8192, n: =m, k: =m, dtype: bf16}
