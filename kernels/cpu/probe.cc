@@ -1,6 +1,7 @@
 #include "kernels/cpu/probe.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,7 +13,6 @@
 
 #include "host/cpu.h"
 #include "kernels/cpu/host_buffer.h"
-#include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/thread_team.h"
 
 namespace assay {
@@ -73,9 +73,9 @@ Kernel<T> BestKernel() {
 }
 
 double SecondsOf(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = SteadySeconds();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return SteadySeconds() - begin;
 }
 
 // Returns the combined FLOP/s of all threads when they run at once. Adds up each thread's best try,
@@ -145,24 +145,28 @@ Ceilings ProbeNow(int threads, bool fp64) {
 
 }  // namespace
 
-double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds) {
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds,
+                       const std::function<double()>& now) {
   constexpr int64_t kMostCalls = 1 << 20;
   int64_t batch = 1;
   const auto time_batch = [&] {
-    return SecondsOf([&] {
-      for (int64_t i = 0; i < batch; ++i) iterate();
-    });
+    const double begin = now();
+    for (int64_t i = 0; i < batch; ++i) iterate();
+    return now() - begin;
   };
   // Returns the shortest of three times, because other processes may interrupt a batch.
   const auto least_of_three = [&] { return std::min({time_batch(), time_batch(), time_batch()}); };
   time_batch();  // The first call is slower.
   while (least_of_three() < min_sample_seconds && batch < kMostCalls) batch *= 2;
-  std::vector<double> seconds;
-  constexpr int64_t kBatches = 21;
-  TimeByHostClock(kBatches, batch, iterate, &seconds);
-  const auto median = seconds.begin() + kBatches / 2;
+  std::array<double, 21> seconds;
+  for (double& one : seconds) one = time_batch();
+  const auto median = seconds.begin() + seconds.size() / 2;
   std::nth_element(seconds.begin(), median, seconds.end());
-  return *median;
+  return *median / static_cast<double>(batch);
 }
 
 Ceilings ProbeCpu(int threads, bool fp64) {

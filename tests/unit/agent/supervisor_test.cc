@@ -269,7 +269,9 @@ TEST_F(SupervisorTest, SpreadGangIsKilledInEachPhase) {
   for (const char* phase : {"starting", "ready", "measure"}) {
     SCOPED_TRACE(phase);
     const bool never_ready = std::string(phase) == "starting";
-    Launch(FirstOfTwoNodes(Job(never_ready ? "gang_silent" : "gang_hang", 2)));
+    v1::JobSpec spec = FirstOfTwoNodes(Job(never_ready ? "gang_silent" : "gang_hang", 2));
+    *spec.mutable_timeout() = ToProto(1h);  // Stop() alone ends it.
+    Launch(spec);
     if (!never_ready) {
       const std::string token = ready_.get_future().get();
       if (std::string(phase) == "measure") {
@@ -277,11 +279,9 @@ TEST_F(SupervisorTest, SpreadGangIsKilledInEachPhase) {
         measuring_.get_future().wait();
       }
     }
-    const auto before = std::chrono::steady_clock::now();
     job_->Stop(MakeFailure(v1::REASON_CANCELLED, "the attempt is over"));
     const v1::Failure failure = Await().failure.value_or(v1::Failure());
     EXPECT_EQ(failure.reason(), v1::REASON_CANCELLED);
-    EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
     Reset();
   }
 }

@@ -148,12 +148,25 @@ TEST(Probe, CeilingsArePositive) {
   EXPECT_GT(ceilings.bytes.value_or(0), 1e7);
 }
 
+// A clock that advances by 1 us with each iteration.
+struct FakeClock {
+  double Seconds() const { return static_cast<double>(iterations) * 1e-6; }
+  int64_t iterations = 0;
+};
+
 TEST(Probe, ShortIterationsAreTimedInBatches) {
+  FakeClock clock;
+  const auto now = [&] { return clock.Seconds(); };
+  EXPECT_NEAR(MedianSecondsOf([&] { ++clock.iterations; }, 20e-6, now), 1e-6, 1e-12);
+  // One call before all others, three batches of each size up to 32 calls, then 21 batches.
+  EXPECT_EQ(clock.iterations, 1 + 3 * (1 + 2 + 4 + 8 + 16 + 32) + 21 * 32);
+}
+
+TEST(Probe, InterruptedBatchesDoNotCount) {
+  FakeClock clock;
   int64_t calls = 0;
-  const double seconds = MedianSecondsOf([&] { ++calls; }, 20e-6);
-  // 21 batches of 20 us, or half of that where the median one is so much faster.
-  EXPECT_GT(seconds * static_cast<double>(calls), 21 * 10e-6);
-  EXPECT_GT(seconds, 0);
+  const auto iterate = [&] { clock.iterations += ++calls % 100 == 0 ? 1'000'000 : 1; };
+  EXPECT_NEAR(MedianSecondsOf(iterate, 20e-6, [&] { return clock.Seconds(); }), 1e-6, 1e-12);
 }
 
 TEST(FillUniform, IsReproducibleAndInRange) {
