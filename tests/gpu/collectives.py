@@ -265,9 +265,9 @@ def report(campaigns, judged, beside, others, left_out, command):
 
 
 def collective_lines(campaigns, judged, beside, command):
-    first = next(row for row in campaigns.rows if row.get("gpu_model"))
+    first = next(row for row in campaigns.rows if row.get("gpu.model"))
     rings, _ = ring_lines(campaigns)
-    lines = [f"# Collectives and links of {first['gpu_model']} GPUs", "",
+    lines = [f"# Collectives and links of {first['gpu.model']} GPUs", "",
              f"{first['time'][:10]}, driver {first['driver']}, CUDA {first['cuda']}, NCCL "
              f"{first.get('nccl', '')}. One run of `{command}`.", "",
              "## Against NCCL and peer copies called directly", "",

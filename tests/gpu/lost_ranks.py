@@ -40,7 +40,7 @@ MET = PHASES[2:]  # Phases in which the ranks exchange heartbeats.
 # a heartbeat. Before the first heartbeat they would wait for up to a minute.
 BOUNDS = {"kill": 20, "stop": 40}
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
-REASONS = {"kill": "RUNNER_CRASHED", "stop": "PEER_TIMEOUT"}
+REASONS = {"kill": "RUNNER_CRASHED", "stop": "PEER_FROZEN"}
 ENTRY = "all_reduce: {{ranks: {ranks}, nodes: {nodes}, bytes: 64MiB}}"
 CAMPAIGN = """name: lost-ranks
 nodes: 'label.set = "{label}"'

@@ -258,11 +258,11 @@ def catalogue(campaigns):
 
 
 def report(campaigns, judged, bent, command):
-    first = next((row for row in campaigns.rows if row.get("gpu_model")), None)
+    first = next((row for row in campaigns.rows if row.get("gpu.model")), None)
     software = "No result of a GPU." if first is None else (
         f"{first['time'][:10]}, driver {first['driver']}, CUDA {first['cuda']}, "
         f"cuBLAS {first['cublas']}.")
-    lines = [f"# One {first['gpu_model'] if first else 'GPU'}, the whole catalogue", "",
+    lines = [f"# One {first['gpu.model'] if first else 'GPU'}, the whole catalogue", "",
              f"{software} One run of `{command}`.", "",
              "Times are medians; spec, ceiling and clock are the three efficiencies (against the "
              "sheet, the measured ceilings, the peak at the observed clock). `shared_gpu` on every "

@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -226,11 +227,26 @@ class ReferencesThatFail(unittest.TestCase):
             self.assertTrue(programs.measure("absent")["error"])
 
 
+class Columns(unittest.TestCase):
+    """Without this test, a renamed column is noticed only on a machine with GPUs."""
+
+    def test_scripts_read_columns_that_exist(self):
+        fields = os.path.join(single_gpu.HERE, "../../docs/reference/filter-fields.md")
+        with open(fields) as file:
+            known = set(re.findall(r"^\| `([\w.]+)`", file.read(), re.MULTILINE))
+        for script in ("single_gpu", "collectives", "collective_bars", "system_run", "turns"):
+            with open(os.path.join(single_gpu.HERE, script + ".py")) as file:
+                read = set(re.findall(r"""\b(?:row|first)(?:\.get\(|\[)["']([\w.]+)""", file.read()))
+            self.assertTrue(read, script)
+            self.assertEqual(read - known, set(), script)
+        self.assertEqual(set(OneCaseStack.case) - known, set())
+
+
 class OneCaseStack:
     """A system with a GPU that measures one case of every campaign."""
     code = 0
     case = {"benchmark": "gemm", "parameters": "m=4096;n=4096;dtype=bf16;fill=random;layout=nn",
-            "job_id": "1", "outcome": "ok", "median": "1", "unit": "s", "gpu_model": "H200",
+            "job_id": "1", "outcome": "ok", "median": "1", "unit": "s", "gpu.model": "H200",
             "time": "2026-01-01", "driver": "580", "cuda": "13.0", "cublas": "13.1",
             "sm_clock_mhz": "1980", "power_watts": "600", "flag": ""}
 
